@@ -1,0 +1,98 @@
+"""One input file as it was read, and where in it each value stands."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from yaml.cyaml import CSafeLoader
+from yaml.nodes import MappingNode, SequenceNode
+
+from gen.diagnostics import Location
+from gen.load.text import Data, parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.diagnostics import Findings, Route
+
+MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed file. Places are looked up only when a finding needs one, by composing the text once more."""
+
+    file: str
+    text: str
+    data: Data
+
+    @cached_property
+    def _root(self) -> Any:
+        return CSafeLoader(self.text).get_single_node()
+
+    def find(self, route: Route) -> tuple[int, Location, Location]:
+        """How many steps of `route` this file has, and where the last of them has its key and its value."""
+        node = self._root
+        key_mark = node.start_mark
+        steps = 0
+        for step in route:
+            if isinstance(node, MappingNode) and isinstance(step, str):
+                pair = next(((k, v) for k, v in node.value if k.value == step), None)
+                if pair is None:
+                    break
+                key_mark, node = pair[0].start_mark, pair[1]
+            elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.value):
+                node = node.value[step]
+                key_mark = node.start_mark
+            else:
+                break
+            steps += 1
+        value_mark = node.start_mark if steps else key_mark
+        return steps, self._at(key_mark), self._at(value_mark)
+
+    def place(self, route: Route, *, key: bool = False) -> Location:
+        """Where the value at `route` stands (or its key), or the nearest thing around it that is there."""
+        _, at_key, at_value = self.find(route)
+        return at_key if key else at_value
+
+    def _at(self, mark: Any) -> Location:
+        return Location(self.file, mark.line + 1, mark.column + 1)
+
+
+def read(path: Path, file: str, found: Findings) -> Source | None:
+    """Read one file, which must be a regular one: a link could lead anywhere. None when something was found."""
+    here = Location(file)
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            found.error(
+                "not-a-file",
+                here,
+                "this is not a regular file",
+                "links are not followed; write the file itself",
+            )
+            return None
+        if status.st_size > MAX_BYTES:
+            found.error("too-large", here, f"the file is larger than {MAX_BYTES} bytes", "split it")
+            return None
+        raw = path.read_bytes()
+    except OSError as error:
+        found.error("unreadable", here, f"cannot be read: {error.strerror}", "check that it exists and may be read")
+        return None
+    return source_of(raw, file, found)
+
+
+def source_of(raw: bytes, file: str, found: Findings) -> Source | None:
+    """Decode and parse; split from `read` so that text need not lie on a disk."""
+    try:
+        text = raw.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        place = Location(file, line, error.start - raw.rfind(b"\n", 0, error.start))
+        found.error("not-utf-8", place, "the file is not UTF-8", "save it as UTF-8")
+        return None
+    data = parse(text, file, found)
+    return None if data is None else Source(file, text, data)

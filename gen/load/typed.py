@@ -1,0 +1,40 @@
+"""Text read as the YAML 1.2 core schema reads it, for the parts of a file that are Kubernetes data: patches."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gen.load.text import Data, Plain
+
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,2})?")
+_WORDS: dict[str, bool | None] = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
+
+
+def typed(data: Data) -> Any:
+    """The same data with numbers, truth values and nulls where a scalar without quotes says one."""
+    if isinstance(data, dict):
+        return {key: typed(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [typed(value) for value in data]
+    return _scalar(data) if isinstance(data, Plain) else data
+
+
+def _scalar(text: str) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text) and not _leading_zero(text):
+        return float(text)
+    return str(text)
+
+
+def _leading_zero(text: str) -> bool:
+    """`010` is 8, 10 or a text, depending on the reader: it stays a text."""
+    digits = text.lstrip("+-")
+    return len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
