@@ -1,0 +1,94 @@
+"""The interface of a kind of job: the fields that its authors write, and what a cluster gets for them.
+
+A kind states what differs. Pods, volumes, TensorBoard, labels and names are the same for all kinds and are made
+elsewhere; a kind never writes a container.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from gen.kubernetes import Body
+from gen.model.job import JobFields, PodFields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gen.diagnostics import Route
+    from gen.plan.types import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """A group of alike pods."""
+
+    name: str
+    """The name below `roles`, and of the pods' component."""
+    replica_type: str
+    """The operator's word for it."""
+    replicas: int
+    fields: PodFields | None = None
+    """What the job says for this role alone."""
+    trains: bool = True
+    """Whether it gets the job's `gpus`, `cpu`, `memory` and `sharedMemory`, which are meant for training pods."""
+    runs: bool = True
+    """Whether it runs the job's `command`."""
+    gpus: int = 0
+    """GPUs of one pod, filled in by the plan."""
+    env: tuple[Body, ...] = ()
+    """Environment that the kind provides, where the job does not set it."""
+    ports: tuple[Body, ...] = ()
+    subdomain: str | None = None
+    """Headless Service that gives the pods their host names, where the operator does not say it."""
+    restart: str | None = None
+    """A policy that the job's `restart` does not reach."""
+    suffix: str | None = None
+    """What the cluster appends to the run's name for the last pod; `-<name>-<index>` when it is None."""
+
+    @property
+    def last_pod_suffix(self) -> str:
+        return self.suffix if self.suffix is not None else f"-{self.name}-{max(self.replicas, 1) - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something about a job that only its kind can see."""
+
+    route: Route
+    message: str
+    hint: str
+
+
+class Job(JobFields, ABC):
+    """A job of one kind. The class attributes say what is true for every job of the kind."""
+
+    resource: ClassVar[str]
+    """The Kubernetes kind that is rendered."""
+    api_versions: ClassVar[Mapping[str, tuple[str, ...]]]
+    """API versions that can be rendered, the default first, with the restart policies of each, default first."""
+    container: ClassVar[str]
+    """Name of the training container; operators look for it."""
+    suspend: ClassVar[tuple[str, ...]]
+    """Where the rendered object says that it is suspended."""
+    reserved_env: ClassVar[frozenset[str]] = frozenset()
+    """Environment that the operator sets behind the user's back, so that a user's value would be lost."""
+    example: ClassVar[Mapping[str, object]]
+    """The fields of a small job of this kind, for `gen new`."""
+
+    @abstractmethod
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        """The roles that have pods, in the order in which the object lists them; `run` is the object's name."""
+
+    @abstractmethod
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        """The `spec` of the object around finished pod templates, which are given by role name."""
+
+    def companions(self, plan: Plan) -> tuple[Body, ...]:  # noqa: ARG002 - most kinds need none
+        """Further objects of a run, with `apiVersion`, `kind`, `metadata.name` and their content."""
+        return ()
+
+    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - most kinds see none
+        """What is wrong with the job in ways that its fields alone do not show."""
+        return ()

@@ -1,0 +1,143 @@
+"""A plain Kubernetes Job for `torch.distributed`, where no training operator is installed.
+
+Indexed completions give each pod its rank and a stable host name, a headless Service gives it an address. The forms
+are those of the Kubernetes documentation "Job with Pod-to-Pod Communication".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from gen.kinds.base import Job, Problem, Role
+from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, present
+from gen.model.base import Model
+from gen.model.job import RoleFields
+from gen.model.scalars import Positive, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gen.plan.types import Plan
+
+# the annotation is older than the label of the same name, which came with Kubernetes 1.28
+_INDEX = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
+
+
+class BatchRoles(Model):
+    """Values of one role alone."""
+
+    worker: RoleFields | None = None
+    """The pods that train."""
+
+
+class FailureRule(Model):
+    """What a failed pod means for the job, in the order of the rules."""
+
+    action: Literal["FailJob", "Ignore", "Count"]
+    """Fail the job at once, take the pod as if it had not been, or count it towards `retries`."""
+    exit_codes: Annotated[tuple[Positive, ...], Field(min_length=1)] | None = None
+    """Exit codes of the training container that the rule is for."""
+    condition: Text | None = None
+    """Pod condition that the rule is for, such as `DisruptionTarget` for a pod whose node was drained."""
+
+
+class BatchJob(Job):
+    """`torch.distributed` on a plain Kubernetes Job. `workers` counts the pods, which are ranked from 0."""
+
+    resource: ClassVar[str] = "Job"
+    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"batch/v1": ("Never", "OnFailure")}
+    container: ClassVar[str] = "trainer"
+    suspend: ClassVar[tuple[str, ...]] = ("spec", "suspend")
+    example: ClassVar[Mapping[str, object]] = {
+        "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
+        "command": "torchrun --nnodes=$NNODES --node-rank=$NODE_RANK "
+        "--master-addr=$MASTER_ADDR --master-port=$MASTER_PORT train.py",
+        "workers": 2,
+        "gpus": 1,
+    }
+
+    kind: Literal["batch"]
+    """Kind of job."""
+    roles: BatchRoles = BatchRoles()
+    """Values of one role alone, over the job's."""
+    master_port: Positive = 29500
+    """Port of the pod with rank 0, as `MASTER_PORT`."""
+    pod_failure_policy: tuple[FailureRule, ...] | None = None
+    """Which failures count; when left out a drained node is not held against the job. Needs `restart: Never`."""
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        return (
+            Role(
+                name="worker",
+                replica_type="Worker",
+                replicas=self.workers,
+                fields=self.roles.worker,
+                env=self._rank_environment(run),
+                ports=({"name": "rendezvous", "containerPort": self.master_port, "protocol": "TCP"},),
+                subdomain=run,
+                suffix=f"-{self.workers - 1}",
+            ),
+        )
+
+    def _rank_environment(self, run: str) -> tuple[Body, ...]:
+        """One process a pod: `torchrun` replaces RANK and WORLD_SIZE for the processes that it starts."""
+        texts = {
+            "MASTER_ADDR": f"{run}-0.{run}",
+            "MASTER_PORT": str(self.master_port),
+            "WORLD_SIZE": str(self.workers),
+            "NNODES": str(self.workers),
+        }
+        return (
+            *({"name": name, "value": value} for name, value in texts.items()),
+            *({"name": name, "valueFrom": _INDEX} for name in ("NODE_RANK", "RANK")),
+        )
+
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        never = plan.pods[0].role.restart == "Never"
+        return present(
+            completionMode="Indexed",
+            completions=self.workers,
+            parallelism=self.workers,
+            backoffLimit=plan.retries or 0,
+            activeDeadlineSeconds=plan.timeout,
+            podFailurePolicy={"rules": self._failure_rules()} if never else None,
+            template=pods["worker"],
+        )
+
+    def _failure_rules(self) -> list[Body]:
+        rules = self.pod_failure_policy
+        if rules is None:
+            rules = (FailureRule(action="Ignore", condition="DisruptionTarget"),)
+        return [
+            present(
+                action=rule.action,
+                onExitCodes={
+                    "containerName": self.container,
+                    "operator": "In",
+                    "values": sorted(set(rule.exit_codes)),
+                }
+                if rule.exit_codes
+                else None,
+                onPodConditions=[{"type": rule.condition, "status": "True"}] if rule.condition else None,
+            )
+            for rule in rules
+        ]
+
+    def companions(self, plan: Plan) -> tuple[Body, ...]:
+        service = {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,  # rank 0 must be found before it is ready
+            "selector": {JOB_LABEL: plan.name, RUN_LABEL: RUN},
+            "ports": [{"name": "rendezvous", "port": self.master_port, "protocol": "TCP"}],
+        }
+        return ({"apiVersion": "v1", "kind": "Service", "metadata": {"name": plan.run}, "spec": service},)
+
+    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - batch has one version
+        if self.restart == "OnFailure" and self.pod_failure_policy:
+            yield Problem(("podFailurePolicy",), "`podFailurePolicy` needs `restart: Never`", "remove one of the two")
+        for index, rule in enumerate(self.pod_failure_policy or ()):
+            if (rule.exit_codes is None) == (rule.condition is None):
+                route = ("podFailurePolicy", index)
+                yield Problem(route, "a rule is for `exitCodes` or for a `condition`", "give exactly one of them")

@@ -1,0 +1,98 @@
+"""MPIJob, of the MPI operator (v2beta1) or of the training operator (v1); a cluster can serve only one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from gen.kinds.base import Job, Problem, Role
+from gen.kinds.kubeflow import RESTART_V1, SUSPEND, replica_specs, run_policy
+from gen.kubernetes import Body, present
+from gen.model.base import Model
+from gen.model.job import RoleFields
+from gen.model.scalars import MountPath, Positive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gen.plan.types import Plan
+
+V1 = "kubeflow.org/v1"
+V2 = "kubeflow.org/v2beta1"
+
+
+class MPIRoles(Model):
+    """Values of one role alone."""
+
+    launcher: RoleFields | None = None
+    """The pod that runs the command. It gets none of the job's GPUs, CPU and memory."""
+    worker: RoleFields | None = None
+    """The pods that train; they wait for the launcher, so they need no command."""
+
+
+class MPIJob(Job):
+    """Horovod and other MPI programs. `workers` counts the pods that train; the launcher comes on top."""
+
+    resource: ClassVar[str] = "MPIJob"
+    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {V2: ("OnFailure", "Never"), V1: RESTART_V1}
+    container: ClassVar[str] = "mpi"
+    suspend: ClassVar[tuple[str, ...]] = SUSPEND
+    example: ClassVar[Mapping[str, object]] = {
+        "image": "horovod/horovod:0.28.1",
+        "command": "mpirun -np 2 python train.py",
+        "workers": 2,
+        "gpus": 1,
+    }
+
+    kind: Literal["mpi"]
+    """Kind of job."""
+    roles: MPIRoles = MPIRoles()
+    """Values of one role alone, over the job's."""
+    slots_per_worker: Positive | None = None
+    """MPI slots of each worker; as many as it has GPUs when left out, and one without GPUs."""
+    implementation: Literal["OpenMPI", "Intel", "MPICH"] | None = None
+    """MPI implementation of the image; OpenMPI when left out. Only with `kubeflow.org/v2beta1`."""
+    ssh_auth_mount_path: MountPath | None = None
+    """Where the SSH keys are mounted, for images that do not run as root. Only with `kubeflow.org/v2beta1`."""
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods
+        launcher = Role(
+            name="launcher",
+            replica_type="Launcher",
+            replicas=1,
+            fields=self.roles.launcher,
+            trains=False,
+            suffix="-launcher",
+        )
+        # a worker's sshd (v2beta1) or sleep (v1) is the operator's, which starts a worker anew by itself
+        worker = Role(
+            name="worker",
+            replica_type="Worker",
+            replicas=self.workers,
+            fields=self.roles.worker,
+            runs=False,
+            restart="Never",
+        )
+        return launcher, worker
+
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        worker = next(pod.role for pod in plan.pods if not pod.role.runs)
+        return present(
+            slotsPerWorker=self.slots_per_worker or max(worker.gpus, 1),
+            mpiImplementation=self.implementation,
+            sshAuthMountPath=self.ssh_auth_mount_path,
+            runPolicy=run_policy(plan),
+            mpiReplicaSpecs=replica_specs(plan, pods),
+        )
+
+    def problems(self, api_version: str) -> Iterable[Problem]:
+        if api_version == V1:
+            for field, value in (
+                ("implementation", self.implementation),
+                ("sshAuthMountPath", self.ssh_auth_mount_path),
+            ):
+                if value is not None:
+                    yield Problem(
+                        (field,),
+                        f"`{field}` does not exist in {V1}",
+                        f"remove it, or use {V2} in the overlay's `operators.mpi`",
+                    )

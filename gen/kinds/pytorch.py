@@ -1,0 +1,77 @@
+"""PyTorchJob of the Kubeflow training operator."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import WithJsonSchema
+
+from gen.kinds.base import Job, Role
+from gen.kinds.kubeflow import RESTART_V1, SUSPEND, replica_specs, run_policy
+from gen.kubernetes import Body, present
+from gen.model.base import Model
+from gen.model.job import RoleFields
+from gen.model.scalars import matching
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.plan.types import Plan
+
+ProcessesPerNode = Annotated[
+    str,
+    matching(re.compile(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "a number, `auto`, `cpu` or `gpu`"),
+    WithJsonSchema({"type": ["string", "integer"]}),
+]
+
+
+class PyTorchRoles(Model):
+    """Values of one role alone."""
+
+    master: RoleFields | None = None
+    """The pod with rank 0."""
+    worker: RoleFields | None = None
+    """The other pods."""
+
+
+class PyTorchJob(Job):
+    """Distributed PyTorch. `workers` counts the master: 3 are one master and two workers."""
+
+    resource: ClassVar[str] = "PyTorchJob"
+    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
+    container: ClassVar[str] = "pytorch"
+    suspend: ClassVar[tuple[str, ...]] = SUSPEND
+    # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
+    reserved_env: ClassVar[frozenset[str]] = frozenset(
+        {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}
+        | {"PET_NODE_RANK", "PET_NNODES", "PET_NPROC_PER_NODE"}
+    )
+    example: ClassVar[Mapping[str, object]] = {
+        "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
+        "command": "torchrun train.py",
+        "workers": 2,
+        "gpus": 1,
+    }
+
+    kind: Literal["pytorch"]
+    """Kind of job."""
+    roles: PyTorchRoles = PyTorchRoles()
+    """Values of one role alone, over the job's."""
+    nproc_per_node: ProcessesPerNode | None = None
+    """Processes that `torchrun` starts in each pod: a number, `auto`, `cpu` or `gpu`."""
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods
+        master = Role(name="master", replica_type="Master", replicas=1, fields=self.roles.master)
+        if self.workers == 1:
+            return (master,)
+        # the operator refuses a Worker with no replicas: one worker is a master alone
+        workers = Role(name="worker", replica_type="Worker", replicas=self.workers - 1, fields=self.roles.worker)
+        return master, workers
+
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        return present(
+            nprocPerNode=self.nproc_per_node,
+            runPolicy=run_policy(plan),
+            pytorchReplicaSpecs=replica_specs(plan, pods),
+        )

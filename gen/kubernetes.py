@@ -1,0 +1,36 @@
+"""Words of Kubernetes that several stages use: object bodies, field names, labels and annotations of ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Body = dict[str, Any]
+"""A Kubernetes object, or a part of one, as plain data."""
+
+RUN = "\ufdd0"
+"""Stands for the run's hash from plan to patch, when the hash cannot be known yet.
+
+A Unicode noncharacter, which is there for such uses inside a program; no input can hold it.
+"""
+
+JOB_LABEL = "gen/job"
+RUN_LABEL = "gen/run"
+VOLUME_LABEL = "gen/volume"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+NAME = "app.kubernetes.io/name"
+COMPONENT = "app.kubernetes.io/component"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+ZONE = "topology.kubernetes.io/zone"
+HOSTNAME = "kubernetes.io/hostname"
+
+MAX_NAME = 63
+
+
+def present(**fields: Any) -> Body:
+    """The fields that are not None, empty text, empty list or empty mapping; `False` and 0 stay.
+
+    Null and empty fields would show as differences in a GitOps engine, so none is ever rendered.
+    """
+    return {name: value for name, value in fields.items() if value is not None and value not in ("", [], (), {})}

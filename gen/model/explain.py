@@ -1,0 +1,134 @@
+"""What pydantic found, in our words and with the place in the file that the user wrote."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from gen.diagnostics import Route, did_you_mean
+from gen.model.scalars import empty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+    from gen.diagnostics import Findings
+    from gen.load import Layers
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    code: str
+    message: str
+    hint: str
+
+
+def explain(
+    error: ValidationError, model: type[BaseModel], layers: Layers, found: Findings, at: Route = ()
+) -> list[Route]:
+    """Report each error; `at` is where in `layers` the validated data lies. Returns the routes at fault."""
+    routes = []
+    for detail in error.errors(include_url=False):
+        route = tuple(step for step in detail["loc"] if not _is_choice(step))
+        said = _say(detail, route, model)
+        on_key = detail["type"] in ("extra_forbidden", "missing")
+        found.error(said.code, layers.place(at + route, key=on_key), said.message, said.hint)
+        routes.append(route)
+    return routes
+
+
+def dotted(route: Route) -> str:
+    """`env.A`, `tolerations[0].key`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
+    return text.removeprefix(".")
+
+
+def _is_choice(step: str | int) -> bool:
+    return isinstance(step, str) and step.startswith("<") and step.endswith(">")
+
+
+def _say(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Said:
+    name = f"`{dotted(route)}`"
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "extra_forbidden":
+        return _Said(
+            "unknown-field",
+            f"unknown field {name}",
+            did_you_mean(str(route[-1]), _fields_at(model, route[:-1])),
+        )
+    if kind == "missing":
+        return _Said("missing-field", f"{name} is missing", f"add `{route[-1]}`")
+    if empty(value):
+        return _Said("no-value", f"{name} has no value", 'give it one, write "" for an empty text, or delete the line')
+    if kind == "literal_error":
+        allowed = re.findall(r"'([^']*)'", str(context["expected"]))
+        return _Said("invalid-value", f"{name} cannot be {_shown(value)}", did_you_mean(str(value), allowed))
+    expected = str(context["expected"]) if kind == "gen" else _EXPECTED.get(kind, detail["msg"]).format(**context)
+    remedy = str(context.get("remedy", "")) if kind == "gen" else ""
+    return _Said("invalid-value", f"{name} must be {expected}, not {_shown(value)}", remedy or f"write {expected}")
+
+
+_EXPECTED = {
+    "model_type": "a mapping of fields",
+    "model_attributes_type": "a mapping of fields",
+    "dict_type": "a mapping",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "string_type": "a text",
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+    "too_short": "a list with at least {min_length} entry",
+}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (BaseModel, dict)):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    text = str(value)
+    return f"`{text if len(text) <= 60 else text[:57] + '…'}`"  # noqa: PLR2004 - a line of a terminal
+
+
+def _fields_at(model: type[BaseModel], route: Route) -> list[str]:
+    """The fields that are known where `route` leads to."""
+    annotations: list[Any] = [model]
+    for step in route:
+        annotations = [inner for outer in annotations for inner in _step(outer, step)]
+    return [f.alias or name for found in annotations for name, f in _model_fields(found)]
+
+
+def _model_fields(annotation: Any) -> Iterator[tuple[str, Any]]:
+    for candidate in _alternatives(annotation):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            yield from candidate.model_fields.items()
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """The members of a union, without `Annotated`."""
+    if get_origin(annotation) is Annotated:
+        yield from _alternatives(get_args(annotation)[0])
+    elif get_origin(annotation) in _UNIONS:
+        for member in get_args(annotation):
+            yield from _alternatives(member)
+    else:
+        yield annotation
+
+
+_UNIONS = (UnionType, Union)
+
+
+def _step(annotation: Any, step: str | int) -> Iterator[Any]:
+    for candidate in _alternatives(annotation):
+        if get_origin(candidate) is dict:
+            yield get_args(candidate)[1]
+        elif get_origin(candidate) is tuple:
+            yield get_args(candidate)[0]
+        else:
+            yield from (f.annotation for name, f in _model_fields(candidate) if step in (f.alias, name))

@@ -1,0 +1,137 @@
+"""The words and numbers a user may write, each with what was expected when it is something else.
+
+A reader hands over text only (see `gen.load.text`), so each type here says how its text is read. `Text` takes any
+scalar and keeps what was written; the JSON Schema forms are for editors, which see typed YAML.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from gen import quantity
+from gen.load import Plain
+
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+_DNS_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+_IMAGE = re.compile(
+    r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
+    r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@[a-z0-9]+:[0-9a-fA-F]{32,})?"
+)
+_EXPRESSION = {"type": "string", "pattern": r"\{\{"}
+
+
+def refuse(expected: str, value: object, remedy: str = "") -> PydanticCustomError:
+    """The error of every type here: `expected` completes «must be …», `remedy` says what to write."""
+    shown = value if isinstance(value, str) else type(value).__name__
+    return PydanticCustomError("gen", "{expected}", {"expected": expected, "shown": shown, "remedy": remedy})
+
+
+def empty(value: object) -> bool:
+    """True for `key:` with nothing behind it, which is nearly always a forgotten value."""
+    return isinstance(value, Plain) and value == ""
+
+
+def _text(value: Any) -> Any:
+    if empty(value):
+        raise refuse("some text", value, 'write the value, or "" for an empty one')
+    if isinstance(value, (dict, list)):
+        raise refuse("a single value", {dict: "a mapping", list: "a list"}[type(value)])
+    return value
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    raise refuse("a whole number", value)
+
+
+def _truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if value in ("true", "false"):
+        return value == "true"
+    raise refuse("`true` or `false`", value)
+
+
+def matching(pattern: re.Pattern[str], limit: int, expected: str, remedy: str = "") -> BeforeValidator:
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and len(value) <= limit and pattern.fullmatch(value):
+            return value
+        raise refuse(expected, value, remedy)
+
+    return BeforeValidator(check)
+
+
+def _quantity(value: Any) -> Any:
+    try:
+        return quantity.canonical(str(_text(value)))
+    except ValueError:
+        raise refuse("a quantity", value, "write it like `8`, `500m`, `16Gi` or `1Ti`") from None
+
+
+def _bytes(value: Any) -> Any:
+    text = _quantity(value)
+    if text != "0" and quantity.amount(text) < 1 << 20:
+        raise refuse("an amount of memory of at least 1Mi", value, f"did you mean `{value}Gi`?")
+    return text
+
+
+def _duration(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    try:
+        return quantity.seconds(str(_text(value)))
+    except ValueError:
+        raise refuse("a duration", value, "write it like `12h`, `1d12h`, `90m` or `30s`") from None
+
+
+Text = Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Count = Annotated[
+    int,
+    BeforeValidator(_whole),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, _EXPRESSION]}),
+    Field(ge=0),
+]
+Positive = Annotated[
+    int,
+    BeforeValidator(_whole),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _EXPRESSION]}),
+    Field(ge=1),
+]
+Truth = Annotated[bool, BeforeValidator(_truth), WithJsonSchema({"anyOf": [{"type": "boolean"}, _EXPRESSION]})]
+Quantity = Annotated[str, BeforeValidator(_quantity), WithJsonSchema({"type": ["string", "number"]})]
+Bytes = Annotated[str, BeforeValidator(_bytes), WithJsonSchema({"type": ["string", "number"]})]
+Duration = Annotated[int, BeforeValidator(_duration), WithJsonSchema({"type": ["string", "integer"]})]
+Label = Annotated[
+    str,
+    matching(
+        _DNS_LABEL,
+        63,
+        "a name of at most 63 lower-case letters, digits and `-`",
+        "start and end it with a letter or a digit",
+    ),
+    WithJsonSchema({"type": "string", "pattern": f"^{_DNS_LABEL.pattern}$|\\{{\\{{", "maxLength": 63}),
+]
+ObjectName = Annotated[
+    str,
+    matching(_DNS_SUBDOMAIN, 253, "a Kubernetes name of lower-case letters, digits, `-` and `.`"),
+    WithJsonSchema({"type": "string"}),
+]
+ImageRef = Annotated[
+    str,
+    matching(_IMAGE, 512, "an image reference", "write it like `registry.example.com/team/train:1.2`"),
+    WithJsonSchema({"type": "string"}),
+]
+MountPath = Annotated[
+    str,
+    matching(re.compile(r"/[^\0:]*"), 4096, "an absolute path without `:`", "start it with `/`"),
+    WithJsonSchema({"type": "string", "pattern": r"^/|\{\{"}),
+]

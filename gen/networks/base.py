@@ -1,0 +1,58 @@
+"""What a network profile does to a pod."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gen.kubernetes import Body
+from gen.model.profile import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """The changes that a network makes to the pods of a job; nothing for the cluster's ordinary network."""
+
+    host_network: bool = False
+    spread: bool = False
+    """No two pods of one role on one node, because they would want the same ports."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    node_labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that the node must have."""
+    tolerations: tuple[Body, ...] = ()
+    resources: Mapping[str, str] = field(default_factory=dict)
+    """Extended resources of each training container."""
+    capabilities: tuple[str, ...] = ()
+    """Linux capabilities of each training container."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Environment of each training container, where the job does not set it."""
+
+
+def combined(effects: Iterable[Effect]) -> Effect:
+    """All effects at once."""
+    total = Effect()
+    for effect in effects:
+        total = Effect(
+            **{f.name: _sum(getattr(total, f.name), getattr(effect, f.name)) for f in fields(Effect)},
+        )
+    return total
+
+
+def _sum(one: Any, other: Any) -> Any:
+    return {**one, **other} if isinstance(one, dict) else one + other if isinstance(one, tuple) else one or other
+
+
+class NetworkProfile(Profile, ABC):
+    """One way to connect pods."""
+
+    excludes: ClassVar[frozenset[str]] = frozenset()
+    """Profiles that cannot be part of the same network."""
+
+    @abstractmethod
+    def effect(self) -> Effect:
+        """What the pods of a job get."""

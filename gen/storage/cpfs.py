@@ -1,0 +1,37 @@
+"""Alibaba Cloud CPFS (general purpose): the NAS driver with another protocol, static volumes only.
+
+Source: kubernetes-sigs/alibaba-cloud-csi-driver, `pkg/nas/utils.go`, and its README on the removed `cpfsplugin`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import WithJsonSchema
+
+from gen.kubernetes import Body
+from gen.model.scalars import matching
+from gen.storage.base import StaticProfile, Volume, csi
+from gen.storage.nas import Server
+
+SharePath = Annotated[
+    str,
+    matching(re.compile(r"/share(/[^\0:]*)?"), 4096, "a path below `/share`", "CPFS exports nothing else"),
+    WithJsonSchema({"type": "string", "pattern": "^/share"}),
+]
+
+
+class CPFS(StaticProfile):
+    """Alibaba Cloud CPFS, mounted through the NAS driver."""
+
+    server: Server
+    """Mount target of the protocol service, in the cluster's VPC."""
+    path: SharePath = "/share"
+    """Directory below `/share`."""
+    protocol: Literal["cpfs-nfs", "efc"] = "cpfs-nfs"
+    """The kernel's NFS client, or Alibaba's own."""
+
+    def persistent_source(self, volume: Volume) -> Body:
+        attributes = {"server": self.server, "path": self.path, "mountProtocol": self.protocol}
+        return csi("nasplugin.csi.alibabacloud.com", volume, attributes)

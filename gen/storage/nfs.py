@@ -1,0 +1,20 @@
+"""Plain NFS through the volume type that every Kubernetes has; it needs no driver."""
+
+from __future__ import annotations
+
+from gen.kubernetes import Body, present
+from gen.model.scalars import MountPath
+from gen.storage.base import StaticProfile, Volume
+from gen.storage.nas import Server
+
+
+class NFS(StaticProfile):
+    """An NFS export."""
+
+    server: Server
+    """Host name or address of the NFS server."""
+    path: MountPath
+    """Exported directory; it must exist."""
+
+    def persistent_source(self, volume: Volume) -> Body:
+        return {"nfs": present(server=self.server, path=self.path, readOnly=volume.read_only or None)}

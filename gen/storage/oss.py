@@ -1,0 +1,69 @@
+"""Alibaba Cloud OSS buckets through ossfs. Good for datasets; checkpoints and event files need a POSIX file system.
+
+Attributes: kubernetes-sigs/alibaba-cloud-csi-driver, `pkg/oss/utils.go` and `docs/oss.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import WithJsonSchema, model_validator
+
+from gen.kubernetes import Body, present
+from gen.model.scalars import MountPath, ObjectName, Text, matching, refuse
+from gen.storage.base import StaticProfile, Volume, csi
+
+Options = Annotated[
+    str,
+    matching(
+        re.compile(r"(-o \S+)( -o \S+)*"),
+        1024,
+        "options of the form `-o name=value`",
+        "the driver refuses any other",
+    ),
+    WithJsonSchema({"type": "string"}),
+]
+
+
+class OSS(StaticProfile):
+    """An Alibaba Cloud OSS bucket, mounted through ossfs."""
+
+    bucket: Text
+    """Name of the bucket."""
+    url: Text
+    """Endpoint of the region, such as `oss-cn-hangzhou-internal.aliyuncs.com`, without the bucket."""
+    path: MountPath = "/"
+    """Directory in the bucket."""
+    secret: ObjectName | None = None
+    """Secret of the job's namespace with the keys `akId` and `akSecret`."""
+    role: Text | None = None
+    """RAM role to take instead of a Secret (RRSA)."""
+    fuse_type: Literal["ossfs", "ossfs2"] | None = None
+    """Client; ossfs2 reads and appends only."""
+    other_opts: Options | None = None
+    """Options of the client, such as `-o max_stat_cache_size=0`."""
+
+    @model_validator(mode="after")
+    def _endpoint_and_identity(self) -> Self:
+        if self.bucket in self.url.removeprefix("https://").removeprefix("http://").split(".", 1)[0]:
+            raise refuse("given with an endpoint alone in `url`", self.url, "leave the bucket out of `url`")
+        if (self.secret is None) == (self.role is None):
+            raise refuse(
+                "given either `secret` or `role`",
+                self.bucket,
+                "name the Secret with the access key, or the RAM role",
+            )
+        return self
+
+    def persistent_source(self, volume: Volume) -> Body:
+        attributes = present(
+            bucket=self.bucket,
+            url=self.url,
+            path=self.path,
+            fuseType=self.fuse_type,
+            otherOpts=self.other_opts,
+            authType="rrsa" if self.role else None,
+            roleName=self.role,
+        )
+        return csi("ossplugin.csi.alibabacloud.com", volume, attributes, secret=self.secret)
