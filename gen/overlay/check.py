@@ -1,0 +1,112 @@
+"""What the fields of an overlay do not show one by one: names that must exist, and defaults that jobs can take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import did_you_mean
+from gen.kinds import KINDS
+from gen.model.job import JobFields
+from gen.networks import POD_NETWORK
+from gen.validate.schemas import minor_version, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gen.diagnostics import Findings, Route
+    from gen.load import Data, Layers
+    from gen.model.base import Model
+    from gen.model.overlay import OverlayFields
+
+RESERVED_VOLUMES = frozenset({"code", "code-credentials", "files", "shm", "tmp"})
+"""Volumes that gen adds to pods by itself."""
+
+_NOT_DEFAULTS = frozenset({"kind", "name"})
+
+
+def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layers, found: Findings) -> str:
+    """Report what is wrong, and return the Kubernetes version whose schemas count (empty when it has none)."""
+    _operators(fields, layers, found)
+    _defaults(data, layers, found)
+    for name in fields.volumes.keys() & RESERVED_VOLUMES:
+        hint = "choose another name; gen adds a volume of this one by itself"
+        found.error(
+            "reserved-name",
+            layers.place(("volumes", name), key=True),
+            f"no volume can be called `{name}`",
+            hint,
+        )
+    if POD_NETWORK in fields.networks:
+        place = layers.place(("networks", POD_NETWORK), key=True)
+        found.error("reserved-name", place, "`pod` is the cluster's ordinary network", "choose another name")
+    for namespace, grant in fields.namespaces.items():
+        for what, known in (("volumes", fields.volumes), ("networks", {*fields.networks, POD_NETWORK})):
+            for index, name in enumerate(getattr(grant, what) or ()):
+                if name not in known:
+                    place = layers.place(("namespaces", namespace, what, index))
+                    found.error(
+                        f"unknown-{what[:-1]}",
+                        place,
+                        f"the overlay has no {what[:-1]} `{name}`",
+                        did_you_mean(name, known),
+                    )
+    return _kubernetes(fields, layers, found)
+
+
+def _kubernetes(fields: OverlayFields, layers: Layers, found: Findings) -> str:
+    if fields.kubernetes is None:
+        if not fields.abstract:
+            hint = 'add the cluster\'s version, such as `kubernetes: "1.34"`, or `abstract: true`'
+            found.error("missing-field", layers.place((), key=True), "`kubernetes` is missing", hint)
+        return ""
+    version = minor_version(fields.kubernetes)
+    if version not in versions():
+        hint = f"there are schemas of {versions()[0]} to {versions()[-1]}; a newer kubernetes-validate may have more"
+        place = layers.place(("kubernetes",))
+        found.error("unknown-kubernetes-version", place, f"there are no schemas of Kubernetes {version}", hint)
+        return ""
+    return version
+
+
+def _operators(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    for kind, version in fields.operators.items():
+        if kind not in KINDS:
+            place = layers.place(("operators", kind), key=True)
+            found.error("unknown-kind", place, f"there is no kind of job `{kind}`", did_you_mean(kind, KINDS))
+        elif version not in KINDS[kind].api_versions:
+            hint = did_you_mean(version, KINDS[kind].api_versions)
+            place = layers.place(("operators", kind))
+            found.error("unknown-api-version", place, f"`{kind}` has no API version `{version}`", hint)
+
+
+def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None:
+    """Names alone: whether a value fits is seen where it lies under a job, whatever the job itself says."""
+    defaults = data.get("defaults", {})
+    if not isinstance(defaults, dict):
+        return
+    _known(defaults, ("defaults",), [*_fields(JobFields), "kinds"], layers, found)
+    kinds = defaults.get("kinds", {})
+    if not isinstance(kinds, dict):
+        found.error(
+            "invalid-value",
+            layers.place(("defaults", "kinds")),
+            "`kinds` is a mapping",
+            "write `<kind>: {…}`",
+        )
+        return
+    _known(kinds, ("defaults", "kinds"), KINDS, layers, found)
+    for kind, fields in kinds.items():
+        if kind in KINDS and isinstance(fields, dict):
+            _known(fields, ("defaults", "kinds", kind), _fields(KINDS[kind]), layers, found)
+
+
+def _fields(model: type[Model]) -> list[str]:
+    return [name for field in model.model_fields.values() if (name := str(field.alias)) not in _NOT_DEFAULTS]
+
+
+def _known(data: Mapping[str, Data], at: Route, known: Iterable[str], layers: Layers, found: Findings) -> None:
+    names = list(known)
+    for key in data:
+        if key not in names:
+            place = layers.place((*at, key), key=True)
+            found.error("unknown-field", place, f"unknown field `{key}` in the defaults", did_you_mean(key, names))

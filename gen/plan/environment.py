@@ -1,0 +1,73 @@
+"""The environment of a training container."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gen.kubernetes import Body, present
+from gen.model.job import EnvSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.kinds import Role
+    from gen.plan.context import Context
+
+_NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
+_SOURCES = ("secret", "config_map", "field", "resource")
+
+
+def environment(context: Context, role: Role, network: Mapping[str, str]) -> tuple[Body, ...]:
+    """What kind and network provide, then what the author says, who wins: later entries may refer to earlier ones."""
+    provided = {entry["name"]: entry for entry in role.env}
+    if role.trains:
+        provided |= {name: {"name": name, "value": value} for name, value in network.items()}
+    written = _written(context, role)
+    return (*(entry for name, entry in provided.items() if name not in written), *written.values())
+
+
+def _written(context: Context, role: Role) -> dict[str, Body]:
+    routes: dict[str, tuple[str, ...]] = {name: ("env", name) for name in context.job.env}
+    values = dict(context.job.env)
+    if role.fields is not None:
+        values |= role.fields.env
+        routes |= {name: ("roles", role.name, "env", name) for name in role.fields.env}
+    entries = {}
+    for name, value in values.items():
+        if not _NAME.fullmatch(name) or name in (".", ".."):
+            hint = "use letters, digits, `_`, `-` and `.`, with no digit first"
+            context.error("invalid-name", routes[name], f"`{name}` cannot be a variable's name", hint, key=True)
+        elif name in context.job.reserved_env:
+            hint = "remove it; the operator sets it in every pod, and its value would win"
+            context.error(
+                "reserved-env",
+                routes[name],
+                f"`{name}` belongs to the operator of `{context.job.kind}`",
+                hint,
+                key=True,
+            )
+        else:
+            entries[name] = _entry(context, name, value, routes[name])
+    return entries
+
+
+def _entry(context: Context, name: str, value: str | EnvSource, route: tuple[str, ...]) -> Body:
+    if isinstance(value, str):
+        return {"name": name, "value": value}
+    given = [source for source in _SOURCES if getattr(value, source) is not None]
+    keyed = given in (["secret"], ["config_map"])
+    if len(given) != 1 or keyed != (value.key is not None):
+        hint = "write `{secret: …, key: …}`, `{configMap: …, key: …}`, `{field: …}` or `{resource: …}`"
+        context.error("invalid-env", route, f"`{name}` does not say where its value comes from", hint)
+        return {"name": name}
+    return {"name": name, "valueFrom": _source(value)}
+
+
+def _source(value: EnvSource) -> Body:
+    if value.field is not None:
+        return {"fieldRef": {"fieldPath": value.field}}
+    if value.resource is not None:
+        return {"resourceFieldRef": {"resource": value.resource}}
+    reference = present(name=value.secret or value.config_map, key=value.key, optional=value.optional)
+    return {"secretKeyRef" if value.secret else "configMapKeyRef": reference}
