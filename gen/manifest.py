@@ -1,0 +1,89 @@
+"""A rendered object on its way from build to text. Each stage hands over a type of its own: none can be skipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from gen.kubernetes import Body
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Location
+    from gen.patch.provenance import Provenance
+
+Tree = Literal["jobs", "storage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One Kubernetes object."""
+
+    body: Body
+    name: str
+    """Its name without a hash, which stays the same from run to run."""
+    source: Location
+    """The input that it comes from: the job file, or where the overlay declares the volume."""
+    folder: str
+    """Where it lies in its tree: `<namespace>/<job>`, or `<namespace>` for storage."""
+    tree: Tree = "jobs"
+    of_run: bool = False
+    """Whether it belongs to one run: then its content is part of the run's hash, and its name carries it."""
+    main_container: str | None = None
+    """The container that an operator takes as the training one, for the workload."""
+    suspend: tuple[str, ...] = ()
+    """Where it says that it is suspended, which the hash leaves out."""
+
+    def with_body(self, body: Body) -> Manifest:
+        return replace(self, body=body)
+
+    @property
+    def identity(self) -> str:
+        """`Kind namespace/name`, for messages."""
+        namespace = self.body.get("metadata", {}).get("namespace", "")
+        return f"{self.body.get('kind')} {namespace}/{self.name}".replace(" /", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the builders made."""
+
+    manifests: tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """With the overlay's patches, and for each object what they set."""
+
+    manifests: tuple[Manifest, ...]
+    provenance: tuple[Provenance, ...]
+    matched: frozenset[int]
+    """Patches of the overlay that changed something here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """With the run's hash in every place where it stands."""
+
+    manifests: tuple[Manifest, ...]
+    provenance: tuple[Provenance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """Fits its schemas and rules."""
+
+    manifests: tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """Text for a path below `rendered/`, with `/`."""
+
+    path: str
+    text: str
+    identity: str
+    """`Kind namespace/name` of the object in it."""
+    source: Location
+    """The input that it comes from."""
+    storage: bool = False
+    """Whether it is data, which is never removed without being told to."""
