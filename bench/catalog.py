@@ -1,0 +1,53 @@
+"""Writes gen's schemas as the self-contained files that kubeconform reads, so that both check by the same rules."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gen.validate.schemas import Schemas
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KINDS = (
+    ("batch/v1", "Job"),
+    ("apps/v1", "Deployment"),
+    ("v1", "ConfigMap"),
+    ("v1", "PersistentVolume"),
+    ("v1", "PersistentVolumeClaim"),
+    ("v1", "Service"),
+    ("kubeflow.org/v1", "PyTorchJob"),
+    ("kubeflow.org/v1", "TFJob"),
+    ("kubeflow.org/v2beta1", "MPIJob"),
+)
+LOCATION = "{{ .ResourceKind }}{{ .KindSuffix }}.json"
+
+
+def write_catalog(folder: Path, version: str) -> str:
+    """Fill `folder`, and return kubeconform's `-schema-location` for it."""
+    schemas = Schemas(version)
+    for api_version, kind in KINDS:
+        definitions: dict[str, Any] = {}
+        document = _bundled(schemas.schema(api_version, kind), "", schemas, definitions)
+        document["$defs"] = definitions
+        document.pop("$id", None)
+        suffix = "-".join(part.split(".")[0] for part in api_version.split("/"))
+        (folder / f"{kind.lower()}-{suffix}.json").write_text(json.dumps(document), "utf-8")
+    return f"{folder}/{LOCATION}"
+
+
+def _bundled(value: Any, base: str, schemas: Schemas, definitions: dict[str, Any]) -> Any:
+    """A copy whose references all lead into `definitions`."""
+    if isinstance(value, list):
+        return [_bundled(item, base, schemas, definitions) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(reference := value.get("$ref"), str):
+        name = reference.rsplit("/", 1)[-1]
+        if name not in definitions:
+            definitions[name] = {}
+            target, there = schemas.resolve({"$ref": reference}, base)
+            definitions[name] = _bundled(target, there, schemas, definitions)
+        return {"$ref": f"#/$defs/{name}"}
+    return {key: _bundled(item, base, schemas, definitions) for key, item in value.items() if key != "$comment"}

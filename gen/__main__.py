@@ -1,0 +1,34 @@
+"""The program: parse the command line, run a command, turn what happened into an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+USAGE, BUG, INTERRUPTED = 2, 3, 130
+
+
+def main() -> None:
+    """Exit 0 clean, 1 violations or differences, 2 usage or configuration, 3 a bug of gen, 130 interrupted."""
+    from gen.cli import app  # noqa: PLC0415 - `python -m gen` must be able to fail politely
+    from gen.diagnostics import UsageError  # noqa: PLC0415
+
+    try:
+        app()
+    except UsageError as error:
+        sys.stderr.write(f"gen: {error}\n")
+        sys.exit(USAGE)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except Exception:  # noqa: BLE001 - whatever gets here is ours
+        import traceback  # noqa: PLC0415
+
+        traceback.print_exc()
+        sys.stderr.write("gen: this is a bug of gen, not of your files; nothing was written\n")
+        sys.exit(BUG)
+
+
+if __name__ == "__main__":
+    main()

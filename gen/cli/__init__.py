@@ -1,0 +1,103 @@
+"""The command line: flags in, text and an exit code out. What a command does is imported when it runs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gen import __version__
+
+app = typer.Typer(
+    name="gen",
+    help="Declarative GitOps generator for distributed training on Kubernetes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Output(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+
+
+class Document(StrEnum):
+    JOB = "job"
+    OVERLAY = "overlay"
+
+
+Jobs = Annotated[
+    list[str] | None,
+    typer.Argument(help="Job files or patterns; all jobs when left out.", metavar="[JOB]..."),
+]
+Overlays = Annotated[list[str] | None, typer.Option("--overlay", help="Only this overlay; may be repeated.")]
+Root = Annotated[
+    Path | None,
+    typer.Option("--root", help="The repository; the nearest folder with jobs/ and overlays/ when left out."),
+]
+Format = Annotated[Output, typer.Option("--output", help="How to report.")]
+Parallel = Annotated[int, typer.Option("--parallel", "-n", min=0, help="Processes; 0 is one for each processor.")]
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"gen {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def render(
+    jobs: Jobs = None,
+    overlay: Overlays = None,
+    root: Root = None,
+    output: Format = Output.TEXT,
+    parallel: Parallel = 0,
+    prune_storage: Annotated[
+        bool, typer.Option("--prune-storage", help="Remove storage files that no job uses.")
+    ] = False,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Remove everything when there are no jobs.")
+    ] = False,
+) -> None:
+    """Write the manifests of all jobs to rendered/."""
+    from gen.commands import Request, render  # noqa: PLC0415 - `--help` needs none of it
+
+    request = Request(root, tuple(jobs or ()), tuple(overlay or ()), parallel, prune_storage, allow_empty)
+    _finish(*render(request), output)
+
+
+@app.command()
+def check(
+    jobs: Jobs = None,
+    overlay: Overlays = None,
+    root: Root = None,
+    output: Format = Output.TEXT,
+    parallel: Parallel = 0,
+) -> None:
+    """Tell whether rendered/ is what the jobs and overlays say, without writing."""
+    from gen.commands import Request, check  # noqa: PLC0415
+
+    _finish(*check(Request(root, tuple(jobs or ()), tuple(overlay or ()), parallel)), output)
+
+
+def _finish(report: object, code: int, output: Output) -> None:
+    from gen.report import REPORTERS  # noqa: PLC0415
+    from gen.report.types import Report  # noqa: PLC0415
+
+    assert isinstance(report, Report)  # noqa: S101
+    typer.echo(REPORTERS[output.value](report), nl=False)
+    raise typer.Exit(code)

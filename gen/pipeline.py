@@ -1,0 +1,141 @@
+"""The whole run: one job through the stages, and all jobs of a repository.
+
+    load → model → plan → build → patch → seal → validate → emit → write
+
+Each stage takes what the one before it made and hands over a type of its own. Between `load` and `write` everything
+is a function of its arguments. Findings are collected on the way, and nothing is written when one is an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gen.build import build, build_storage
+from gen.crosscheck import crosscheck
+from gen.diagnostics import Findings
+from gen.emit import emit
+from gen.identity import seal, unsealed
+from gen.load import read
+from gen.manifest import File
+from gen.model.parse import job_name, parse_job
+from gen.outcome import Outcome, Reading
+from gen.overlay.read import OverlayReader
+from gen.overlay.select import selects
+from gen.parallel import spread
+from gen.patch import apply_patches
+from gen.plan import make_plan
+from gen.plan.storage import plan_storage
+from gen.validate import validate
+from gen.workspace import all_jobs, chosen_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from gen.load import Source
+    from gen.overlay import Overlay
+    from gen.workspace import JobFile
+
+_STAYS_TRUE = frozenset(
+    {"unknown-volume", "unknown-network", "unknown-queue", "unknown-priority", "unknown-service-account"}
+    | {"unknown-namespace", "not-granted", "reserved-metadata", "reserved-env", "invalid-label"}
+)
+"""Findings about something that is there: they hold even when other fields of the job had to be left out."""
+
+
+def render_job(source: Source, namespace: str, overlay: Overlay, found: Findings) -> Outcome | None:
+    """One job in one overlay. `found` is the job's own; None when it has an error."""
+    job = parse_job(source, namespace, overlay, found)
+    if job is None:
+        return None
+    planned = Findings()
+    plan = make_plan(job, overlay, planned)
+    found.extend(item for item in planned if job.complete or item.code in _STAYS_TRUE)
+    if plan is None or found.failed():
+        return None
+    built = build(plan)
+    patched = apply_patches(built, overlay, found)
+    if found.failed():
+        return None
+    sealed = seal(patched, plan.attempt)
+    valid = validate(sealed, overlay.kubernetes, found)
+    if valid is None:
+        return None
+    gpus = plan.gpus if plan.state == "active" else 0
+    files = tuple(emit(valid, overlay.name))
+    return Outcome(overlay.name, namespace, plan.name, files, patched.matched, plan.storage, gpus)
+
+
+def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Findings) -> Outcome | None:
+    """The storage of an overlay behind pairs of a namespace and a volume, through the same stages."""
+    patched = apply_patches(build_storage(plan_storage(overlay, uses)), overlay, found)
+    valid = None if found.failed() else validate(unsealed(patched), overlay.kubernetes, found)
+    return None if valid is None else Outcome(overlay.name, "", "", tuple(emit(valid, overlay.name)), patched.matched)
+
+
+def render_file(root: Path, job: JobFile, overlays: Sequence[Overlay]) -> Reading:
+    """One job file in every overlay that selects it."""
+    found = Findings()
+    source = read(root / job.file, job.file, found)
+    selected = [overlay for overlay in overlays if selects(overlay, job.key)]
+    if source is None:
+        return Reading(job, job.stem, "", tuple(o.name for o in selected), (), tuple(found))
+    outcomes = []
+    for overlay in selected:
+        own = Findings()
+        outcome = render_job(source, job.namespace, overlay, own)
+        found.extend(own.items)
+        if outcome is not None:
+            outcomes.append(outcome)
+    if not selected:
+        parse_job(source, job.namespace, None, found)
+    name, kind = job_name(source)
+    return Reading(job, name, kind, tuple(o.name for o in selected), tuple(outcomes), tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What `rendered/` should hold, as far as it was asked for."""
+
+    files: Mapping[str, File]
+    findings: Findings
+    overlays: tuple[str, ...]
+    jobs: int
+    whole: bool
+    """Whether it is everything, so that what is not in `files` should not be there."""
+    folders: frozenset[str] = field(default_factory=frozenset)
+    """When it is not the whole: the folders of the jobs that were asked for."""
+
+
+def render(root: Path, overlays: Collection[str], patterns: Sequence[str], parallel: int) -> Rendering:
+    """Render the jobs that `patterns` name, or all, for the overlays that are named, or all."""
+    found = Findings()
+    chosen = OverlayReader(root, found).read(overlays)
+    jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
+    readings = spread(render_file, root, jobs, chosen, parallel)
+    storage = _storage(readings, chosen, found)
+    for reading in readings:
+        found.extend(reading.findings)
+    whole = not overlays and not patterns
+    crosscheck(root, readings, storage, chosen, found, whole=whole)
+    outcomes = [*(outcome for reading in readings for outcome in reading.outcomes), *storage]
+    return Rendering(
+        files={file.path: file for outcome in outcomes for file in outcome.files},
+        findings=found,
+        overlays=tuple(overlay.name for overlay in chosen),
+        jobs=len(jobs),
+        whole=whole,
+        folders=frozenset(f"rendered/{o.overlay}/jobs/{o.namespace}/{o.name}" for o in outcomes if o.name),
+    )
+
+
+def _storage(readings: Sequence[Reading], overlays: Sequence[Overlay], found: Findings) -> list[Outcome]:
+    storage = []
+    for overlay in overlays:
+        outcomes = (o for reading in readings for o in reading.outcomes if o.overlay == overlay.name)
+        own = Findings()
+        rendered = render_storage(overlay, ((o.namespace, name) for o in outcomes for name in o.storage), own)
+        found.extend(own.items)
+        storage += [rendered] if rendered is not None else []
+    return storage

@@ -1,0 +1,35 @@
+"""For GitHub Actions: workflow commands, which appear beside the lines of a pull request.
+
+Escapes are those of actions/toolkit (`packages/core/src/command.ts`); without them a job file could give commands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gen.report.types import Report
+
+
+def github(report: Report) -> str:
+    lines = [
+        f"::{finding.severity.value} file={_property(finding.place.file)},line={finding.place.line},"
+        f"col={finding.place.column},title={_property(finding.code)}::"
+        + _data(f"{finding.message}\n{finding.hint}" if finding.hint else finding.message)
+        for finding in report.findings
+    ]
+    if report.diffs:
+        lines += [
+            f"::error file={_property(change.path)},title={_property(change.status.value)}::"
+            "run `gen render` and commit the result"
+            for change in report.changes
+        ]
+    return "".join(f"{line}\n" for line in (*lines, _data(report.summary)))
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,35 @@
+"""For programs: one JSON document. `version` changes when a field changes its meaning or goes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Diagnostic, Location
+    from gen.report.types import Report
+
+
+def as_json(report: Report) -> str:
+    document = {
+        "version": 1,
+        "findings": [_finding(finding) for finding in report.findings],
+        "changes": [{"path": change.path, "status": change.status.value} for change in report.changes],
+        "summary": report.summary,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _finding(finding: Diagnostic) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        **_place(finding.place),
+        "message": finding.message,
+        "hint": finding.hint,
+        "related": [{**_place(place), "message": what} for place, what in finding.related],
+    }
+
+
+def _place(place: Location) -> dict[str, Any]:
+    return {"file": place.file, "line": place.line, "column": place.column}

@@ -1,0 +1,56 @@
+"""For people: one line a finding that editors can jump to, its remedy below, changes with their diff."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Diagnostic
+    from gen.report.types import Report
+    from gen.write import Change
+
+_LISTED = 40
+"""Changes that are named one by one when their diff is not shown."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def text(report: Report) -> str:
+    return "".join(f"{line}\n" for line in _lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for finding in report.findings:
+        yield from _finding(finding)
+    listed = report.changes if report.diffs else report.changes[:_LISTED]
+    for change in listed:
+        yield f"{change.status.value:<12} {change.path}"
+    if len(listed) < len(report.changes):
+        yield f"… and {len(report.changes) - len(listed)} more"
+    if report.diffs:
+        for change in report.changes:
+            yield from _diff(change)
+    yield report.summary
+
+
+def _finding(finding: Diagnostic) -> Iterator[str]:
+    yield _shown(f"{finding.place}: {finding.severity.value}: {finding.message} [{finding.code}]")
+    for place, what in finding.related:
+        yield _shown(f"    {place}: {what}")
+    if finding.hint:
+        yield _shown(f"    {finding.hint}")
+
+
+def _diff(change: Change) -> Iterator[str]:
+    old = (change.old or "").splitlines()
+    new = (change.new or "").splitlines()
+    lines = difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}", lineterm="")
+    yield from (_shown(line) for line in lines)
+
+
+def _shown(line: str) -> str:
+    """Without control characters, by which an input could write anything into a terminal."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", line.replace("\n", " "))

@@ -1,0 +1,65 @@
+"""The stage that checks what is about to be written: closed schemas, then rules that schemas cannot say.
+
+A value that an overlay's patch set is the overlay's fault, and the finding points there. Anything else passed the
+models already, so it is a bug of gen, and no user is blamed for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import BugError, Findings, Route
+from gen.manifest import Manifest, Sealed, Valid
+from gen.validate.rules import RULES
+from gen.validate.schemas import schemas
+from gen.validate.view import View
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
+    from gen.patch.provenance import Provenance
+
+
+def validate(sealed: Sealed, version: str, found: Findings) -> Valid | None:
+    """The objects when they fit; None when something was found. BugError when no user could have caused it."""
+    before = len(found.items)
+    for manifest, provenance in zip(sealed.manifests, sealed.provenance, strict=True):
+        for route, message in _problems(manifest, version):
+            _blame(manifest, provenance, route, message, found)
+    return Valid(sealed.manifests) if len(found.items) == before else None
+
+
+def _problems(manifest: Manifest, version: str) -> list[tuple[Route, str]]:
+    body = manifest.body
+    validator = schemas(version).validator(body["apiVersion"], body["kind"])
+    if not validator.is_valid(body):
+        return [problem for error in validator.iter_errors(body) for problem in _explained(error)]
+    view = View.of(body)
+    return [problem for rule in RULES.values() for problem in rule(view)]
+
+
+def _explained(error: ValidationError) -> list[tuple[Route, str]]:
+    """One entry for each fault; for an unknown field the route leads to the field and not to what holds it."""
+    route: Route = tuple(error.instance_path)
+    unexpected = getattr(error.kind, "unexpected", None)
+    if unexpected:
+        return [((*route, name), f"unknown field `{name}`") for name in unexpected]
+    return [(route, " ".join(error.message.split())[:200])]
+
+
+def _blame(manifest: Manifest, provenance: Provenance, route: Route, message: str, found: Findings) -> None:
+    where = f"{manifest.identity}, {dotted(route) or 'the object'}"
+    place = provenance.blame(manifest.body, route)
+    if place is None:
+        raise BugError(f"{where}: {message} (from {manifest.source})")
+    found.error(
+        "invalid-object",
+        place,
+        f"{where}: {message}",
+        "correct the patch; see the field in the Kubernetes API reference",
+    )
+
+
+def dotted(route: Route) -> str:
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
+    return text.removeprefix(".")

@@ -1,0 +1,121 @@
+"""JSON Schemas of everything that is rendered, per Kubernetes version, each compiled once.
+
+Kubernetes' own come as data from kubernetes-validate, whose strict form is closed: an unknown field is an error.
+Its own `validate()` is not used, because it reads 2 MB of JSON for each object. The training kinds' lie beside this
+package, written by hand, and refer to Kubernetes' pod templates.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gen.diagnostics import BugError
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator, Registry
+
+Schema = dict[str, Any]
+
+_OWN = Path(__file__).parent.parent / "schemas"
+_DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
+_COMMON = "https://gen.invalid/common.json"
+_FOLDER = re.compile(r"v(1\.[0-9]+)\.[0-9]+-local-strict")
+
+
+def minor_version(version: str) -> str:
+    """`v1.34.2` and `1.34` are `1.34`."""
+    return ".".join(version.removeprefix("v").split(".")[:2])
+
+
+@cache
+def _folders() -> dict[str, Path]:
+    spec = find_spec("kubernetes_validate")  # finds it without importing it, which would cost 90 ms
+    if spec is None or not spec.submodule_search_locations:
+        raise BugError("kubernetes-validate is not installed")
+    root = Path(next(iter(spec.submodule_search_locations))) / "kubernetes-json-schema"
+    matches = ((_FOLDER.fullmatch(entry.name), entry) for entry in root.iterdir())
+    found = {match[1]: entry for match, entry in matches if match is not None}
+    return dict(sorted(found.items(), key=lambda item: int(item[0].split(".")[1])))
+
+
+def versions() -> list[str]:
+    """The Kubernetes versions that have schemas, oldest first."""
+    return list(_folders())
+
+
+@cache
+def schemas(version: str) -> Schemas:
+    """The schemas of one Kubernetes version, shared by everything in this process."""
+    return Schemas(version)
+
+
+class Schemas:
+    """Schemas and validators of one Kubernetes version."""
+
+    def __init__(self, version: str) -> None:
+        self._folder = _folders()[version]
+        self._validators: dict[tuple[str, str], Draft202012Validator] = {}
+        self._documents: dict[str, Schema] = {}
+
+    def validator(self, api_version: str, kind: str) -> Draft202012Validator:
+        """The compiled validator of a kind of object. BugError when there is no schema."""
+        key = api_version, kind
+        if key not in self._validators:
+            from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, only where it is used
+
+            self._validators[key] = Draft202012Validator(self.schema(api_version, kind), registry=self._registry)
+        return self._validators[key]
+
+    def schema(self, api_version: str, kind: str) -> Schema:
+        """The schema of a kind of object, with references that `resolve` follows."""
+        own = _OWN / f"{api_version.replace('/', '_')}_{kind.lower()}.json"
+        if own.exists():
+            return self._document(own.name, own)
+        name = self._core_kinds.get((api_version, kind))
+        if name is None:
+            raise BugError(f"there is no schema of {api_version} {kind}")
+        return {"$ref": f"{_DEFINITIONS}#/$defs/{name}"}
+
+    def resolve(self, schema: Schema, base: str = "") -> tuple[Schema, str]:
+        """Follow `$ref` until there is none; `base` is the document that a local reference is relative to."""
+        while (reference := schema.get("$ref")) is not None:
+            document, _, pointer = reference.partition("#")
+            base = document or base
+            schema = self._definitions if base.endswith("_definitions.json") else self._common
+            for step in pointer.strip("/").split("/"):
+                schema = schema[step]
+        return schema, base
+
+    def _document(self, name: str, path: Path) -> Schema:
+        if name not in self._documents:
+            self._documents[name] = json.loads(path.read_text("utf-8"))
+        return self._documents[name]
+
+    @cached_property
+    def _definitions(self) -> Schema:
+        return self._document("definitions", self._folder / "_definitions.json")
+
+    @cached_property
+    def _common(self) -> Schema:
+        return self._document("common", _OWN / "common.json")
+
+    @cached_property
+    def _registry(self) -> Registry:
+        import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
+
+        resources = [(_DEFINITIONS, self._definitions), (_COMMON, self._common)]
+        return jsonschema_rs.Registry(resources, draft=jsonschema_rs.Draft202012)
+
+    @cached_property
+    def _core_kinds(self) -> dict[tuple[str, str], str]:
+        names = {}
+        for name, definition in cast("Schema", self._definitions["$defs"]).items():
+            for gvk in definition.get("x-kubernetes-group-version-kind", ()):
+                api_version = f"{gvk['group']}/{gvk['version']}" if gvk["group"] else gvk["version"]
+                names[api_version, gvk["kind"]] = name
+        return names

@@ -1,0 +1,171 @@
+"""`rendered/` as it is against `rendered/` as it should be.
+
+Whether a file is ours, and whether somebody changed it by hand, is written in its first line (see `gen.emit`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Findings, Location
+from gen.emit import DIGEST, HEADER
+from gen.workspace import RENDERED
+from gen.write.immutable import immutable_change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.manifest import File
+    from gen.pipeline import Rendering
+
+STAGING = f"{RENDERED}/.gen.tmp"
+"""Where new files lie until they are swapped in. Only a killed run leaves it behind."""
+
+_GITOPS = ("argocd", "flux")
+"""Folders below `rendered/` that are no overlay's."""
+
+
+class Status(StrEnum):
+    MISSING = "missing"
+    """Should be there and is not."""
+    STALE = "stale"
+    """As gen wrote it, from other inputs."""
+    EDITED = "hand-edited"
+    """Not as gen wrote it."""
+    LEFTOVER = "leftover"
+    """Written by gen, from inputs that are gone."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Change:
+    """One file that is not as it should be."""
+
+    path: str
+    status: Status
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that `render` would do, and what it would leave."""
+
+    changes: tuple[Change, ...]
+    same: int
+    """Files that are as they should be."""
+
+
+def compare(root: Path, rendering: Rendering, found: Findings, *, prune_storage: bool = False) -> Comparison:
+    """Compare; files that are in the way, and data that a cluster could not follow, are findings."""
+    changes: list[Change] = []
+    same = 0
+    for path, file in rendering.files.items():
+        old = _read(root, path)
+        if old == file.text:
+            same += 1
+        elif (change := _changed(root, file, old, found)) is not None:
+            changes.append(change)
+    changes += _surplus(root, rendering, found, prune_storage=prune_storage)
+    return Comparison(tuple(sorted(changes)), same)
+
+
+def _changed(root: Path, file: File, old: str | None, found: Findings) -> Change | None:
+    if old is None and not os.path.lexists(f"{root}/{file.path}"):
+        return Change(file.path, Status.MISSING, None, file.text)
+    header = HEADER.match(old) if old is not None else None
+    if old is None or header is None:
+        hint = "move it away or delete it; gen replaces only what it wrote itself"
+        found.error("foreign-file", Location(file.path), f"this is not gen's, and {file.identity} belongs here", hint)
+        return None
+    edited = _digest(old[header.end() :]) != header["digest"]
+    if file.storage and not edited and (route := immutable_change(old, file.text)):
+        hint = f"declare it under another name, or delete {file.path} if it was never applied"
+        message = f"`{route}` of {file.identity} changed, and a cluster cannot change it"
+        found.error("immutable-storage", file.source, message, hint)
+    return Change(file.path, Status.EDITED if edited else Status.STALE, old, file.text)
+
+
+def _surplus(root: Path, rendering: Rendering, found: Findings, *, prune_storage: bool) -> Iterator[Change]:
+    """Files in the folders that were rendered which should not be there."""
+    for path in _present(root, rendering):
+        if path in rendering.files:
+            continue
+        text = _read(root, path)
+        header = HEADER.match(text) if text is not None else None
+        if text is None or header is None:
+            found.warning(
+                "foreign-file",
+                Location(path),
+                "this is not gen's, and is left alone",
+                "move it out of rendered/",
+            )
+        elif path.split("/")[2] == "storage" and not prune_storage:
+            hint = "it stays, so that no data is lost; `gen render --prune-storage` removes the file"
+            found.warning("unused-storage", Location(path), "no job uses this any more", hint)
+        else:
+            edited = _digest(text[header.end() :]) != header["digest"]
+            yield Change(path, Status.EDITED if edited else Status.LEFTOVER, text, None)
+
+
+def _present(root: Path, rendering: Rendering) -> Iterator[str]:
+    for folder in sorted(_folders(root, rendering)):
+        yield from _files(root, folder)
+
+
+def _folders(root: Path, rendering: Rendering) -> Iterator[str]:
+    """The folders whose whole content is known."""
+    if not rendering.whole:
+        yield from rendering.folders
+        return
+    with os.scandir(root / RENDERED) if (root / RENDERED).is_dir() else _Nothing() as entries:
+        for entry in entries:
+            if entry.name not in _GITOPS and entry.name != Path(STAGING).name:
+                yield f"{RENDERED}/{entry.name}"
+
+
+class _Nothing:
+    """No entries, where there is no folder yet."""
+
+    def __enter__(self) -> tuple[os.DirEntry[str], ...]:
+        return ()
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _files(root: Path, path: str) -> Iterator[str]:
+    """Everything below a folder that is no folder itself; links are not followed."""
+    full = root / path
+    if full.is_symlink() or not full.is_dir():
+        if os.path.lexists(full):
+            yield path
+        return
+    with os.scandir(full) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            inner = f"{path}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(root, inner)
+            else:
+                yield inner
+
+
+def _read(root: Path, path: str) -> str | None:
+    """The text of a regular file; None for anything else, and for bytes that gen would not have written."""
+    try:
+        descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as stream:
+        try:
+            return stream.read().decode("utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST]

@@ -1,0 +1,49 @@
+"""Changes of storage objects that an API server refuses once the object exists.
+
+A volume's source is immutable, and of a claim's spec only the requested size may change, and only grow
+(kubernetes/api `core/v1/types.go`, and the API server's validation).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen import quantity
+from gen.diagnostics import Findings
+from gen.load.text import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MUTABLE = frozenset({"spec.capacity", "spec.mountOptions", "spec.persistentVolumeReclaimPolicy", "spec.accessModes"})
+"""Fields of a persistent volume that may change; a claim has only the first of them, under another name."""
+_REQUEST = "spec.resources.requests.storage"
+
+
+def immutable_change(old: str, new: str) -> str:
+    """The first field that a cluster would refuse to change, dotted; empty when there is none."""
+    before, after = parse(old, "", Findings()), parse(new, "", Findings())
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return ""
+    claim = after.get("kind") == "PersistentVolumeClaim"
+    for path, was, now in _differences(before.get("spec"), after.get("spec"), "spec"):
+        if path == _REQUEST and _grows(was, now):
+            continue
+        if claim or not any(path == mutable or path.startswith(f"{mutable}.") for mutable in _MUTABLE):
+            return path
+    return ""
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(old.keys() | new.keys()):
+            yield from _differences(old.get(key), new.get(key), f"{path}.{key}")
+    elif old != new:
+        yield path, old, new
+
+
+def _grows(old: Any, new: Any) -> bool:
+    try:
+        return quantity.amount(str(new)) >= quantity.amount(str(old))
+    except ValueError:
+        return False
