@@ -11,6 +11,7 @@ from gen.diagnostics import UsageError
 from gen.pipeline import Rendering
 from gen.pipeline import render as render_all
 from gen.report.types import Report
+from gen.validate.schemas import minor_version, versions
 from gen.workspace import checked_root, find_root
 from gen.write import Status, apply, compare
 
@@ -28,6 +29,8 @@ class Request:
     jobs: tuple[str, ...] = ()
     overlays: tuple[str, ...] = ()
     parallel: int = 0
+    kubernetes: str | None = None
+    """Kubernetes version to check against, instead of the overlays' own."""
     prune_storage: bool = False
     allow_empty: bool = False
 
@@ -60,13 +63,25 @@ def check(request: Request) -> tuple[Report, int]:
     if comparison.changes:
         summary += "; run `gen render` and commit the result"
     failed = rendering.findings.failed() or bool(comparison.changes)
-    return Report(tuple(rendering.findings), comparison.changes, summary, diffs=True), VIOLATIONS if failed else CLEAN
+    return Report(tuple(rendering.findings), comparison.changes, summary, done=False), VIOLATIONS if failed else CLEAN
+
+
+def repository(root: Path | None) -> Path:
+    """The repository that was named, or the one around the working directory. UsageError when there is none."""
+    return find_root(Path.cwd()) if root is None else checked_root(root)
 
 
 def _rendered(request: Request) -> tuple[Path, Rendering]:
-    root = find_root(Path.cwd()) if request.root is None else checked_root(request.root)
+    root = repository(request.root)
     parallel = request.parallel or os.cpu_count() or 1
-    return root, render_all(root, request.overlays, request.jobs, parallel)
+    return root, render_all(root, request.overlays, request.jobs, parallel, _version(request.kubernetes))
+
+
+def _version(text: str | None) -> str | None:
+    version = minor_version(text) if text else None
+    if version is not None and version not in versions():
+        raise UsageError(f"there are no schemas of Kubernetes {version}, only of {versions()[0]} to {versions()[-1]}")
+    return version
 
 
 def _refused(rendering: Rendering) -> tuple[Report, int]:

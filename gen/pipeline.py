@@ -8,7 +8,7 @@ is a function of its arguments. Findings are collected on the way, and nothing i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gen.build import build, build_storage
@@ -108,10 +108,21 @@ class Rendering:
     """When it is not the whole: the folders of the jobs that were asked for."""
 
 
-def render(root: Path, overlays: Collection[str], patterns: Sequence[str], parallel: int) -> Rendering:
-    """Render the jobs that `patterns` name, or all, for the overlays that are named, or all."""
+def render(
+    root: Path,
+    overlays: Collection[str],
+    patterns: Sequence[str],
+    parallel: int = 1,
+    kubernetes: str | None = None,
+) -> Rendering:
+    """Render the jobs that `patterns` name, or all, for the overlays that are named, or all.
+
+    `kubernetes` is a version to check against instead of the overlays' own; it changes no output.
+    """
     found = Findings()
     chosen = OverlayReader(root, found).read(overlays)
+    if kubernetes is not None:
+        chosen = [replace(overlay, kubernetes=kubernetes) for overlay in chosen]
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
     readings = spread(render_file, root, jobs, chosen, parallel)
     storage = _storage(readings, chosen, found)

@@ -41,6 +41,9 @@ Root = Annotated[
     typer.Option("--root", help="The repository; the nearest folder with jobs/ and overlays/ when left out."),
 ]
 Format = Annotated[Output, typer.Option("--output", help="How to report.")]
+Kubernetes = Annotated[
+    str | None, typer.Option("--kubernetes-version", help="Check against this version instead of the overlays' own.")
+]
 Parallel = Annotated[int, typer.Option("--parallel", "-n", min=0, help="Processes; 0 is one for each processor.")]
 
 
@@ -66,6 +69,7 @@ def render(
     root: Root = None,
     output: Format = Output.TEXT,
     parallel: Parallel = 0,
+    kubernetes: Kubernetes = None,
     prune_storage: Annotated[
         bool, typer.Option("--prune-storage", help="Remove storage files that no job uses.")
     ] = False,
@@ -76,7 +80,7 @@ def render(
     """Write the manifests of all jobs to rendered/."""
     from gen.commands import Request, render  # noqa: PLC0415 - `--help` needs none of it
 
-    request = Request(root, tuple(jobs or ()), tuple(overlay or ()), parallel, prune_storage, allow_empty)
+    request = Request(root, tuple(jobs or ()), tuple(overlay or ()), parallel, kubernetes, prune_storage, allow_empty)
     _finish(*render(request), output)
 
 
@@ -87,11 +91,35 @@ def check(
     root: Root = None,
     output: Format = Output.TEXT,
     parallel: Parallel = 0,
+    kubernetes: Kubernetes = None,
 ) -> None:
     """Tell whether rendered/ is what the jobs and overlays say, without writing."""
     from gen.commands import Request, check  # noqa: PLC0415
 
-    _finish(*check(Request(root, tuple(jobs or ()), tuple(overlay or ()), parallel)), output)
+    _finish(*check(Request(root, tuple(jobs or ()), tuple(overlay or ()), parallel, kubernetes)), output)
+
+
+@app.command()
+def new(
+    kind: Annotated[str, typer.Argument(help="Kind of job.")],
+    name: Annotated[str, typer.Argument(help="Name of the job.")],
+    namespace: Annotated[str | None, typer.Option("--namespace", help="Namespace; the only one when left out.")] = None,
+    root: Root = None,
+) -> None:
+    """Write a commented job file that renders."""
+    from gen.commands import repository  # noqa: PLC0415
+    from gen.scaffold import new_job  # noqa: PLC0415
+
+    job = new_job(repository(root), kind, name, namespace)
+    typer.echo(f"wrote {job.file}; edit it, then run `gen render`")
+
+
+@app.command()
+def schema(document: Annotated[Document, typer.Argument(help="What the schema is of.")]) -> None:
+    """Print the JSON Schema that editors check job files and overlays with."""
+    from gen.schema import schema_text  # noqa: PLC0415
+
+    typer.echo(schema_text(document.value), nl=False)
 
 
 def _finish(report: object, code: int, output: Output) -> None:

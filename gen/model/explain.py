@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from gen.diagnostics import Route, did_you_mean
+from gen.model.annotations import fields_at
 from gen.model.scalars import empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
@@ -60,7 +58,7 @@ def _say(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Said:
         return _Said(
             "unknown-field",
             f"unknown field {name}",
-            did_you_mean(str(route[-1]), _fields_at(model, route[:-1])),
+            did_you_mean(str(route[-1]), fields_at(model, route[:-1])),
         )
     if kind == "missing":
         return _Said("missing-field", f"{name} is missing", f"add `{route[-1]}`")
@@ -94,41 +92,3 @@ def _shown(value: Any) -> str:
         return "a list"
     text = str(value)
     return f"`{text if len(text) <= 60 else text[:57] + '…'}`"  # noqa: PLR2004 - a line of a terminal
-
-
-def _fields_at(model: type[BaseModel], route: Route) -> list[str]:
-    """The fields that are known where `route` leads to."""
-    annotations: list[Any] = [model]
-    for step in route:
-        annotations = [inner for outer in annotations for inner in _step(outer, step)]
-    return [f.alias or name for found in annotations for name, f in _model_fields(found)]
-
-
-def _model_fields(annotation: Any) -> Iterator[tuple[str, Any]]:
-    for candidate in _alternatives(annotation):
-        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-            yield from candidate.model_fields.items()
-
-
-def _alternatives(annotation: Any) -> Iterator[Any]:
-    """The members of a union, without `Annotated`."""
-    if get_origin(annotation) is Annotated:
-        yield from _alternatives(get_args(annotation)[0])
-    elif get_origin(annotation) in _UNIONS:
-        for member in get_args(annotation):
-            yield from _alternatives(member)
-    else:
-        yield annotation
-
-
-_UNIONS = (UnionType, Union)
-
-
-def _step(annotation: Any, step: str | int) -> Iterator[Any]:
-    for candidate in _alternatives(annotation):
-        if get_origin(candidate) is dict:
-            yield get_args(candidate)[1]
-        elif get_origin(candidate) is tuple:
-            yield get_args(candidate)[0]
-        else:
-            yield from (f.annotation for name, f in _model_fields(candidate) if step in (f.alias, name))

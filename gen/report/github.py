@@ -18,7 +18,7 @@ def github(report: Report) -> str:
         + _data(f"{finding.message}\n{finding.hint}" if finding.hint else finding.message)
         for finding in report.findings
     ]
-    if report.diffs:
+    if not report.done:
         lines += [
             f"::error file={_property(change.path)},title={_property(change.status.value)}::"
             "run `gen render` and commit the result"

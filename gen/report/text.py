@@ -25,15 +25,19 @@ def text(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         yield from _finding(finding)
-    listed = report.changes if report.diffs else report.changes[:_LISTED]
+    listed = report.changes[:_LISTED] if report.done else report.changes
     for change in listed:
-        yield f"{change.status.value:<12} {change.path}"
+        yield f"{_done(change) if report.done else change.status.value:<12} {change.path}"
     if len(listed) < len(report.changes):
         yield f"… and {len(report.changes) - len(listed)} more"
-    if report.diffs:
+    if not report.done:
         for change in report.changes:
             yield from _diff(change)
     yield report.summary
+
+
+def _done(change: Change) -> str:
+    return "wrote" if change.old is None else "removed" if change.new is None else "changed"
 
 
 def _finding(finding: Diagnostic) -> Iterator[str]:

@@ -17,5 +17,5 @@ class Report:
     findings: tuple[Diagnostic, ...]
     changes: tuple[Change, ...]
     summary: str
-    diffs: bool = False
-    """Whether the changes are shown in full."""
+    done: bool = True
+    """Whether the changes were made; those that were not are shown in full."""

@@ -1,0 +1,72 @@
+"""Walking the annotations of models: which fields and which models stand where."""
+
+from __future__ import annotations
+
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pydantic.fields import FieldInfo
+
+    from gen.diagnostics import Route
+
+
+def fields_at(model: type[BaseModel], route: Route) -> list[str]:
+    """The fields that are known where `route` leads to from a model."""
+    annotations: list[Any] = [model]
+    for step in route:
+        annotations = [inner for outer in annotations for inner in _step(outer, step)]
+    return [field.alias or name for found in annotations for name, field in _fields(found)]
+
+
+def reachable(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
+    """The models, and all that stand in their fields, each once."""
+    seen: list[type[BaseModel]] = []
+    todo = list(models)
+    while todo:
+        model = todo.pop(0)
+        if model not in seen:
+            seen.append(model)
+            todo += [inner for field in model.model_fields.values() for inner in models_in(field.annotation)]
+    return seen
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a value of this annotation may hold."""
+    for candidate in _alternatives(annotation):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            yield candidate
+        elif get_origin(candidate) in (dict, tuple):
+            for inner in get_args(candidate):
+                yield from models_in(inner)
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """The members of a union, without `Annotated`."""
+    if get_origin(annotation) is Annotated:
+        yield from _alternatives(get_args(annotation)[0])
+    elif get_origin(annotation) in (UnionType, Union):
+        for member in get_args(annotation):
+            yield from _alternatives(member)
+    else:
+        yield annotation
+
+
+def _fields(annotation: Any) -> Iterator[tuple[str, FieldInfo]]:
+    for candidate in _alternatives(annotation):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            yield from candidate.model_fields.items()
+
+
+def _step(annotation: Any, step: str | int) -> Iterator[Any]:
+    for candidate in _alternatives(annotation):
+        if get_origin(candidate) is dict:
+            yield get_args(candidate)[1]
+        elif get_origin(candidate) is tuple:
+            yield get_args(candidate)[0]
+        else:
+            yield from (field.annotation for name, field in _fields(candidate) if step in (field.alias, name))
