@@ -21,7 +21,7 @@ def amount(text: str) -> Decimal:
     """The number that a non-negative quantity stands for. ValueError when it is none."""
     match = _QUANTITY.fullmatch(text)
     if match is None or len(text) > 32:  # noqa: PLR2004 - the API server keeps 18 digits
-        raise ValueError(text)
+        raise ValueError(f"no quantity: {text}")
     number, suffix = Decimal(match[1]), match[2] or ""
     if suffix in _BINARY:
         return number * Decimal(1024) ** Decimal(_BINARY[suffix])
@@ -64,8 +64,8 @@ def seconds(text: str) -> int:
     """`12h`, `1d12h`, `90m`, `30s`, or a bare number of seconds. ValueError when it is none of these, or zero."""
     match = _DURATION.fullmatch(text + "s" if text.isascii() and text.isdigit() else text)
     if match is None:
-        raise ValueError(text)
+        raise ValueError(f"no duration: {text}")
     total = sum(int(part or 0) * unit for part, unit in zip(match.groups(), (86400, 3600, 60, 1), strict=True))
     if total == 0:
-        raise ValueError(text)
+        raise ValueError(f"no duration: {text}")
     return total

@@ -7,6 +7,7 @@ and not that the file fits none of the kinds.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import models_json_schema
@@ -27,6 +28,7 @@ Schema = dict[str, Any]
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _TEMPLATE = "#/definitions/{model}"
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _NOT_DEFAULTS = ("kind", "name")
 
 
@@ -117,8 +119,18 @@ def _plain(value: Any) -> Any:
     plain = {key: _plain(item) for key, item in value.items() if key not in ("title", "default", "discriminator")}
     if isinstance(value.get("title"), dict):  # a property that is called so
         plain["title"] = _plain(value["title"])
+    if isinstance(plain.get("enum"), list) and plain.get("type") == "string":
+        plain = _with_numbers(plain)
     options = plain.get("anyOf")
     if isinstance(options, list) and len(options) == 1:
         del plain["anyOf"]
         plain = {**options[0], **plain}
     return plain
+
+
+def _with_numbers(schema: Schema) -> Schema:
+    """Words that look like numbers may be written without quotes, and are numbers to an editor then."""
+    numbers = [float(word) if "." in word else int(word) for word in schema["enum"] if _NUMBER.fullmatch(word)]
+    if not numbers:
+        return schema
+    return {**schema, "type": ["string", "number"], "enum": [*schema["enum"], *numbers]}

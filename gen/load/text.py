@@ -61,8 +61,8 @@ def parse(text: str, file: str, found: Findings) -> Data | None:
         found.error(problem.code, _at(file, problem.mark), problem.message, problem.hint)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        said = " ".join(str(error.problem or error.context or "unreadable").split())
-        found.error("invalid-yaml", _at(file, mark), f"not valid YAML: {said}", _remedy(said, text, mark))
+        said, remedy = _explained(" ".join(str(error.problem or error.context or "unreadable").split()), text, mark)
+        found.error("invalid-yaml", _at(file, mark), f"not valid YAML: {said}", remedy)
     except YAMLError as error:  # pragma: no cover - libyaml marks every error it knows
         found.error("invalid-yaml", Location(file), f"not valid YAML: {error}", "check the file's encoding")
     return None
@@ -120,11 +120,11 @@ class _Builder:
         raise _Refused(event, "too-large", f"more than {MAX_NODES} values in one file", "split the file")
 
     def _key(self, event: Any, holder: dict[str, Any]) -> str:
-        text: str = self._scalar(event)
-        if text in holder:
+        key = str(self._scalar(event))
+        if key in holder:
             place = _at(self.file, event.start_mark)
-            self.found.error("duplicate-key", place, f"`{text}` is given twice", "keep one of the two")
-        return text
+            self.found.error("duplicate-key", place, f"`{key}` is given twice", "keep one of the two")
+        return key
 
     def _scalar(self, event: Any) -> str:
         if event.tag is not None or event.anchor is not None:
@@ -183,11 +183,10 @@ _REMEDIES = (
 )
 
 
-def _remedy(problem: str, text: str, mark: Any) -> str:
+def _explained(problem: str, text: str, mark: Any) -> tuple[str, str]:
+    """The parser's sentence, or ours where that one misleads; and what to do."""
     lines = text.splitlines()
     if mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t":
-        return "indent with spaces; YAML does not take tabs"
-    return next(
-        (remedy for start, remedy in _REMEDIES if start in problem),
-        "check the indentation, quotes and brackets of this line and the one above",
-    )
+        return "a tab stands where the indentation is", "indent with spaces"
+    otherwise = "check the indentation, quotes and brackets of this line and the one above"
+    return problem, next((remedy for start, remedy in _REMEDIES if start in problem), otherwise)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING
 
 from gen.diagnostics import Route, did_you_mean
 from gen.model.annotations import fields_at
-from gen.model.scalars import empty
+from gen.model.scalars import empty, shown
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
     from gen.diagnostics import Findings
@@ -55,40 +53,33 @@ def _say(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Said:
     name = f"`{dotted(route)}`"
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "extra_forbidden":
-        return _Said(
-            "unknown-field",
-            f"unknown field {name}",
-            did_you_mean(str(route[-1]), fields_at(model, route[:-1])),
-        )
+        known = fields_at(model, route[:-1])
+        return _Said("unknown-field", f"unknown field {name}", did_you_mean(str(route[-1]), known))
     if kind == "missing":
         return _Said("missing-field", f"{name} is missing", f"add `{route[-1]}`")
     if empty(value):
         return _Said("no-value", f"{name} has no value", 'give it one, write "" for an empty text, or delete the line')
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(context["expected"]))
-        return _Said("invalid-value", f"{name} cannot be {_shown(value)}", did_you_mean(str(value), allowed))
-    expected = str(context["expected"]) if kind == "gen" else _EXPECTED.get(kind, detail["msg"]).format(**context)
-    remedy = str(context.get("remedy", "")) if kind == "gen" else ""
-    return _Said("invalid-value", f"{name} must be {expected}, not {_shown(value)}", remedy or f"write {expected}")
+        return _Said("invalid-value", f"{name} cannot be {shown(value)}", did_you_mean(str(value), allowed))
+    if kind == "gen":
+        remedy = str(context["remedy"]) or f"write {context['expected']}"
+        return _Said("invalid-value", f"{name} {detail['msg']}", remedy)
+    expected, remedy = _EXPECTED.get(kind, (detail["msg"], "see `gen schema`"))
+    return _Said("invalid-value", f"{name} must be {expected.format(**context)}, not {shown(value)}", remedy)
 
 
+_MAPPING = ("a mapping", "write `name: value` lines below it, indented")
+_LIST = ("a list", "start each entry with `- `, or write `[one, two]`")
 _EXPECTED = {
-    "model_type": "a mapping of fields",
-    "model_attributes_type": "a mapping of fields",
-    "dict_type": "a mapping",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "string_type": "a text",
-    "greater_than_equal": "at least {ge}",
-    "less_than_equal": "at most {le}",
-    "too_short": "a list with at least {min_length} entry",
+    "model_type": _MAPPING,
+    "model_attributes_type": _MAPPING,
+    "dict_type": _MAPPING,
+    "tuple_type": _LIST,
+    "list_type": _LIST,
+    "string_type": ("a text", "write one text"),
+    "greater_than_equal": ("at least {ge}", "raise it, or remove the line"),
+    "less_than_equal": ("at most {le}", "lower it, or remove the line"),
+    "too_short": ("a list with at least {min_length} entry", "add an entry, or remove the line"),
 }
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, (BaseModel, dict)):
-        return "a mapping"
-    if isinstance(value, (list, tuple)):
-        return "a list"
-    text = str(value)
-    return f"`{text if len(text) <= 60 else text[:57] + '…'}`"  # noqa: PLR2004 - a line of a terminal
+"""pydantic's type of error, what was expected, and what to do."""

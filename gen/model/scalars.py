@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from gen import quantity
@@ -23,13 +23,25 @@ _IMAGE = re.compile(
     r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@[a-z0-9]+:[0-9a-fA-F]{32,})?"
 )
+_SHOWN = 60
+"""Characters of a value that fit into a line of a terminal beside the message."""
 _EXPRESSION = {"type": "string", "pattern": r"\{\{"}
 
 
 def refuse(expected: str, value: object, remedy: str = "") -> PydanticCustomError:
     """The error of every type here: `expected` completes «must be …», `remedy` says what to write."""
-    shown = value if isinstance(value, str) else type(value).__name__
-    return PydanticCustomError("gen", "{expected}", {"expected": expected, "shown": shown, "remedy": remedy})
+    context = {"expected": expected, "shown": shown(value), "remedy": remedy}
+    return PydanticCustomError("gen", "must be {expected}, not {shown}", context)
+
+
+def shown(value: object) -> str:
+    """A value in a message: short, and by its form when it has parts."""
+    if isinstance(value, (dict, BaseModel)):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    text = str(value)
+    return f"`{text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}`"
 
 
 def empty(value: object) -> bool:
@@ -41,7 +53,7 @@ def _text(value: Any) -> Any:
     if empty(value):
         raise refuse("some text", value, 'write the value, or "" for an empty one')
     if isinstance(value, (dict, list)):
-        raise refuse("a single value", {dict: "a mapping", list: "a list"}[type(value)])
+        raise refuse("a single value", value, "write one text, number or truth value")
     return value
 
 
@@ -50,7 +62,7 @@ def _whole(value: Any) -> Any:
         return value
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
-    raise refuse("a whole number", value)
+    raise refuse("a whole number", value, "write it in digits, such as `8`")
 
 
 def _truth(value: Any) -> Any:
@@ -93,7 +105,10 @@ def _duration(value: Any) -> Any:
         raise refuse("a duration", value, "write it like `12h`, `1d12h`, `90m` or `30s`") from None
 
 
-Text = Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Text = Annotated[
+    # `~` and `null` are texts here too
+    str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})
+]
 Count = Annotated[
     int,
     BeforeValidator(_whole),

@@ -48,7 +48,7 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
                         f"unknown-{what[:-1]}",
                         place,
                         f"the overlay has no {what[:-1]} `{name}`",
-                        did_you_mean(name, known),
+                        did_you_mean(name, known, otherwise=f"declare it under `{what}`"),
                     )
     return _kubernetes(fields, layers, found)
 

@@ -2,7 +2,8 @@
 
 The schema says which lists merge by a key (`x-kubernetes-patch-merge-key`). Those of the training kinds refer to
 Kubernetes' pod template, so containers, env and volumes merge by name inside them too, where Kustomize replaces the
-list. As in Kustomize new entries come first, null removes a field, and `$patch: delete|replace` are obeyed.
+list. As in Kustomize the entries of the patch come first, null removes a field, and `$patch: delete` and `replace` are
+obeyed.
 """
 
 from __future__ import annotations
@@ -63,18 +64,15 @@ class StrategicMerge:
         if not keys:
             return [*new, *(item for item in old if item not in new)]
         inner, inner_base = self.schemas.resolve(schema.get("items", {}), base)
-        result: list[Any] = list(old)
-        added: list[Any] = []
+        rest = list(old)
+        result: list[Any] = []
         for number, item in enumerate(new):
-            position = next((i for i, known in enumerate(result) if _same(known, item, keys)), None)
-            here, there = (*at, label(item, number)), (*origin, number)
-            if _is_directive(item, "delete"):
-                result = [known for i, known in enumerate(result) if i != position]
-            elif position is None:
-                added.append(self._value(None, item, inner, inner_base, here, there))
-            else:
-                result[position] = self._value(result[position], item, inner, inner_base, here, there)
-        return added + result
+            position = next((i for i, known in enumerate(rest) if _same(known, item, keys)), None)
+            known = None if position is None else rest.pop(position)
+            if not _is_directive(item, "delete"):
+                here, there = (*at, label(item, number)), (*origin, number)
+                result.append(self._value(known, item, inner, inner_base, here, there))
+        return result + rest
 
     def _property(self, schema: Schema, base: str, key: str) -> tuple[Schema, str]:
         inner = schema.get("properties", {}).get(key)

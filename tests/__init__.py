@@ -1,0 +1,1 @@
+"""Tests mirror the package; folders of cases are tests too."""

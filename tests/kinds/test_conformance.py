@@ -1,0 +1,186 @@
+"""What every kind owes. Adding one is a class and a line in `KINDS`; what was forgotten is red here."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+import pytest
+import yaml
+
+from gen import kinds
+from gen.diagnostics import BugError, Findings
+from gen.kinds import KINDS, Job, Role
+from gen.kinds.kubeflow import RESTART_V1, replica_specs, run_policy
+from gen.load import source_of
+from gen.model.annotations import reachable
+from gen.model.docs import field_docs
+from gen.model.overlay import OverlayFields
+from gen.model.parse import parse_job
+from gen.networks import NETWORKS
+from gen.overlay.read import OverlayReader
+from gen.plan import make_plan
+from gen.scaffold import OPTIONAL, job_text
+from gen.storage import STORAGE
+from gen.validate.schemas import schemas, versions
+from tests.support import HERE, Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from gen.kubernetes import Body
+    from gen.plan.types import Plan
+
+EVERY = sorted(KINDS.items())
+
+
+def faults(name: str, model: type[Job]) -> list[str]:
+    """Everything that is missing of a kind; empty for one that is complete."""
+    found = []
+    if get_args(model.model_fields["kind"].annotation) != (name,):
+        found.append(f"the field `kind` is not Literal[{name!r}]")
+    if not (model.__doc__ or "").strip():
+        found.append("no docstring")
+    for part in reachable([model]):
+        missing = part.model_fields.keys() - field_docs(part).keys()
+        found += [f"{part.__name__}.{field} has no description" for field in sorted(missing)]
+    for api_version in model.api_versions:
+        try:
+            schemas(versions()[-1]).validator(api_version, model.resource)
+        except BugError:
+            found.append(f"no schema of {api_version} {model.resource}")
+    if not any(f"kind: {name}\n" in path.read_text("utf-8") for path in HERE.glob("golden/*/jobs/*/*.yaml")):
+        found.append("no golden case")
+    return found
+
+
+@pytest.mark.parametrize(("name", "model"), EVERY)
+def test_a_kind_is_complete(name: str, model: type[Job]) -> None:
+    assert faults(name, model) == []
+
+
+class Forgetful(Job):
+    resource: ClassVar[str] = "ForgetfulJob"
+    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"example.com/v1": ("Never",)}
+    container: ClassVar[str] = "main"
+    suspend: ClassVar[tuple[str, ...]] = ("spec", "suspend")
+    example: ClassVar[Mapping[str, object]] = {}
+
+    kind: Literal["forgetful"]
+    """Kind of job."""
+    undescribed: str = ""
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        return (Role(name="worker", replica_type=run, replicas=1),)
+
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        return {"template": pods[plan.pods[0].role.name]}
+
+
+def test_what_is_forgotten_is_found() -> None:
+    assert faults("forgetful", Forgetful) == [
+        "no docstring",
+        "Forgetful.undescribed has no description",
+        "no schema of example.com/v1 ForgetfulJob",
+        "no golden case",
+    ]
+
+
+class JAXJob(Job):
+    """JAX, whose resource has a replica map as PyTorchJob's."""
+
+    resource: ClassVar[str] = "PyTorchJob"  # of a kind whose schema is there
+    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
+    container: ClassVar[str] = "pytorch"
+    suspend: ClassVar[tuple[str, ...]] = ("spec", "runPolicy", "suspend")
+    example: ClassVar[Mapping[str, object]] = {"image": "jax:1", "command": "python train.py"}
+
+    kind: Literal["jax"]
+    """Kind of job."""
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        assert run
+        return (Role(name="worker", replica_type="Worker", replicas=self.workers),)
+
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        return {"runPolicy": run_policy(plan), "pytorchReplicaSpecs": replica_specs(plan, pods)}
+
+
+def test_a_class_and_a_line_in_the_registry_make_a_kind(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds.KINDS, "jax", JAXJob)
+    repo.job(job_text("jax", with_schema=False) + "workers: 2\n")
+    (body,) = repo.objects()
+    assert body["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
+    repo.job("kind: jxa\n")
+    report, _ = repo.render()
+    assert report.findings[0].hint == "did you mean `jax`?"
+
+
+@pytest.mark.parametrize(("name", "model"), EVERY)
+def test_a_workload_is_a_function_of_its_plan(name: str, model: type[Job], repo: Repository) -> None:
+    plan = planned(repo, name)
+    pods: dict[str, Any] = {pod.role.name: {"metadata": {}, "spec": {"containers": []}} for pod in plan.pods}
+    before = copy.deepcopy(pods)
+    first = plan.job.workload(plan, pods)
+    assert pods == before
+    assert plan.job.workload(plan, pods) == first
+    assert {pod.role.name for pod in plan.pods} == set(templates(first, pods)), "each role's template is used"
+    assert isinstance(plan.job, model)
+
+
+def templates(workload: Any, pods: dict[str, Any]) -> list[str]:
+    """The roles whose template stands somewhere in the object, once for each place."""
+    if isinstance(workload, dict):
+        here = [name for name, pod in pods.items() if workload is pod]
+        return here or [name for inner in workload.values() for name in templates(inner, pods)]
+    return []
+
+
+def planned(repo: Repository, kind: str) -> Plan:
+    found = Findings()
+    source = source_of(job_text(kind, with_schema=False).encode(), "jobs/team/demo.yaml", found)
+    (overlay,) = OverlayReader(repo.root, found).read()
+    assert source is not None
+    job = parse_job(source, "team", overlay, found)
+    assert job is not None
+    plan = make_plan(job, overlay, found)
+    assert not found.items
+    assert plan is not None
+    return plan
+
+
+@pytest.mark.parametrize("name", list(KINDS))
+def test_a_new_job_renders_as_it_is_and_with_every_option(name: str, repo: Repository) -> None:
+    text = job_text(name, with_schema=False)
+    repo.job(text)
+    assert repo.render()[1] == 0
+    written = yaml.safe_load(text)
+    offered = yaml.safe_load("\n".join(line.removeprefix("# ") for line in text.splitlines() if is_option(line)))
+    assert offered == OPTIONAL
+    options = {key: value for key, value in OPTIONAL.items() if key not in ("queue", "data", "tensorboard")}
+    repo.job(yaml.safe_dump({**written, **options}))
+    assert repo.render()[1] == 0
+
+
+def is_option(line: str) -> bool:
+    """A commented field, and not a sentence: an option's first line is a field, the others are indented below it."""
+    body = line.removeprefix("# ")
+    return line.startswith("# ") and (body.split(":")[0] in OPTIONAL or body.startswith("  "))
+
+
+def test_every_field_of_an_overlay_and_of_every_profile_is_described() -> None:
+    profiles = [*STORAGE.values(), *NETWORKS.values()]
+    for model in reachable([OverlayFields, *profiles]):
+        assert model.model_fields.keys() - field_docs(model).keys() == set(), model.__name__
+        assert (model.__doc__ or "").strip(), model.__name__
+
+
+@pytest.mark.parametrize("registry", [STORAGE, NETWORKS], ids=["storage", "networks"])
+def test_every_profile_has_a_golden_case(registry: dict[str, Any]) -> None:
+    overlays = "".join(path.read_text() for path in golden_overlays())
+    assert [name for name in registry if f"{name}:" not in overlays] == []
+
+
+def golden_overlays() -> list[Path]:
+    return [*HERE.glob("golden/*/overlays/*/overlay.yaml"), HERE / "support.py"]

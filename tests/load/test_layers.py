@@ -1,0 +1,54 @@
+"""Files over files: which value wins, and where it stands."""
+
+from __future__ import annotations
+
+from gen.diagnostics import Findings, Location
+from gen.load import Data, Layer, Layers, Source, lay_over, source_of
+
+
+def source(file: str, text: str) -> Source:
+    read = source_of(text.encode(), file, Findings())
+    assert read is not None
+    return read
+
+
+def test_mappings_merge_by_key_and_entries_and_lists_are_replaced() -> None:
+    base: dict[str, Data] = {"env": {"A": "1", "B": {"secret": "s", "key": "k"}}, "args": ["x"], "cpu": "1"}
+    top: dict[str, Data] = {"env": {"B": {"configMap": "c", "key": "k"}, "C": "3"}, "args": ["y"]}
+    assert lay_over(base, top) == {
+        "env": {"A": "1", "B": {"configMap": "c", "key": "k"}, "C": "3"},
+        "args": ["y"],
+        "cpu": "1",
+    }
+
+
+def test_roles_merge_down_to_their_variables() -> None:
+    base: dict[str, Data] = {
+        "roles": {"ps": {"cpu": "1", "env": {"A": "1"}}},
+        "placement": {"nodeSelector": {"a": "b"}},
+    }
+    top: dict[str, Data] = {
+        "roles": {"ps": {"env": {"B": "2"}}},
+        "placement": {"nodeSelector": {"c": "d"}, "zone": "z"},
+    }
+    assert lay_over(base, top) == {
+        "roles": {"ps": {"cpu": "1", "env": {"A": "1", "B": "2"}}},
+        "placement": {"nodeSelector": {"a": "b", "c": "d"}, "zone": "z"},
+    }
+
+
+def test_nothing_is_changed_in_place() -> None:
+    base: dict[str, Data] = {"env": {"A": "1"}}
+    lay_over(base, {"env": {"B": "2"}})
+    assert base == {"env": {"A": "1"}}
+
+
+def test_a_place_is_in_the_file_that_says_most_of_the_route() -> None:
+    job = source("jobs/a.yaml", "kind: mpi\nenv:\n  A: 1\n")
+    overlay = source("overlays/dev/overlay.yaml", "defaults:\n  cpu: 4\n  env: {B: 2}\n")
+    layers = Layers((Layer(job), Layer(overlay, ("defaults",))))
+    assert layers.place(("env", "A")) == Location("jobs/a.yaml", 3, 6)
+    assert layers.place(("env", "B")) == Location("overlays/dev/overlay.yaml", 3, 12)
+    assert layers.place(("cpu",), key=True) == Location("overlays/dev/overlay.yaml", 2, 3)
+    assert layers.place(("env", "C")) == Location("jobs/a.yaml", 3, 3)
+    assert layers.place(("memory",)) == Location("jobs/a.yaml", 1, 1)

@@ -1,0 +1,115 @@
+"""A throw-away repository of a user, and what tests ask of it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from gen.commands import Request, check, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.report.types import Report
+
+HERE = Path(__file__).parent
+PROJECT = HERE.parent
+SHARED = PROJECT.parent / "shared"
+
+OVERLAY = """\
+kubernetes: "1.34"
+namespaces:
+  "*":
+    queues: [research]
+    priorities: [high]
+    serviceAccounts: [trainer]
+    allow: [hostNetwork, hostPath]
+volumes:
+  data: {claim: data}
+  nas: {size: 10Gi, nas: {server: nas.example.com, path: /training}}
+  scratch: {emptyDir: {}}
+networks:
+  host: {hostNetwork: true}
+  eni: {terway: {version: "1.0.10"}}
+"""
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository with one overlay `dev` that grants everything a test may want."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, root: Path) -> Repository:
+        (root / "jobs").mkdir(parents=True)
+        repository = cls(root)
+        repository.overlay(OVERLAY)
+        return repository
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode() if isinstance(text, str) else text)
+        return target
+
+    def overlay(self, text: str, name: str = "dev") -> Path:
+        return self.write(f"overlays/{name}/overlay.yaml", text)
+
+    def job(self, text: str, name: str = "demo", namespace: str = "team") -> Path:
+        return self.write(f"jobs/{namespace}/{name}.yaml", text)
+
+    def render(self, *jobs: str, **options: Any) -> tuple[Report, int]:
+        return render(Request(self.root, jobs, parallel=options.pop("parallel", 1), **options))
+
+    def check(self, *jobs: str, **options: Any) -> tuple[Report, int]:
+        return check(Request(self.root, jobs, parallel=options.pop("parallel", 1), **options))
+
+    def rendered(self) -> dict[str, str]:
+        """Every file below `rendered/` with its text."""
+        return tree(self.root / "rendered")
+
+    def objects(self, overlay: str = "dev") -> list[dict[str, Any]]:
+        """Every object of an overlay, read by PyYAML, after a render that must succeed."""
+        report, code = self.render()
+        assert code == 0, report
+        return list(self._objects(overlay))
+
+    def _objects(self, overlay: str) -> Iterator[dict[str, Any]]:
+        for path, text in self.rendered().items():
+            if path.startswith(f"{overlay}/"):
+                yield yaml.safe_load(text)
+
+    def one(self, kind: str, overlay: str = "dev") -> dict[str, Any]:
+        """The only object of a kind."""
+        (found,) = [body for body in self.objects(overlay) if body["kind"] == kind]
+        return found
+
+    def codes(self) -> list[str]:
+        """The codes of what a render finds."""
+        return [finding.code for finding in self.render()[0].findings]
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Path below the folder to text, for every file."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in files}
+
+
+def copy_case(case: Path, root: Path) -> Repository:
+    """The inputs of a case folder; one without overlays gets the ordinary one."""
+    repository = Repository.at(root)
+    for name in ("jobs", "overlays"):
+        if (case / name).exists():
+            shutil.rmtree(root / name)
+            shutil.copytree(case / name, root / name)
+    return repository
+
+
+def cases(folder: str) -> list[Path]:
+    """The case folders below `tests/<folder>`."""
+    return sorted(path for path in (HERE / folder).iterdir() if path.is_dir())

@@ -1,0 +1,150 @@
+"""The program from outside: commands, formats and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen import __version__
+from gen.kinds import KINDS
+from tests.support import PROJECT, Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
+
+
+def gen(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
+    command = [sys.executable, "-m", "gen", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_clean_run_exits_with_0_from_any_folder_below(repo: Repository) -> None:
+    repo.job(JOB)
+    done = gen("render", cwd=repo.root / "jobs/team")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "1 jobs in 1 overlays: wrote 1, removed 0, 0 unchanged"
+    assert gen("check", cwd=repo.root).returncode == 0
+
+
+def test_violations_and_differences_exit_with_1(repo: Repository) -> None:
+    repo.job(JOB)
+    assert gen("check", cwd=repo.root).returncode == 1
+    repo.job(JOB + "gpu: 1\n")
+    done = gen("render", cwd=repo.root)
+    assert done.returncode == 1
+    assert done.stdout.startswith("jobs/team/demo.yaml:4:1: error: unknown field `gpu` [unknown-field]\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["render", "--overlay", "dve"],
+        ["render", "team/dmeo"],
+        ["render", "--kubernetes-version", "1.2"],
+        ["render", "--unknown"],
+        ["render", "--root", "/nowhere"],
+        ["new", "pytroch", "x"],
+        ["new", "pytorch", "Bad_Name"],
+        ["new", "pytorch", "demo"],
+        ["schema", "jobs"],
+    ],
+)
+def test_a_wrong_command_line_exits_with_2_and_says_why(repo: Repository, arguments: list[str]) -> None:
+    repo.job(JOB)
+    done = gen(*arguments, cwd=repo.root)
+    assert done.returncode == 2
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (repo.root / "rendered").exists()
+
+
+def test_outside_of_a_repository_nothing_can_be_done(tmp_path: Path) -> None:
+    done = gen("render", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "has jobs/ and overlays/" in done.stderr
+
+
+def test_a_bug_exits_with_3_and_blames_no_user(repo: Repository) -> None:
+    repo.job(JOB)
+    broken = "import gen.build.metadata as m; m.job_labels = lambda plan, part: {'a b': 'c'}; import gen.build.pod"
+    script = f"{broken}; from gen.__main__ import main; import sys; sys.argv = ['gen', 'render']; main()"
+    done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "this is a bug of gen" in done.stderr
+    assert not (repo.root / "rendered").exists()
+
+
+def test_json_and_github_say_the_same_as_the_text(repo: Repository) -> None:
+    repo.job(JOB + "gpu: 1\n")
+    document = json.loads(gen("render", "--output", "json", cwd=repo.root).stdout)
+    assert document["version"] == 1
+    (finding,) = document["findings"]
+    place = (finding["file"], finding["line"], finding["column"])
+    assert (finding["code"], finding["severity"], *place) == ("unknown-field", "error", "jobs/team/demo.yaml", 4, 1)
+    lines = gen("render", "--output", "github", cwd=repo.root).stdout.splitlines()
+    assert lines[0] == (
+        "::error file=jobs/team/demo.yaml,line=4,col=1,title=unknown-field::unknown field `gpu`%0Adid you mean `gpus`?"
+    )
+
+
+def test_a_job_cannot_give_commands_to_the_terminal_or_the_workflow(repo: Repository) -> None:
+    repo.job(JOB + 'network: "x\\n::warning::\\e[31m"\n')
+    text = gen("render", cwd=repo.root).stdout
+    assert "\x1b" not in text
+    github = gen("render", "--output", "github", cwd=repo.root).stdout
+    assert [line for line in github.splitlines() if line.startswith("::warning")] == []
+
+
+def test_a_narrowed_check_looks_at_the_named_jobs_alone(repo: Repository) -> None:
+    repo.job(JOB)
+    repo.job(JOB, name="other")
+    assert gen("render", "jobs/team/demo.yaml", cwd=repo.root).returncode == 0
+    assert gen("check", "team/demo", cwd=repo.root).returncode == 0
+    assert gen("check", "team/*", cwd=repo.root).returncode == 1
+
+
+def test_a_narrowed_overlay_leaves_the_others_alone(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\n', name="prod")
+    repo.job(JOB)
+    gen("render", "--overlay", "prod", cwd=repo.root)
+    assert {path.split("/")[0] for path in repo.rendered()} == {"prod"}
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_new_writes_a_job_that_renders(repo: Repository, kind: str) -> None:
+    assert gen("new", kind, "first", "--namespace", "team", cwd=repo.root).returncode == 0
+    assert gen("new", kind, "second", cwd=repo.root).returncode == 0, "the only namespace"
+    assert gen("render", cwd=repo.root).returncode == 0
+
+
+def test_schema_prints_what_is_committed() -> None:
+    for name in ("job", "overlay"):
+        assert gen("schema", name, cwd=PROJECT).stdout == (PROJECT / f"schemas/{name}.schema.json").read_text("utf-8")
+
+
+def test_help_is_quick_and_loads_nothing_heavy() -> None:
+    heavy = ["pydantic", "yaml", "jinja2", "jsonschema_rs", "gen.pipeline"]
+    script = (
+        "import sys; from gen.cli import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert used < 1.0, "a quarter of a second where nothing else runs"
+
+
+def test_version() -> None:
+    assert gen("--version", cwd=PROJECT).stdout == f"gen {__version__}\n"

@@ -1,0 +1,163 @@
+"""Whatever text goes in comes back from every reader that the field uses."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from gen.diagnostics import BugError
+from gen.emit import HEADER, to_yaml, with_header
+
+HAZARDS = re.split(
+    " ",
+    "1e-3 12e7 08 0o17 y on 1_000 0x1F .5 ~ 2026-01-01 12:30:45 0b1 190:20:30 190:20:30.5 .inf -.INF .NaN nan NO null "
+    "Null 1. +1 -1 1e3 1E+3 0777 = << - -- --- ... ? ?x : :x a: a:b # a#b !x &x *x %x @x `x {a} [a] {} [] ' \" \\ |x "
+    ">x | > 0 00 -0 0.0 1,000 True FALSE yes Off N Y 0xdeadbeef 1234567e8 12345678 e3 1e 0o8 09 0.1.2 1:2 a,b a;b =x "
+    "infinity Inf 4e10 2001-12-14t21:59:43.10-05:00 2026-1-1 ~x /a /a:b a/b://c $(X) ${X} $X {{x}}",
+)
+ODD = [
+    *[
+        "",
+        " ",
+        "  a",
+        "a ",
+        "a: b",
+        "a #b",
+        "\n",
+        "a\n",
+        "a\n\n",
+        "\na",
+        " a\nb",
+        "a\n b",
+        "a\n\tb",
+        "\ta\nb",
+        "a\n \nb",
+    ],
+    *["a\n\n\nb\n", "a\r\nb", "a\rb", "a\x85b", "a\u2028b", "a\u2029b", "\ufeff", "a\ufeffb", "é", "日本語", "🚀"],
+    *["\U0010ffff", "a\x7fb", "\x1b[0m", "a\u00a0b", "\u00ad", "x" * 5000, "a\nb" * 200, "# a\nb", "- a\n- b"],
+    *["---\na", "a\n---\n", "...\na", "%YAML\na", "a\n#b", "|\na", "'\na'", '"\n', "a:\nb", "key: |\n  x\n"],
+    *["\ud7ff", "\ue000", "\ufffd", "\ufffe", "\x00"],
+]
+
+texts = st.one_of(
+    st.sampled_from(HAZARDS + ODD),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+    st.text(st.sampled_from(" \n\t#:-'\"|>a0é"), max_size=12),
+    st.lists(st.sampled_from(HAZARDS), min_size=2, max_size=4).map("\n".join),
+)
+
+
+def document(values: list[str]) -> dict[str, Any]:
+    """The texts in every place where a job can put one: labels, annotations, env, args, files."""
+    named = {f"k{index}": value for index, value in enumerate(values)}
+    env = [{"name": name, "value": value} for name, value in named.items()]
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"labels": named, "annotations": named},
+        "spec": {"containers": [{"args": list(values), "env": env, "nested": [list(values), [], {}]}]},
+        "data": named,
+    }
+
+
+def ruamel(text: str) -> Any:
+    reader = YAML(typ="safe", pure=True)
+    reader.version = (1, 2)
+    return reader.load(io.StringIO(text))
+
+
+@given(st.lists(texts, min_size=1, max_size=12))
+@settings(max_examples=300, deadline=None)
+def test_pyyaml_and_ruamel_read_back_what_was_written(values: list[str]) -> None:
+    body = document(values)
+    text = to_yaml(body)
+    assert yaml.safe_load(text) == body
+    assert yaml.load(text, yaml.CSafeLoader) == body
+    assert ruamel(text) == body
+
+
+@given(st.dictionaries(texts.filter(lambda text: len(text) < 200), st.integers() | st.booleans(), max_size=5))
+@settings(max_examples=100, deadline=None)
+def test_keys_are_read_back_too(data: dict[str, Any]) -> None:
+    assert yaml.safe_load(to_yaml({"data": data})) == {"data": data}
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_are_read_back_as_numbers(number: float) -> None:
+    text = to_yaml({"n": number})
+    assert yaml.safe_load(text) == {"n": number}
+    assert ruamel(text) == {"n": number}
+
+
+@pytest.fixture(scope="session")
+def go_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The YAML library of kubectl, built from the Go module proxy."""
+    if shutil.which("go") is None:
+        pytest.skip("Go is not installed")
+    source = Path(__file__).parent / "goyaml"
+    target = tmp_path_factory.mktemp("go") / "goyaml"
+    built = subprocess.run(["go", "build", "-o", target, "."], cwd=source, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        pytest.skip(f"the Go reader cannot be built here: {built.stderr.strip()[:200]}")
+    return target
+
+
+def read_by_go(reader: Path, documents: list[str]) -> list[Any]:
+    done = subprocess.run([reader], input=json.dumps(documents).encode(), capture_output=True, check=True)
+    return [json.loads(line) for line in done.stdout.split(b"\n")[:-1]]
+
+
+def test_kubectls_reader_reads_back_every_known_hazard(go_reader: Path) -> None:
+    body = document(HAZARDS + ODD)
+    assert read_by_go(go_reader, [to_yaml(body)]) == [body]
+
+
+@given(st.lists(st.lists(texts, min_size=1, max_size=12), min_size=10, max_size=40))
+@settings(max_examples=25, deadline=None)
+def test_kubectls_reader_reads_back_what_was_written(go_reader: Path, lists: list[list[str]]) -> None:
+    bodies = [document(values) for values in lists]
+    assert read_by_go(go_reader, [to_yaml(body) for body in bodies]) == bodies
+
+
+def test_hazards_break_pyyamls_own_dumper_for_kubectl(go_reader: Path) -> None:
+    """The reason why there is a writer of our own; when this fails, it may go."""
+    body = {"data": {f"k{index}": value for index, value in enumerate(HAZARDS)}}
+    (read,) = read_by_go(go_reader, [yaml.safe_dump(body)])
+    assert [name for name, value in body["data"].items() if read["data"][name] != value]
+
+
+def test_objects_start_with_what_they_are() -> None:
+    body = {"spec": {"b": 1, "a": 2}, "metadata": {"name": "x"}, "kind": "Job", "apiVersion": "batch/v1"}
+    assert to_yaml(body) == "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: x\nspec:\n  b: 1\n  a: 2\n"
+
+
+def test_long_and_multi_line_texts_stay_readable() -> None:
+    text = to_yaml({"command": "one\ntwo  \n\n  three\n", "long": "word " * 40 + "end"})
+    assert text.startswith("command: |\n  one\n  two  \n\n    three\nlong: word word")
+    assert text.count("\n") == 6
+
+
+@pytest.mark.parametrize("value", [None, object(), float("nan"), float("inf"), "\ud800", ("a",), {"a": None}])
+def test_what_yaml_and_json_do_not_share_is_refused(value: object) -> None:
+    with pytest.raises(BugError):
+        to_yaml({"value": value})
+
+
+def test_the_first_line_tells_the_source_and_a_digest_of_the_rest() -> None:
+    text = with_header("a: b\n", "jobs/team/demo.yaml")
+    match = HEADER.match(text)
+    assert match is not None
+    assert match["source"] == "jobs/team/demo.yaml"
+    assert with_header("a: c\n", "jobs/team/demo.yaml").splitlines()[0] != text.splitlines()[0]
+    assert text.count("\n") == 2

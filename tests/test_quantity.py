@@ -1,0 +1,64 @@
+"""Quantities and durations, in the forms that the API server writes."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gen.quantity import amount, canonical, seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1", "1"),
+        ("0", "0"),
+        ("0Gi", "0"),
+        ("1000m", "1"),
+        ("1500m", "1500m"),
+        ("0.5", "500m"),
+        (".5", "500m"),
+        ("1.5", "1500m"),
+        ("1000", "1k"),
+        ("1024Mi", "1Gi"),
+        ("1.5Gi", "1536Mi"),
+        ("200Gi", "200Gi"),
+        ("2048Gi", "2Ti"),
+        ("1e3", "1k"),
+        ("1E", "1E"),
+        ("0.1n", "1n"),
+        ("100n", "100n"),
+        ("12", "12"),
+    ],
+)
+def test_one_form_for_one_amount(text: str, expected: str) -> None:
+    assert canonical(text) == expected
+
+
+@given(st.from_regex(r"[0-9]{1,6}(\.[0-9]{1,3})?(Ki|Mi|Gi|Ti|m|k|M|G)?", fullmatch=True))
+def test_the_form_keeps_the_amount_and_is_its_own_form(text: str) -> None:
+    form = canonical(text)
+    assert amount(form) == amount(text) or amount(text) % Decimal("0.001")
+    assert canonical(form) == form
+
+
+@pytest.mark.parametrize("text", ["", "1GB", "-1", "1 Gi", "Gi", "1Gii", "1e1000", "NaN", "1" * 40, "\u0661"])
+def test_what_is_no_quantity_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no quantity"):
+        amount(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("90", 90), ("30s", 30), ("12h", 43200), ("1d12h", 129600), ("1h30m5s", 5405)]
+)
+def test_durations(text: str, expected: int) -> None:
+    assert seconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0", "0h", "h", "1w", "12 h", "-1h", "1.5h", "5m1h"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no duration"):
+        seconds(text)

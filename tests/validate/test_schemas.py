@@ -1,0 +1,147 @@
+"""Our schemas of training kinds against the upstream CRDs: the same fields, in both directions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from gen.diagnostics import BugError
+from gen.kinds import KINDS
+from gen.validate.schemas import Schemas, minor_version, schemas, versions
+from tests.support import SHARED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Schema = dict[str, Any]
+
+CRDS = {
+    ("kubeflow.org/v1", "PyTorchJob"): "kubeflow.org/pytorchjobs.yaml",
+    ("kubeflow.org/v1", "TFJob"): "kubeflow.org/tfjobs.yaml",
+    ("kubeflow.org/v1", "MPIJob"): "kubeflow.org/mpijobs.yaml",
+    ("kubeflow.org/v2beta1", "MPIJob"): "kubeflow.org/mpijobs.v2beta1.yaml",
+}
+"""Every API version that a kind can render and Kubernetes does not define."""
+
+EXPLAINED = {
+    "status: only there": "nobody renders a status",
+    "apiVersion: enum": "one schema is of one version",
+    "kind: enum": "one schema is of one kind",
+    "required apiVersion": "the CRD leaves it to the API server",
+    "required kind": "as apiVersion",
+    "required metadata": "an object needs a name",
+    "required spec": "the CRD takes an object without a spec, which no operator can run",
+    "required template": "as spec",
+    "required Launcher": "the operator refuses a job without a launcher",
+    "cleanPodPolicy: enum": "the CRD takes any text, and the operator treats an unknown one as All",
+    "restartPolicy: enum": "the CRD takes any text, and the operators know these",
+    "successPolicy: enum": "as cleanPodPolicy",
+    "rdzvBackend: enum": "as cleanPodPolicy",
+    "launcherCreationPolicy: enum": "the CRD's own enum marker is mistyped, and any other text means the second",
+    "replica map: named": "the CRD takes any key, and the operators look for these",
+}
+"""Differences that are meant, by what `difference` says of them."""
+
+POD = {"metadata", "spec"}
+
+
+def test_every_api_version_of_every_kind_is_compared() -> None:
+    rendered = {(version, kind.resource) for kind in KINDS.values() for version in kind.api_versions}
+    assert {gvk for gvk in rendered if "." in gvk[0]} == set(CRDS)
+
+
+@pytest.mark.parametrize(("gvk", "file"), CRDS.items(), ids=[f"{kind}-{version}" for version, kind in CRDS])
+def test_our_schema_says_what_the_crd_says(gvk: tuple[str, str], file: str) -> None:
+    crd = upstream(file, gvk[0].split("/")[1])
+    ours = Schemas(versions()[-1])
+    found = set(difference(ours, ours.schema(*gvk), "", crd, "object"))
+    assert found - EXPLAINED.keys() == set()
+
+
+def test_the_comparison_sees_a_field_that_is_missing_on_either_side() -> None:
+    crd = upstream("kubeflow.org/pytorchjobs.yaml", "v1")
+    ours = Schemas(versions()[-1])
+    schema = ours.schema("kubeflow.org/v1", "PyTorchJob")
+    run_policy = crd["properties"]["spec"]["properties"]["runPolicy"]["properties"]
+    run_policy["newField"] = {"type": "string"}
+    del run_policy["suspend"]
+    run_policy["backoffLimit"]["type"] = "string"
+    found = set(difference(ours, schema, "", crd, "object")) - EXPLAINED.keys()
+    assert found == {"newField: only there", "suspend: only here", "backoffLimit: integer here and string there"}
+
+
+def upstream(file: str, version: str) -> Schema:
+    path = SHARED / "crds" / file
+    if not path.exists():
+        pytest.skip("the upstream CRDs are not here")
+    crd = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
+    (found,) = [entry for entry in crd["spec"]["versions"] if entry["name"] == version]
+    schema: Schema = found["schema"]["openAPIV3Schema"]
+    return schema
+
+
+def difference(ours: Schemas, mine: Schema, base: str, theirs: Schema, name: str) -> Iterator[str]:
+    """What one schema says of a value and the other does not, down to pod templates, which are Kubernetes' own."""
+    mine, base = ours.resolve(mine, base)
+    if theirs.get("properties", {}).keys() == POD:
+        yield from () if mine["properties"].keys() == POD else (f"{name}: no pod template here",)
+        return
+    if name == "metadata":
+        return
+    yield from types(mine, theirs, name)
+    if mine.get("enum") != theirs.get("enum"):
+        yield f"{name}: enum"
+    yield from (f"required {field}" for field in set(mine.get("required", ())) ^ set(theirs.get("required", ())))
+    yield from properties(ours, mine, base, theirs, name)
+    if "items" in theirs or "items" in mine:
+        yield from difference(ours, mine["items"], base, theirs["items"], f"{name}[]")
+
+
+def types(mine: Schema, theirs: Schema, name: str) -> Iterator[str]:
+    def kinds(schema: Schema) -> set[str]:
+        if schema.get("x-kubernetes-int-or-string") or "oneOf" in schema:
+            return {"integer", "string"}
+        given = schema["type"]
+        return ({given} if isinstance(given, str) else set(given)) - {"null"}
+
+    if kinds(mine) != kinds(theirs):
+        yield f"{name}: {' or '.join(sorted(kinds(mine)))} here and {' or '.join(sorted(kinds(theirs)))} there"
+    if mine.get("format") != theirs.get("format"):
+        yield f"{name}: format"
+
+
+def properties(ours: Schemas, mine: Schema, base: str, theirs: Schema, name: str) -> Iterator[str]:
+    here, there = mine.get("properties", {}), theirs.get("properties", {})
+    extra = theirs.get("additionalProperties")
+    if isinstance(extra, dict) and here:  # a replica map: any key there, the operator's own here
+        yield "replica map: named"
+        for key in here:
+            yield from difference(ours, here[key], base, extra, key)
+        return
+    if isinstance(extra, dict):
+        yield from difference(ours, mine["additionalProperties"], base, extra, f"{name}.*")
+    for key in sorted(here.keys() | there.keys()):
+        if key not in here or key not in there:
+            yield f"{key}: only {'there' if key in there else 'here'}"
+        else:
+            yield from difference(ours, here[key], base, there[key], key)
+
+
+@pytest.mark.parametrize("version", versions())
+def test_every_kubernetes_version_has_the_schemas_that_are_rendered(version: str) -> None:
+    kinds = [("v1", "Service"), ("v1", "ConfigMap"), ("v1", "PersistentVolume"), ("v1", "PersistentVolumeClaim")]
+    kinds += [("apps/v1", "Deployment"), ("networking.k8s.io/v1", "Ingress"), ("batch/v1", "Job"), *CRDS]
+    for api_version, kind in kinds:
+        assert not schemas(version).validator(api_version, kind).is_valid({"unknown": 1})
+
+
+def test_a_kind_without_a_schema_is_a_bug_of_gen() -> None:
+    with pytest.raises(BugError, match=r"no schema of example\.com/v1 Nothing"):
+        schemas(versions()[-1]).schema("example.com/v1", "Nothing")
+
+
+def test_versions_are_in_the_order_of_their_numbers() -> None:
+    assert versions().index("1.25") < versions().index("1.30")
+    assert minor_version("v1.34.2") == minor_version("1.34") == "1.34"
