@@ -124,12 +124,13 @@ def render(
     if kubernetes is not None:
         chosen = [replace(overlay, kubernetes=kubernetes) for overlay in chosen]
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
+    whole = not overlays and not patterns
+    judge = whole and not found.failed()  # a job may belong to an overlay that cannot be read
     readings = spread(render_file, root, jobs, chosen, parallel)
     storage = _storage(readings, chosen, found)
     for reading in readings:
         found.extend(reading.findings)
-    whole = not overlays and not patterns
-    crosscheck(root, readings, storage, chosen, found, whole=whole)
+    crosscheck(root, readings, storage, chosen, found, whole=judge)
     outcomes = [*(outcome for reading in readings for outcome in reading.outcomes), *storage]
     return Rendering(
         files={file.path: file for outcome in outcomes for file in outcome.files},

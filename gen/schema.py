@@ -111,14 +111,12 @@ def _short(definition: Schema, model: type[BaseModel]) -> Schema:
 
 
 def _plain(value: Any) -> Any:
-    """Without the titles that pydantic makes of names, and without `null`, which no field takes."""
+    """Without what pydantic adds for itself: titles made of names, `null`, which no field takes, empty defaults."""
     if isinstance(value, list):
         return [_plain(item) for item in value if item != {"type": "null"}]
     if not isinstance(value, dict):
         return value
-    plain = {key: _plain(item) for key, item in value.items() if key not in ("title", "default", "discriminator")}
-    if isinstance(value.get("title"), dict):  # a property that is called so
-        plain["title"] = _plain(value["title"])
+    plain = {key: _plain(item) for key, item in value.items() if not _is_noise(key, item)}
     if isinstance(plain.get("enum"), list) and plain.get("type") == "string":
         plain = _with_numbers(plain)
     options = plain.get("anyOf")
@@ -126,6 +124,14 @@ def _plain(value: Any) -> Any:
         del plain["anyOf"]
         plain = {**options[0], **plain}
     return plain
+
+
+def _is_noise(key: str, value: Any) -> bool:
+    if key == "title":
+        return isinstance(value, str) and value[:1].isupper()
+    return key == "discriminator" or (
+        key == "default" and (value is None or value == "" or isinstance(value, (list, dict)))
+    )
 
 
 def _with_numbers(schema: Schema) -> Schema:

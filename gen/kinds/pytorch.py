@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ProcessesPerNode = Annotated[
     str,
     matching(re.compile(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "a number, `auto`, `cpu` or `gpu`"),
-    WithJsonSchema({"type": ["string", "integer"]}),
+    WithJsonSchema({"title": "number, auto, cpu or gpu", "type": ["string", "integer"]}),
 ]
 
 

@@ -16,7 +16,7 @@ from gen.storage.base import AccessMode
 KubernetesVersion = Annotated[
     str,
     matching(re.compile(r"v?1\.[0-9]{1,2}(\.[0-9]{1,3})?"), 12, "a Kubernetes version", 'write it like `"1.34"`'),
-    WithJsonSchema({"type": ["string", "number"]}),
+    WithJsonSchema({"title": "version", "type": ["string", "number"]}),
 ]
 
 

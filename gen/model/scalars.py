@@ -105,26 +105,29 @@ def _duration(value: Any) -> Any:
         raise refuse("a duration", value, "write it like `12h`, `1d12h`, `90m` or `30s`") from None
 
 
+def _schema(title: str, *types: str, **more: Any) -> WithJsonSchema:
+    """The form for editors; a title in small letters is the word for it in the reference."""
+    return WithJsonSchema({"title": title, "type": types[0] if len(types) == 1 else list(types), **more})
+
+
+def _number(title: str, minimum: int) -> WithJsonSchema:
+    return WithJsonSchema({"title": title, "anyOf": [{"type": "integer", "minimum": minimum}, _EXPRESSION]})
+
+
 Text = Annotated[
     # `~` and `null` are texts here too
-    str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})
+    str, BeforeValidator(_text), _schema("text", "string", "number", "boolean", "null")
 ]
-Count = Annotated[
-    int,
-    BeforeValidator(_whole),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, _EXPRESSION]}),
-    Field(ge=0),
+Count = Annotated[int, BeforeValidator(_whole), _number("number", 0), Field(ge=0)]
+Positive = Annotated[int, BeforeValidator(_whole), _number("number from 1", 1), Field(ge=1)]
+Truth = Annotated[
+    bool,
+    BeforeValidator(_truth),
+    WithJsonSchema({"title": "true or false", "anyOf": [{"type": "boolean"}, _EXPRESSION]}),
 ]
-Positive = Annotated[
-    int,
-    BeforeValidator(_whole),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _EXPRESSION]}),
-    Field(ge=1),
-]
-Truth = Annotated[bool, BeforeValidator(_truth), WithJsonSchema({"anyOf": [{"type": "boolean"}, _EXPRESSION]})]
-Quantity = Annotated[str, BeforeValidator(_quantity), WithJsonSchema({"type": ["string", "number"]})]
-Bytes = Annotated[str, BeforeValidator(_bytes), WithJsonSchema({"type": ["string", "number"]})]
-Duration = Annotated[int, BeforeValidator(_duration), WithJsonSchema({"type": ["string", "integer"]})]
+Quantity = Annotated[str, BeforeValidator(_quantity), _schema("quantity", "string", "number")]
+Bytes = Annotated[str, BeforeValidator(_bytes), _schema("amount of memory", "string", "number")]
+Duration = Annotated[int, BeforeValidator(_duration), _schema("duration", "string", "integer")]
 Label = Annotated[
     str,
     matching(
@@ -133,20 +136,20 @@ Label = Annotated[
         "a name of at most 63 lower-case letters, digits and `-`",
         "start and end it with a letter or a digit",
     ),
-    WithJsonSchema({"type": "string", "pattern": f"^{_DNS_LABEL.pattern}$|\\{{\\{{", "maxLength": 63}),
+    _schema("name", "string", pattern=rf"^{_DNS_LABEL.pattern}$|\{{\{{", maxLength=63),
 ]
 ObjectName = Annotated[
     str,
     matching(_DNS_SUBDOMAIN, 253, "a Kubernetes name of lower-case letters, digits, `-` and `.`"),
-    WithJsonSchema({"type": "string"}),
+    _schema("name of an object", "string"),
 ]
 ImageRef = Annotated[
     str,
     matching(_IMAGE, 512, "an image reference", "write it like `registry.example.com/team/train:1.2`"),
-    WithJsonSchema({"type": "string"}),
+    _schema("image", "string"),
 ]
 MountPath = Annotated[
     str,
     matching(re.compile(r"/[^\0:]*"), 4096, "an absolute path without `:`", "start it with `/`"),
-    WithJsonSchema({"type": "string", "pattern": r"^/|\{\{"}),
+    _schema("absolute path", "string", pattern=r"^/|\{\{"),
 ]

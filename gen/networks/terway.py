@@ -22,7 +22,7 @@ from gen.networks.base import Effect, NetworkProfile
 Version = Annotated[
     str,
     matching(re.compile(r"v?[0-9]{1,4}(\.[0-9]{1,4}){1,2}"), 16, "a version", "write it like `1.0.10` or `1.11`"),
-    WithJsonSchema({"type": ["string", "number"]}),
+    WithJsonSchema({"title": "version", "type": ["string", "number"]}),
 ]
 
 _CAPITALS = (1, 1)

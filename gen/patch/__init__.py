@@ -13,6 +13,7 @@ from gen.validate.schemas import schemas
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
+    from gen.kubernetes import Body
     from gen.overlay import Overlay
     from gen.patch.types import Patch
 
@@ -28,7 +29,14 @@ def apply_patches(built: Built, overlay: Overlay, found: Findings) -> Patched:
         for index, patch in enumerate(overlay.patches):
             if fits(patch.target, patched):
                 matched.add(index)
-                patched = _patched(patched, patch, overlay.kubernetes, provenance, found)
+                changed = _patched(patched, patch, overlay.kubernetes, provenance, found)
+                if _identity(changed.body) == _identity(manifest.body):
+                    patched = changed
+                else:
+                    hint = "leave `apiVersion`, `kind`, `metadata.name` and `metadata.namespace` as they are"
+                    found.error(
+                        "patch-renames", patch.place, f"the patch makes another object of {manifest.identity}", hint
+                    )
         if patched is not manifest and manifest.main_container is not None:
             patched = patched.with_body(_main_container_first(patched.body, manifest.main_container))
         manifests.append(patched)
@@ -51,6 +59,13 @@ def _patched(manifest: Manifest, patch: Patch, version: str, provenance: Provena
         else:
             provenance.record(labelled(body, route), patch.layer, (index, "value"))
     return manifest.with_body(body)
+
+
+def _identity(body: Body) -> tuple[Any, ...]:
+    """What makes an object this one; other objects, files and the hash refer to it."""
+    metadata = body.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    return body.get("apiVersion"), body.get("kind"), named.get("name"), named.get("namespace")
 
 
 def _main_container_first(value: Any, name: str) -> Any:

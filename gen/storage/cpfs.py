@@ -18,7 +18,7 @@ from gen.storage.nas import Server
 SharePath = Annotated[
     str,
     matching(re.compile(r"/share(/[^\0:]*)?"), 4096, "a path below `/share`", "CPFS exports nothing else"),
-    WithJsonSchema({"type": "string", "pattern": "^/share"}),
+    WithJsonSchema({"title": "path below /share", "type": "string", "pattern": "^/share"}),
 ]
 
 

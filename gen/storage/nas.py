@@ -22,12 +22,12 @@ Server = Annotated[
         "a host name or an address",
         "put the directory into `path`",
     ),
-    WithJsonSchema({"type": "string"}),
+    WithJsonSchema({"title": "host name or address", "type": "string"}),
 ]
 OctalMode = Annotated[
     str,
     matching(re.compile(r"[0-7]{3}"), 3, "three octal digits", "write it like `755`"),
-    WithJsonSchema({"type": ["string", "integer"]}),
+    WithJsonSchema({"title": "octal digits", "type": ["string", "integer"]}),
 ]
 
 

@@ -22,7 +22,7 @@ Options = Annotated[
         "options of the form `-o name=value`",
         "the driver refuses any other",
     ),
-    WithJsonSchema({"type": "string"}),
+    WithJsonSchema({"title": "options", "type": "string"}),
 ]
 
 

@@ -1,0 +1,73 @@
+"""Wall time, CPU time and memory of commands."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Seconds."""
+
+    wall: float
+    cpu: float
+
+
+def measure(command: list[str], cwd: Path, runs: int, before: Callable[[], None] = lambda: None) -> Measured:
+    """The best of some runs: what disturbs a run only makes it longer. CalledProcessError when one fails."""
+    best: Measured | None = None
+    for _ in range(runs):
+        before()
+        used = _cpu()
+        start = time.perf_counter()
+        subprocess.run(command, cwd=cwd, env=_environment(), stdout=subprocess.DEVNULL, check=True)
+        measured = Measured(time.perf_counter() - start, _cpu() - used)
+        if best is None or measured.wall < best.wall:
+            best = measured
+    assert best is not None
+    return best
+
+
+def peak_memory(command: list[str], cwd: Path) -> int:
+    """Bytes of the command and all its children at the worst moment; pages that they share count once."""
+    peak = 0
+    with subprocess.Popen(command, cwd=cwd, env=_environment(), stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            peak = max(peak, sum(_proportional(pid) for pid in _family(process.pid)))
+            time.sleep(0.01)
+    return peak
+
+
+def _environment() -> dict[str, str]:
+    """The commands run in other folders, and modules of this project must be found there."""
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _family(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+    except OSError:
+        return []
+    return [pid, *(inner for child in children for inner in _family(int(child)))]
+
+
+def _proportional(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text("utf-8").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:")), 0)

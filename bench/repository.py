@@ -1,0 +1,75 @@
+"""A repository of any size: jobs of all kinds, with what jobs of this field have around them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.kinds import KINDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = "1.34"
+NAMESPACES = 20
+
+OVERLAY = f"""\
+kubernetes: "{VERSION}"
+defaults: {{sharedMemory: 8Gi}}
+params: {{lr: 3e-4}}
+volumes:
+  nas: {{size: 10Gi, nas: {{server: nas.example.com, path: /training}}}}
+  training-data: {{claim: training-data}}
+networks:
+  eni: {{terway: {{version: "1.0.10"}}}}
+patches:
+  - target: {{kind: MPIJob}}
+    patch:
+      spec:
+        mpiReplicaSpecs:
+          Worker:
+            template:
+              spec:
+                containers: [{{name: mpi, env: [{{name: HOROVOD_FUSION_THRESHOLD, value: "67108864"}}]}}]
+"""
+
+JOB = """\
+kind: {kind}
+image: registry.example.com/team/train:1.{index}
+command: |
+  python /root/code/project/train.py --lr {{{{ params.lr }}}} --epochs 10 \\
+    --data /data --out /logs/{{{{ run.name }}}}
+env:
+  NCCL_DEBUG: INFO
+  SEED: 010
+  TOKEN: {{secret: wandb, key: token}}
+workers: {workers}
+gpus: 8
+cpu: 32
+memory: 256Gi
+code: {{git: "https://example.com/team/project.git", ref: main}}
+data:
+  training-data: {{path: /data, readOnly: true}}
+  nas: /logs
+files:
+  /etc/train/config.yaml: |
+    model: resnet101
+    batch: {index}
+tensorboard: {{logdir: /logs}}
+network: {network}
+timeout: 12h
+"""
+
+
+def make_repository(root: Path, size: int) -> str:
+    """Write the inputs, and name the file of one job."""
+    overlay = root / "overlays/cluster/overlay.yaml"
+    overlay.parent.mkdir(parents=True)
+    overlay.write_text(OVERLAY, "utf-8")
+    kinds = sorted(KINDS)
+    for index in range(size):
+        path = root / f"jobs/team-{index % NAMESPACES}/job-{index}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        network = "eni" if index % 3 == 0 else "pod"
+        text = JOB.format(kind=kinds[index % len(kinds)], index=index, workers=2 + index % 4, network=network)
+        path.write_text(text, "utf-8")
+    return "jobs/team-0/job-0.yaml"

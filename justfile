@@ -1,0 +1,29 @@
+# what CI runs
+default: check
+check: lint types test render-check
+
+setup:
+    python3 -m venv .venv && .venv/bin/pip install --quiet --editable '.[dev]'
+lint:
+    .venv/bin/ruff check . && .venv/bin/ruff format --check .
+format:
+    .venv/bin/ruff check --fix . && .venv/bin/ruff format .
+types:
+    .venv/bin/mypy
+test *args:
+    .venv/bin/pytest {{ args }}
+golden:
+    .venv/bin/pytest tests/test_golden.py tests/test_errors.py --update-golden
+render *args:
+    .venv/bin/gen render {{ args }}
+render-check:
+    .venv/bin/gen check
+schema:
+    .venv/bin/gen schema job > schemas/job.schema.json && .venv/bin/gen schema overlay > schemas/overlay.schema.json
+docs:
+    .venv/bin/python -m scripts.reference
+bench *args:
+    .venv/bin/python -m bench {{ args }}
+# against a real API server: `scripts/apiserver.sh DIR` makes one, and KUBEBUILDER_ASSETS=DIR names it
+e2e *args:
+    .venv/bin/pytest tests/e2e {{ args }}

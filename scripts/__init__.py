@@ -1,0 +1,1 @@
+"""What developers run; nothing here is part of the product."""

@@ -1,0 +1,134 @@
+"""Writes `docs/reference-job.md` and `docs/reference-overlay.md` from the schemas: `python -m scripts.reference`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gen.kinds import KINDS
+from gen.model.job import JobFields
+from gen.networks import NETWORKS
+from gen.schema import job_schema, overlay_schema
+from gen.storage import STORAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+_JOB = """\
+# The job file
+
+<!-- Made from the models by `just docs`; change the texts there. -->
+
+One job a file: `jobs/<namespace>/<job>.yaml`. Only `kind`, `image` and `command` must be there, and the last two may
+come from an overlay's `defaults`. Scalars keep the text that is written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
+
+Any text may hold `{{ params.<name> }}`, `{{ job.name }}`, `{{ job.namespace }}`, `{{ run.name }}`, `{{ run.hash }}` and
+`{{ overlay.name }}`, and pass it through the filters `basename`, `lower`, `replace`, `trim` and `upper`; `run` takes
+none. A literal `{{` is written `{{ '{{' }}`.
+
+## Fields of every kind
+"""
+_OVERLAY = """\
+# The overlay
+
+<!-- Made from the models by `just docs`; change the texts there. -->
+
+A cluster or environment: `overlays/<overlay>/overlay.yaml`, with the files of its patches beside it.
+
+## Fields
+"""
+
+
+def job_reference() -> str:
+    definitions = job_schema()["definitions"]
+    common = {str(field.alias) for field in JobFields.model_fields.values()} - {"kind"}
+    first = definitions[next(iter(KINDS.values())).__name__]
+    parts = [_JOB, _table(first, [name for name in first["properties"] if name in common])]
+    for name, model in KINDS.items():
+        definition = definitions.pop(model.__name__)
+        own = [field for field in definition["properties"] if field not in common and field != "kind"]
+        versions = " or ".join(f"`{version}`" for version in model.api_versions)
+        about = f"{definition['description']} Rendered as {model.resource} of {versions}."
+        parts += [f"## `kind: {name}`\n", f"{about}\n", _table(definition, own)]
+    return "\n".join([*parts, *_sections(definitions)])
+
+
+def overlay_reference() -> str:
+    schema = overlay_schema()
+    definitions = schema["definitions"]
+    fields = {**schema, "properties": {**schema["properties"], "defaults": _described(schema, "defaults")}}
+    profiles = {profile.__name__ for profile in (*STORAGE.values(), *NETWORKS.values())}
+    elsewhere = profiles | job_schema()["definitions"].keys()
+    own = {name: definition for name, definition in definitions.items() if name not in elsewhere}
+    parts = [_OVERLAY, _table(fields), *_sections(own)]
+    for title, registry in (("Storage profiles", STORAGE), ("Network profiles", NETWORKS)):
+        parts.append(f"## {title}\n")
+        for key, profile in registry.items():
+            definition = definitions[profile.__name__]
+            short = (
+                f" `{key}: <{profile.short}>` is short for `{key}: {{{profile.short}: …}}`." if profile.short else ""
+            )
+            grant = f" Its users need `allow: [{profile.grant}]` in `namespaces`." if profile.grant else ""
+            full = definition["anyOf"][1] if "anyOf" in definition else definition
+            parts += [f"### {profile.__name__}\n", f"`{key}`: {full['description']}{short}{grant}\n", _table(full)]
+    return "\n".join(parts)
+
+
+def _described(schema: Mapping[str, Any], field: str) -> dict[str, Any]:
+    link = "[fields of a job](reference-job.md)"
+    return {"title": f"{link}, and `kinds`", "description": schema["properties"][field]["description"]}
+
+
+def _sections(definitions: Mapping[str, Any]) -> Iterable[str]:
+    for name, definition in definitions.items():
+        yield f"## {name}\n\n{definition['description']}\n\n{_table(definition)}"
+
+
+def _table(definition: Mapping[str, Any], only: Iterable[str] | None = None) -> str:
+    rows = ["| field | value | default | |", "|---|---|---|---|"]
+    properties: dict[str, Any] = definition["properties"]
+    for name in properties if only is None else only:
+        field = properties[name]
+        default = "required" if name in definition.get("required", ()) else _default(field)
+        rows.append(f"| `{name}` | {_type(field)} | {default} | {field['description'].replace('|', '/')} |")
+    return "\n".join(rows) + "\n"
+
+
+def _default(field: Mapping[str, Any]) -> str:
+    if "default" not in field:
+        return ""
+    value = field["default"]
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """What may be written, in words."""
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rsplit("/", 1)[-1]
+        return f"[{name}](#{name.lower()})"
+    if options := schema.get("oneOf") or (schema.get("anyOf") if "title" not in schema else None):
+        return " or ".join(dict.fromkeys(_type(option) for option in options))
+    if "items" in schema:
+        return f"list of {_type(schema['items'])}"
+    inner = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
+    if isinstance(inner[0], dict):
+        return f"{_type(inner[0])} by name"
+    return _scalar(schema)
+
+
+def _scalar(schema: Mapping[str, Any]) -> str:
+    words = [schema["const"]] if "const" in schema else schema.get("enum", ())
+    if words:
+        return ", ".join(f"`{word}`" for word in words if isinstance(word, str))
+    return str(schema.get("title") or ("text" if "string" in schema.get("type", ()) else "anything"))
+
+
+def main() -> None:
+    (DOCS / "reference-job.md").write_text(job_reference(), "utf-8")
+    (DOCS / "reference-overlay.md").write_text(overlay_reference(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

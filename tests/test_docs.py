@@ -1,0 +1,61 @@
+"""Documents that are made from the code are fresh, and what they name is there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gen.scaffold import job_text
+from scripts.reference import job_reference, overlay_reference
+from tests.support import PROJECT, Repository
+
+DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
+
+
+def test_the_references_are_fresh() -> None:
+    assert (PROJECT / "docs/reference-job.md").read_text("utf-8") == job_reference(), "run `just docs`"
+    assert (PROJECT / "docs/reference-overlay.md").read_text("utf-8") == overlay_reference(), "run `just docs`"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: object) -> None:
+    path = next(path for path in DOCUMENTS if path == document)
+    text = path.read_text("utf-8")
+    headings = {re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in heads(text)}
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if target.startswith("#"):
+            assert target[1:] in headings, target
+        elif "://" not in target:
+            assert (path.parent / target.split("#")[0]).exists(), target
+
+
+def heads(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("#")]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_modules_and_files_that_are_named_exist(document: object) -> None:
+    path = next(path for path in DOCUMENTS if path == document)
+    for name in re.findall(
+        r"`((?:gen|tests|scripts|docs|bench)/[\w./-]+\.(?:py|md|json|sh))`", path.read_text("utf-8")
+    ):
+        assert (PROJECT / name).exists(), name
+    for name in re.findall(r"`(gen(?:\.[a-z_]+)+)`", path.read_text("utf-8")):
+        module = PROJECT / name.replace(".", "/")
+        assert module.is_dir() or module.with_suffix(".py").exists(), name
+
+
+def test_the_patches_of_the_document_are_patches(repo: Repository) -> None:
+    text = (PROJECT / "docs/patches.md").read_text("utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    repo.overlay('kubernetes: "1.34"\n' + block)
+    repo.write(
+        "overlays/dev/patches/priority.yaml",
+        "kind: PyTorchJob\nmetadata: {name: mnist-a}\nspec: {nprocPerNode: auto}\n",
+    )
+    repo.job(job_text("pytorch", with_schema=False), name="mnist-a")
+    repo.job(job_text("mpi", with_schema=False), name="mnist")
+    assert repo.codes() == []
+    assert repo.one("MPIJob")["spec"]["runPolicy"]["schedulingPolicy"] == {"minAvailable": 3}
+    assert repo.one("PyTorchJob")["spec"]["nprocPerNode"] == "auto"
