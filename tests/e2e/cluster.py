@@ -1,0 +1,95 @@
+"""A cluster as gen's objects need it: their definitions and their namespaces, and nothing that runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from gen.kubernetes import Body
+    from tests.e2e.client import Client, Response
+
+DRY_RUN = {"dryRun": "All", "fieldValidation": "Strict"}
+
+_ESTABLISHED_S = 60
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One API server. Every object is only tried: nothing that a test sends stays."""
+
+    client: Client
+    _resources: dict[str, dict[str, Body]] = field(default_factory=dict)
+
+    def install(self, definitions: Iterable[Body]) -> None:
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        installed = []
+        for body in definitions:
+            response = self.client.create(path, body)
+            assert response.status == 201, response.message
+            installed.append(body["metadata"]["name"])
+        for name in installed:
+            self._wait_until_established(f"{path}/{name}")
+
+    def add_namespaces(self, names: Iterable[str]) -> None:
+        for name in names:
+            body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            response = self.client.create("/api/v1/namespaces", body)
+            # 409: the server makes some itself
+            assert response.status in {201, 409}, response.message
+
+    def try_to_create(self, body: Body) -> Response:
+        return self.client.create(self._collection(body), body, **DRY_RUN)
+
+    def try_to_create_file(self, body: Body, text: bytes) -> Response:
+        """The text goes to the server, whose own parser reads it; `body` is what it says, to know where it belongs."""
+        return self.client.create(self._collection(body), text, **DRY_RUN)
+
+    def _collection(self, body: Body) -> str:
+        version, metadata = body["apiVersion"], body["metadata"]
+        base = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        resource = self._resource(base, body["kind"])
+        namespace = f"/namespaces/{metadata['namespace']}" if resource["namespaced"] else ""
+        return f"{base}{namespace}/{resource['name']}"
+
+    def _resource(self, base: str, kind: str) -> Body:
+        if base not in self._resources:
+            response = self.client.get(base)
+            assert response.status == 200, f"the server knows no {base}: {response.message}"
+            # a subresource, such as a status, has the same kind
+            found = [one for one in response.body["resources"] if "/" not in one["name"]]
+            self._resources[base] = {one["kind"]: one for one in found}
+        return self._resources[base][kind]
+
+    def _wait_until_established(self, path: str) -> None:
+        deadline = time.monotonic() + _ESTABLISHED_S
+        while not _is_established(self.client.get(path).body):
+            assert time.monotonic() < deadline, f"{path} is not established"
+            time.sleep(_POLL_S)
+
+
+def read_definitions(folder: Path) -> Iterator[Body]:
+    """Every CRD below a folder. Files that define the same resource become one CRD that serves all their versions.
+
+    Two operators define MPIJob, each in a version of its own, and a cluster takes a name once. Versions have a schema
+    each, and a dry run meets that of its own version only, so one server can stand for the clusters of both.
+    """
+    merged: dict[str, Body] = {}
+    for path in sorted(folder.rglob("*.yaml")):
+        body = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+        first = merged.setdefault(body["metadata"]["name"], body)
+        if first is not body:
+            first["spec"]["versions"] += [{**version, "storage": False} for version in body["spec"]["versions"]]
+    yield from merged.values()
+
+
+def _is_established(body: Body) -> bool:
+    conditions: list[dict[str, Any]] = body.get("status", {}).get("conditions", [])
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)

@@ -1,0 +1,72 @@
+"""Rendered objects to try: those of this repository, and those that the cases of other tests expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tests.support import HERE, PROJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gen.kubernetes import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One file with the object in it."""
+
+    path: Path
+    text: bytes
+    body: Body
+
+    def __str__(self) -> str:
+        return self.path.relative_to(PROJECT).as_posix()
+
+
+@dataclass(frozen=True, slots=True)
+class PodTemplate:
+    """A pod template, wherever an object holds it."""
+
+    owner: Rendered
+    route: str
+    body: Body
+
+    def __str__(self) -> str:
+        return f"{self.owner}:{self.route}"
+
+    def pod(self) -> Body:
+        """The pod that a controller would make of it, as far as the template says."""
+        namespace = self.owner.body["metadata"]["namespace"]
+        metadata = {"name": "pod", **self.body.get("metadata", {}), "namespace": namespace}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": self.body["spec"]}
+
+
+def all_rendered() -> list[Rendered]:
+    folders = [PROJECT / "rendered", *sorted((HERE / "golden").glob("*/rendered"))]
+    return [_read(path) for folder in folders for path in sorted(folder.rglob("*.yaml"))]
+
+
+def pod_templates(rendered: Rendered) -> Iterator[PodTemplate]:
+    for route, body in _templates(rendered.body):
+        yield PodTemplate(rendered, route, body)
+
+
+def _read(path: Path) -> Rendered:
+    text = path.read_bytes()
+    return Rendered(path, text, yaml.load(text, yaml.CSafeLoader))
+
+
+def _templates(node: Any, route: str = "") -> Iterator[tuple[str, Body]]:
+    """Every mapping with a `spec` that holds containers; other templates, such as a job's, are walked through."""
+    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, child in children:
+        here = f"{route}.{key}".lstrip(".")
+        if key == "template" and "containers" in child.get("spec", {}):
+            yield here, child
+        else:
+            yield from _templates(child, here)
