@@ -13,6 +13,7 @@ from functools import lru_cache
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?")
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+_LARGEST = 2**63 - 1
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?")
 
 
@@ -24,10 +25,14 @@ def amount(text: str) -> Decimal:
         raise ValueError(f"no quantity: {text}")
     number, suffix = Decimal(match[1]), match[2] or ""
     if suffix in _BINARY:
-        return number * Decimal(1024) ** Decimal(_BINARY[suffix])
-    if suffix in _DECIMAL:
-        return number * Decimal(1000) ** _DECIMAL[suffix]
-    return number.scaleb(int(suffix[1:]))
+        value = number * Decimal(1024) ** Decimal(_BINARY[suffix])
+    elif suffix in _DECIMAL:
+        value = number * Decimal(1000) ** _DECIMAL[suffix]
+    else:
+        value = number.scaleb(int(suffix[1:]))
+    if value > _LARGEST:
+        raise ValueError(f"no quantity: {text} is more than 64 bits hold")
+    return value
 
 
 @lru_cache(maxsize=4096)

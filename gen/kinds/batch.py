@@ -14,7 +14,7 @@ from gen.kinds.base import Job, Problem, Role
 from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
-from gen.model.scalars import Positive, Text
+from gen.model.scalars import LabelKey, Port, Positive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,9 +37,9 @@ class FailureRule(Model):
 
     action: Literal["FailJob", "Ignore", "Count"]
     """Fail the job at once, take the pod as if it had not been, or count it towards `retries`."""
-    exit_codes: Annotated[tuple[Positive, ...], Field(min_length=1)] | None = None
+    exit_codes: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=255)] | None = None
     """Exit codes of the training container that the rule is for."""
-    condition: Text | None = None
+    condition: LabelKey | None = None
     """Pod condition that the rule is for, such as `DisruptionTarget` for a pod whose node was drained."""
 
 
@@ -62,9 +62,9 @@ class BatchJob(Job):
     """Kind of job."""
     roles: BatchRoles = BatchRoles()
     """Values of one role alone, over the job's."""
-    master_port: Positive = 29500
+    master_port: Port = 29500
     """Port of the pod with rank 0, as `MASTER_PORT`."""
-    pod_failure_policy: tuple[FailureRule, ...] | None = None
+    pod_failure_policy: Annotated[tuple[FailureRule, ...], Field(max_length=20)] | None = None
     """Which failures count; when left out a drained node is not held against the job. Needs `restart: Never`."""
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:
@@ -102,7 +102,7 @@ class BatchJob(Job):
             parallelism=self.workers,
             backoffLimit=plan.retries or 0,
             activeDeadlineSeconds=plan.timeout,
-            podFailurePolicy={"rules": self._failure_rules()} if never else None,
+            podFailurePolicy=present(rules=self._failure_rules() if never else None),
             template=pods["worker"],
         )
 

@@ -80,6 +80,7 @@ _EXPECTED = {
     "string_type": ("a text", "write one text"),
     "greater_than_equal": ("at least {ge}", "raise it, or remove the line"),
     "less_than_equal": ("at most {le}", "lower it, or remove the line"),
+    "too_long": ("a list with at most {max_length} entries", "remove some"),
     "too_short": ("a list with at least {min_length} entry", "add an entry, or remove the line"),
 }
 """pydantic's type of error, what was expected, and what to do."""

@@ -1,27 +1,36 @@
 """What a job author may write, for every kind of job. Kinds add their own fields in `gen.kinds`."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gen.model.base import LongForm, Model, ScalarOrList, ScalarOrMapping, ShortForm
 from gen.model.scalars import (
     Bytes,
+    ConfigKey,
+    ContainerResource,
     Count,
     Duration,
     ImageRef,
     Label,
+    LabelKey,
+    LabelValue,
     MountPath,
     ObjectName,
+    PodField,
     Positive,
     Quantity,
     Text,
     Truth,
+    refuse,
 )
 
 OneOrMore = Annotated[
     Annotated[Text, ShortForm] | Annotated[tuple[Text, ...], LongForm, Field(min_length=1)], ScalarOrList
+]
+Labels = Annotated[
+    Annotated[LabelValue, ShortForm] | Annotated[tuple[LabelValue, ...], LongForm, Field(min_length=1)], ScalarOrList
 ]
 
 
@@ -32,41 +41,52 @@ class EnvSource(Model):
     """Name of a Secret in the job's namespace; `key` says which entry."""
     config_map: ObjectName | None = None
     """Name of a ConfigMap in the job's namespace; `key` says which entry."""
-    key: Text | None = None
+    key: ConfigKey | None = None
     """Entry of the Secret or ConfigMap."""
     optional: Truth | None = None
     """Start the pod even when the Secret, the ConfigMap or the entry is missing."""
-    field: Text | None = None
+    field: PodField | None = None
     """A field of the pod, such as `metadata.name` or `status.podIP`."""
-    resource: Text | None = None
+    resource: ContainerResource | None = None
     """A resource of the container, such as `limits.memory`."""
 
 
 class Toleration(Model):
     """A taint that the pods accept, as in Kubernetes."""
 
-    key: Text | None = None
+    key: LabelKey | None = None
     """Key of the taint; every taint when it is left out and `operator` is `Exists`."""
     operator: Literal["Exists", "Equal"] | None = None
     """`Equal` compares `value` as well."""
-    value: Text | None = None
+    value: LabelValue | None = None
     """Value of the taint."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
     """Effect of the taint; every effect when it is left out."""
     toleration_seconds: Count | None = None
     """How long a `NoExecute` taint is accepted, in seconds."""
 
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        if self.operator == "Exists" and self.value:
+            raise refuse("given without `value` when `operator` is `Exists`", self.value, "remove one of the two")
+        if self.key is None and self.operator != "Exists":
+            raise refuse("given a `key`, or `operator: Exists`", self.operator or "neither", "add one of the two")
+        if self.toleration_seconds is not None and self.effect != "NoExecute":
+            remedy = "add `effect: NoExecute`, or remove `tolerationSeconds`"
+            raise refuse("given `effect: NoExecute` with `tolerationSeconds`", self.effect or "none", remedy)
+        return self
+
 
 class Placement(Model):
     """Which nodes the pods may run on."""
 
-    instance_type: OneOrMore | None = None
+    instance_type: Labels | None = None
     """Machine type or types, by the label `node.kubernetes.io/instance-type`."""
-    zone: OneOrMore | None = None
+    zone: Labels | None = None
     """Zone or zones, by the label `topology.kubernetes.io/zone`."""
-    gpu_model: OneOrMore | None = None
+    gpu_model: Labels | None = None
     """GPU model or models, by the label that the overlay names in `gpu.modelLabel`."""
-    node_selector: dict[str, Text] = {}
+    node_selector: dict[LabelKey, LabelValue] = {}
     """Further node labels that must be there."""
     tolerations: tuple[Toleration, ...] = ()
     """Taints that the pods accept. The taint of the GPU resource is accepted by every pod with GPUs anyway."""
@@ -171,7 +191,7 @@ class JobFields(PodFields):
     """Kind of job."""
     name: Label | None = None
     """Name of the job; the file's name when it is left out."""
-    workers: Positive = 1
+    workers: Annotated[Positive, Field(le=100_000)] = 1
     """How many pods train."""
     code: Code | None = None
     """Source code to fetch before the container starts."""

@@ -18,6 +18,8 @@ from gen.load import Plain
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+LABEL_KEY = r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+LABEL_VALUE = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?"
 _IMAGE = re.compile(
     r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
     r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
@@ -25,6 +27,9 @@ _IMAGE = re.compile(
 )
 _SHOWN = 60
 """Characters of a value that fit into a line of a terminal beside the message."""
+_MILLI = quantity.amount("1m")
+INT32 = 2**31 - 1
+"""The operators and the API server keep most numbers in 32 bits."""
 _EXPRESSION = {"type": "string", "pattern": r"\{\{"}
 
 
@@ -84,15 +89,21 @@ def matching(pattern: re.Pattern[str], limit: int, expected: str, remedy: str = 
 
 def _quantity(value: Any) -> Any:
     try:
-        return quantity.canonical(str(_text(value)))
+        text = quantity.canonical(str(_text(value)))
     except ValueError:
         raise refuse("a quantity", value, "write it like `8`, `500m`, `16Gi` or `1Ti`") from None
+    if quantity.amount(text) % _MILLI:
+        raise refuse("a quantity in steps of `1m`", value, "the API server rounds anything finer; round it yourself")
+    return text
 
 
 def _bytes(value: Any) -> Any:
     text = _quantity(value)
-    if text != "0" and quantity.amount(text) < 1 << 20:
+    amount = quantity.amount(text)
+    if 0 < amount < 1 << 20:
         raise refuse("an amount of memory of at least 1Mi", value, f"did you mean `{value}Gi`?")
+    if amount % 1:
+        raise refuse("a whole number of bytes", value, "write it like `64Gi`")
     return text
 
 
@@ -118,8 +129,9 @@ Text = Annotated[
     # `~` and `null` are texts here too
     str, BeforeValidator(_text), _schema("text", "string", "number", "boolean", "null")
 ]
-Count = Annotated[int, BeforeValidator(_whole), _number("number", 0), Field(ge=0)]
-Positive = Annotated[int, BeforeValidator(_whole), _number("number from 1", 1), Field(ge=1)]
+Count = Annotated[int, BeforeValidator(_whole), _number("number", 0), Field(ge=0, le=INT32)]
+Positive = Annotated[int, BeforeValidator(_whole), _number("number from 1", 1), Field(ge=1, le=INT32)]
+Port = Annotated[int, BeforeValidator(_whole), _number("port", 1), Field(ge=1, le=65535)]
 Truth = Annotated[
     bool,
     BeforeValidator(_truth),
@@ -142,6 +154,44 @@ ObjectName = Annotated[
     str,
     matching(_DNS_SUBDOMAIN, 253, "a Kubernetes name of lower-case letters, digits, `-` and `.`"),
     _schema("name of an object", "string"),
+]
+ConfigKey = Annotated[
+    str,
+    matching(re.compile(r"(?!\.\.)(?!\.$)[-._A-Za-z0-9]+"), 253, "an entry of a Secret or ConfigMap", "name the entry"),
+    _schema("entry", "string", "number", "boolean"),
+]
+LabelKey = Annotated[
+    str,
+    matching(re.compile(LABEL_KEY), 317, "the key of a label", "write it like `team` or `example.com/team`"),
+    _schema("key of a label", "string"),
+]
+LabelValue = Annotated[
+    str,
+    matching(re.compile(LABEL_VALUE), 63, "the value of a label", "use at most 63 letters, digits, `-`, `_` and `.`"),
+    _schema("value of a label", "string", "number", "boolean", "null"),
+]
+PodField = Annotated[
+    str,
+    matching(
+        re.compile(
+            r"metadata\.(name|namespace|uid|(labels|annotations)\['" + LABEL_KEY + r"'\])"
+            r"|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs)"
+        ),
+        400,
+        "a field that a container can be told",
+        "write it like `metadata.name`, `metadata.labels['app']`, `spec.nodeName` or `status.podIP`",
+    ),
+    _schema("field of the pod", "string"),
+]
+ContainerResource = Annotated[
+    str,
+    matching(
+        re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMG]i)"),
+        64,
+        "a resource that a container can be told",
+        "write it like `limits.cpu` or `requests.memory`",
+    ),
+    _schema("resource of the container", "string"),
 ]
 ImageRef = Annotated[
     str,

@@ -58,7 +58,7 @@ def make_plan(given: JobInput, overlay: Overlay, found: Findings) -> Plan | None
         queue=job.queue,
         priority=job.priority,
         service_account=job.service_account,
-        pull_secrets=job.image_pull_secrets,
+        pull_secrets=tuple(dict.fromkeys(job.image_pull_secrets)),
         retries=job.retries,
         timeout=job.timeout,
         cleanup=job.cleanup,

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gen.kubernetes import MAX_NAME
+from gen.model.scalars import LABEL_KEY, LABEL_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 HASH_LENGTH = 8
 TENSORBOARD = "-tensorboard"
 
-_PREFIX = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?")
-_KEY = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_KEY = re.compile(LABEL_KEY)
+_VALUE = re.compile(LABEL_VALUE)
+_MAX_ANNOTATIONS = 256 << 10
 _RESERVED = (
     "app.kubernetes.io/instance",
     "app.kubernetes.io/managed-by",
@@ -66,26 +68,23 @@ def check_metadata(context: Context) -> None:
     """Labels and annotations of the author."""
     job = context.job
     for field, values in (("labels", job.labels), ("podLabels", job.pod_labels)):
-        _check(context, field, values)
+        _check_keys(context, field, values)
         for key, value in values.items():
-            if value and (len(value) > MAX_NAME or not _KEY.fullmatch(value)):
+            if not _VALUE.fullmatch(value):
                 hint = "use at most 63 letters, digits, `-`, `_` and `.`, or make it an annotation"
                 context.error("invalid-label", (field, key), f"`{value}` cannot be the value of a label", hint)
     for field, values in (("annotations", job.annotations), ("podAnnotations", job.pod_annotations)):
-        _check(context, field, values)
+        _check_keys(context, field, values)
+        if (size := sum(len(key.encode()) + len(value.encode()) for key, value in values.items())) > _MAX_ANNOTATIONS:
+            message = f"the {field} have {size} bytes together, and {_MAX_ANNOTATIONS} are possible"
+            context.error("too-large", (field,), message, "keep long texts in `files`")
 
 
-def _check(context: Context, field: str, values: Mapping[str, str]) -> None:
+def _check_keys(context: Context, field: str, values: Mapping[str, str]) -> None:
     for key in values:
-        prefix, _, name = key.rpartition("/")
         if any(key.startswith(reserved) for reserved in _RESERVED):
             hint = "remove it; what it steers is set by a field of the job or by the overlay"
             context.error("reserved-metadata", (field, key), f"a job cannot set `{key}`", hint, key=True)
-        elif (
-            len(name) > MAX_NAME
-            or not _KEY.fullmatch(name)
-            or (prefix and not _PREFIX.fullmatch(prefix))
-            or key.startswith("/")
-        ):
+        elif not _KEY.fullmatch(key):
             hint = "write it like `team` or `example.com/team`"
             context.error("invalid-label", (field, key), f"`{key}` cannot be a key", hint, key=True)

@@ -27,8 +27,8 @@ def immutable_change(old: str, new: str) -> str:
         return ""
     claim = after.get("kind") == "PersistentVolumeClaim"
     for path, was, now in _differences(before.get("spec"), after.get("spec"), "spec"):
-        if path == _REQUEST and _grows(was, now):
-            continue
+        if (path == _REQUEST and _grows(was, now)) or (not claim and (was or None) == (now or None)):
+            continue  # to a volume an empty class is the same as none; to a claim it is not
         if claim or not any(path == mutable or path.startswith(f"{mutable}.") for mutable in _MUTABLE):
             return path
     return ""

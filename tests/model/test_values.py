@@ -1,0 +1,127 @@
+"""What the API server or an operator would refuse is refused in the job file, where its author can see it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import Repository
+
+JOB = "kind: {kind}\nimage: a:1\ncommand: x\n"
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "placement: {tolerations: [{operator: Exists, value: b}]}",
+        "placement: {tolerations: [{}]}",
+        "placement: {tolerations: [{value: b}]}",
+        "placement: {tolerations: [{operator: Equal, value: b}]}",
+        "placement: {tolerations: [{key: a, tolerationSeconds: 5}]}",
+        "placement: {tolerations: [{key: a b}]}",
+        "placement: {tolerations: [{key: a, value: x y}]}",
+        "placement: {nodeSelector: {a b: c}}",
+        "placement: {nodeSelector: {a: b c}}",
+        "placement: {instanceType: a b}",
+        "placement: {zone: [a, b c]}",
+        "placement: {zone: []}",
+        "placement: {gpuModel: Tesla V100}",
+        "env: {A: {field: foo.bar}}",
+        "env: {A: {field: metadata.labels}}",
+        "env: {A: {field: 'metadata.labels[''x y'']'}}",
+        "env: {A: {resource: limits.gpu}}",
+        "env: {A: {secret: a, key: ''}}",
+        "env: {A: {secret: a, key: b c}}",
+        "env: {A: {secret: a, key: ..}}",
+        "env: {A: {secret: A_B, key: c}}",
+        "env: {A: {}}",
+        "env: {A: {secret: a}}",
+        "env: {A: {secret: a, key: b, field: status.podIP}}",
+        "env: {A: {field: status.podIP, key: b}}",
+        "env: {1A: b}",
+        "env: {A=B: c}",
+        "retries: 2147483648",
+        "retries: -1",
+        "retries: 1.5",
+        "workers: 100001",
+        "workers: 010",
+        "workers: [1]",
+        "workers: true",
+        "attempt: 0",
+        "memory: 1e30",
+        "memory: 100Ei",
+        "memory: 1048576.5",
+        "memory: -1Gi",
+        "cpu: 100u",
+        "cpu: 0.0001",
+        "cpu: {}",
+        "timeout: 0",
+        "workingDir: relative",
+        "imagePullPolicy: always",
+        "state: paused",
+        "tensorboard: yes",
+        "files: {relative: x}",
+        "files: {/a/../b: x}",
+        "files: {/a/: x}",
+        "data: {data: {path: /x, subPath: ../y}}",
+        "data: {data: {subPath: y}}",
+        "code: {git: /local/path}",
+        "code: {git: 'https://example.com/a.git', depth: -1}",
+        "code: {git: 'https://example.com/a.git', name: a/b}",
+        "args: [1]",
+        "labels: {'/a': b}",
+        "podAnnotations: {a b: c}",
+        f"annotations: {{a: {'x' * 300_000}}}",
+    ],
+)
+def test_a_field_of_any_kind(repo: Repository, field: str) -> None:
+    repo.job(JOB.format(kind="pytorch") + f"{field}\n")
+    report, code = repo.render()
+    assert code == 1
+    assert report.findings
+    assert {finding.place.file for finding in report.findings} == {"jobs/team/demo.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        ("batch", "masterPort: 65536"),
+        ("batch", "podFailurePolicy: [{action: Ignore, condition: ''}]"),
+        ("batch", "podFailurePolicy: [{action: Ignore, condition: a b}]"),
+        ("batch", "podFailurePolicy: [{action: Ignore}]"),
+        ("batch", "podFailurePolicy: [{action: FailJob, exitCodes: [0]}]"),
+        ("batch", "podFailurePolicy: [{action: FailJob, exitCodes: [99999999999]}]"),
+        ("batch", f"podFailurePolicy: [{{action: FailJob, exitCodes: {list(range(1, 258))}}}]"),
+        ("batch", f"podFailurePolicy: {[{'action': 'Ignore', 'condition': 'A'}] * 21}".replace("'", "")),
+        ("batch", "restart: Always"),
+        ("pytorch", "nprocPerNode: many"),
+        ("mpi", "slotsPerWorker: 0"),
+        ("tensorflow", "roles: {chief: {replicas: 2}}"),
+        ("tensorflow", "successPolicy: Any"),
+    ],
+)
+def test_a_field_of_one_kind(repo: Repository, kind: str, field: str) -> None:
+    repo.job(JOB.format(kind=kind) + f"{field}\n")
+    assert repo.render()[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("cpu: 0.5", "500m"),
+        ("cpu: 1500m", "1500m"),
+        ("cpu: '8'", "8"),
+        ("memory: 1024Mi", "1Gi"),
+        ("memory: 2e9", "2G"),
+    ],
+)
+def test_quantities_are_rendered_in_the_form_of_the_api_server(repo: Repository, field: str, expected: str) -> None:
+    repo.job(JOB.format(kind="pytorch") + f"{field}\n")
+    container = repo.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
+    assert container["resources"]["limits"] == {field.split(":")[0]: expected}
+
+
+def test_an_empty_failure_policy_and_doubled_secrets_leave_nothing_behind(repo: Repository) -> None:
+    repo.job(JOB.format(kind="batch") + "podFailurePolicy: []\nimagePullSecrets: [a, b, a]\n")
+    spec = repo.one("Job")["spec"]
+    assert "podFailurePolicy" not in spec
+    assert spec["template"]["spec"]["imagePullSecrets"] == [{"name": "a"}, {"name": "b"}]
