@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import UsageError
-from gen.pipeline import Rendering
-from gen.pipeline import render as render_all
+from gen.cache import Cache
+from gen.diagnostics import BugError, UsageError
 from gen.report.types import Report
-from gen.validate.schemas import minor_version, versions
 from gen.workspace import checked_root, find_root
 from gen.write import Status, apply, compare
 
 if TYPE_CHECKING:
+    from gen.outcome import Rendering
     from gen.write import Comparison
 
 CLEAN, VIOLATIONS = 0, 1
@@ -31,18 +30,16 @@ class Request:
     parallel: int = 0
     kubernetes: str | None = None
     """Kubernetes version to check against, instead of the overlays' own."""
+    cache: Path | None = None
+    """Folder of caches; none is read or written when it is None."""
     prune_storage: bool = False
     allow_empty: bool = False
 
 
 def render(request: Request) -> tuple[Report, int]:
     """Write what is missing or different, and remove what should not be there; nothing when there is an error."""
-    root, rendering = _rendered(request)
-    found = rendering.findings
-    if found.failed():
-        return _refused(rendering)
-    comparison = compare(root, rendering, found, prune_storage=request.prune_storage)
-    if found.failed():
+    root, rendering, comparison = _compared(request)
+    if comparison is None or rendering.findings.failed():
         return _refused(rendering)
     removed = [change for change in comparison.changes if change.new is None]
     if rendering.whole and not rendering.jobs and removed and not request.allow_empty:
@@ -50,15 +47,15 @@ def render(request: Request) -> tuple[Report, int]:
             f"there are no jobs, and {len(removed)} files would be removed; if that is meant, add --allow-empty"
         )
     apply(root, comparison)
-    return Report(tuple(found), comparison.changes, _summary(rendering, comparison, "wrote", "removed")), CLEAN
+    summary = _summary(rendering, comparison, "wrote", "removed")
+    return Report(tuple(rendering.findings), comparison.changes, summary), CLEAN
 
 
 def check(request: Request) -> tuple[Report, int]:
     """Compare only: violations when anything would be written or removed."""
-    root, rendering = _rendered(request)
-    if rendering.findings.failed():
+    _, rendering, comparison = _compared(request)
+    if comparison is None:
         return _refused(rendering)
-    comparison = compare(root, rendering, rendering.findings)
     summary = _summary(rendering, comparison, "would write", "would remove")
     if comparison.changes:
         summary += "; run `gen render` and commit the result"
@@ -71,15 +68,35 @@ def repository(root: Path | None) -> Path:
     return find_root(Path.cwd()) if root is None else checked_root(root)
 
 
-def _rendered(request: Request) -> tuple[Path, Rendering]:
+def _compared(request: Request) -> tuple[Path, Rendering, Comparison | None]:
+    """What there should be, and how what there is differs from it; None when an error keeps it from being known."""
     root = repository(request.root)
+    kubernetes = _version(request.kubernetes)
+    whole = not request.jobs and not request.overlays
+    cache = Cache.open(root, request.cache, kubernetes) if request.cache is not None and whole else None
+    for known in (cache, None):
+        rendering = (known.rendering(root) if known else None) or _rendered(root, request, kubernetes, known)
+        if rendering.findings.failed():
+            return root, rendering, None
+        comparison = compare(root, rendering, rendering.findings, prune_storage=request.prune_storage)
+        if not comparison.unknown:
+            return root, rendering, comparison
+    raise BugError("a run without a cache knows every text")
+
+
+def _rendered(root: Path, request: Request, kubernetes: str | None, cache: Cache | None) -> Rendering:
+    from gen.pipeline import render as render_all  # noqa: PLC0415 - not needed where nothing changed
+
     parallel = request.parallel or os.cpu_count() or 1
-    return root, render_all(root, request.overlays, request.jobs, parallel, _version(request.kubernetes))
+    return render_all(root, request.overlays, request.jobs, parallel, kubernetes, cache)
 
 
 def _version(text: str | None) -> str | None:
-    version = minor_version(text) if text else None
-    if version is not None and version not in versions():
+    if text is None:
+        return None
+    from gen.validate.schemas import minor_version, versions  # noqa: PLC0415 - as above
+
+    if (version := minor_version(text)) not in versions():
         raise UsageError(f"there are no schemas of Kubernetes {version}, only of {versions()[0]} to {versions()[-1]}")
     return version
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -84,6 +83,8 @@ class Findings:
 
 def near(word: str, known: Iterable[str]) -> str:
     """The known name that `word` was probably meant to be, or an empty string."""
+    import difflib  # noqa: PLC0415 - where nothing is wrong it is not needed
+
     lowered = {name.lower(): name for name in known}
     matches = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     return lowered[matches[0]] if matches else ""

@@ -80,7 +80,10 @@ class File:
     """Text for a path below `rendered/`, with `/`."""
 
     path: str
-    text: str
+    text: str | None
+    """None when it was rendered before and is only known by its digest."""
+    digest: str
+    """SHA-256 of the text below its first line."""
     identity: str
     """`Kind namespace/name` of the object in it."""
     source: Location

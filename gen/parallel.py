@@ -15,28 +15,39 @@ if TYPE_CHECKING:
 
     Work = Callable[[Path, JobFile, Sequence[Overlay]], Reading]
 
-_WORTH_IT = 64
+_WORTH_IT = 48
 """Jobs for each process below which starting one takes longer than it saves."""
-
-_WARM = 8
+_WARM = 4
+"""Jobs that are done before others are started, so that what is read and compiled for them is there in all."""
+_BATCH = 256
+"""Jobs whose results are handed over at once: few hand-overs, and no large piece of memory twice."""
 
 _task: tuple[Work, Path, Sequence[Overlay]] | None = None
-"""What a worker process is to do, set once when it starts, so that overlays are not sent with every job."""
+"""What a process is to do, set once when it starts, so that overlays are not sent with every job."""
 
 
 def spread(
     work: Work, root: Path, jobs: Sequence[JobFile], overlays: Sequence[Overlay], parallel: int
 ) -> list[Reading]:
-    """`work` for every job, in the order of `jobs`."""
+    """`work` for every job, in the order of `jobs`. This process does its share, too."""
     processes = min(parallel, len(jobs) // _WORTH_IT)
-    if processes < 2:  # noqa: PLR2004 - one process is this one
+    if processes <= 1:
         return [work(root, job, overlays) for job in jobs]
-    # what is compiled and read for the first jobs here need not be done again in every process
-    first = [work(root, job, overlays) for job in jobs[:_WARM]]
+    readings: dict[JobFile, Reading] = {job: work(root, job, overlays) for job in jobs[:_WARM]}
+    rest = jobs[_WARM:]
+    batches = [
+        share[start : start + _BATCH]
+        for share in (rest[number::processes] for number in range(1, processes))
+        for start in range(0, len(share), _BATCH)
+    ]
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
-    with context.Pool(processes, _start, (work, root, overlays)) as pool:
-        return first + pool.map(_one, jobs[_WARM:], chunksize=max(1, len(jobs) // (processes * 4)))
+    with context.Pool(processes - 1, _start, (work, root, overlays)) as pool:
+        others = pool.imap_unordered(_batch, batches)
+        readings.update((job, work(root, job, overlays)) for job in rest[::processes])
+        for done in others:
+            readings.update((reading.job, reading) for reading in done)
+    return [readings[job] for job in jobs]
 
 
 def _start(work: Work, root: Path, overlays: Sequence[Overlay]) -> None:
@@ -44,7 +55,7 @@ def _start(work: Work, root: Path, overlays: Sequence[Overlay]) -> None:
     _task = work, root, overlays
 
 
-def _one(job: JobFile) -> Reading:
+def _batch(jobs: Sequence[JobFile]) -> list[Reading]:
     assert _task is not None  # noqa: S101 - set by `_start`
     work, root, overlays = _task
-    return work(root, job, overlays)
+    return [work(root, job, overlays) for job in jobs]

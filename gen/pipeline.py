@@ -8,7 +8,7 @@ is a function of its arguments. Findings are collected on the way, and nothing i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gen.build import build, build_storage
@@ -17,9 +17,8 @@ from gen.diagnostics import Findings
 from gen.emit import emit
 from gen.identity import seal, unsealed
 from gen.load import read
-from gen.manifest import File
 from gen.model.parse import job_name, parse_job
-from gen.outcome import Outcome, Reading
+from gen.outcome import Outcome, Reading, Rendering
 from gen.overlay.read import OverlayReader
 from gen.overlay.select import selects
 from gen.parallel import spread
@@ -30,9 +29,10 @@ from gen.validate import validate
 from gen.workspace import all_jobs, chosen_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
+    from gen.cache import Cache
     from gen.load import Source
     from gen.overlay import Overlay
     from gen.workspace import JobFile
@@ -80,7 +80,7 @@ def render_file(root: Path, job: JobFile, overlays: Sequence[Overlay]) -> Readin
     source = read(root / job.file, job.file, found)
     selected = [overlay for overlay in overlays if selects(overlay, job.key)]
     if source is None:
-        return Reading(job, job.stem, "", tuple(o.name for o in selected), (), tuple(found))
+        return Reading(job, "", job.stem, "", tuple(o.name for o in selected), (), tuple(found))
     outcomes = []
     for overlay in selected:
         own = Findings()
@@ -91,21 +91,8 @@ def render_file(root: Path, job: JobFile, overlays: Sequence[Overlay]) -> Readin
     if not selected:
         parse_job(source, job.namespace, None, found)
     name, kind = job_name(source)
-    return Reading(job, name, kind, tuple(o.name for o in selected), tuple(outcomes), tuple(found))
-
-
-@dataclass(frozen=True, slots=True)
-class Rendering:
-    """What `rendered/` should hold, as far as it was asked for."""
-
-    files: Mapping[str, File]
-    findings: Findings
-    overlays: tuple[str, ...]
-    jobs: int
-    whole: bool
-    """Whether it is everything, so that what is not in `files` should not be there."""
-    folders: frozenset[str] = field(default_factory=frozenset)
-    """When it is not the whole: the folders of the jobs that were asked for."""
+    names = tuple(overlay.name for overlay in selected)
+    return Reading(job, source.digest, name, kind, names, tuple(outcomes), tuple(found))
 
 
 def render(
@@ -114,10 +101,12 @@ def render(
     patterns: Sequence[str],
     parallel: int = 1,
     kubernetes: str | None = None,
+    cache: Cache | None = None,
 ) -> Rendering:
     """Render the jobs that `patterns` name, or all, for the overlays that are named, or all.
 
-    `kubernetes` is a version to check against instead of the overlays' own; it changes no output.
+    `kubernetes` is a version to check against instead of the overlays' own; it changes no output. With a `cache`, jobs
+    that did not change are taken from it, without their texts.
     """
     found = Findings()
     chosen = OverlayReader(root, found).read(overlays)
@@ -126,20 +115,26 @@ def render(
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
     whole = not overlays and not patterns
     judge = whole and not found.failed()  # a job may belong to an overlay that cannot be read
-    readings = spread(render_file, root, jobs, chosen, parallel)
+    known = {job: reading for job in jobs if cache is not None and (reading := cache.reading(job, root)) is not None}
+    fresh = spread(render_file, root, [job for job in jobs if job not in known], chosen, parallel)
+    known.update((reading.job, reading) for reading in fresh)
+    readings = [known[job] for job in jobs]
     storage = _storage(readings, chosen, found)
     for reading in readings:
         found.extend(reading.findings)
     crosscheck(root, readings, storage, chosen, found, whole=judge)
     outcomes = [*(outcome for reading in readings for outcome in reading.outcomes), *storage]
-    return Rendering(
+    rendering = Rendering(
         files={file.path: file for outcome in outcomes for file in outcome.files},
-        findings=found,
         overlays=tuple(overlay.name for overlay in chosen),
         jobs=len(jobs),
         whole=whole,
+        findings=found,
         folders=frozenset(f"rendered/{o.overlay}/jobs/{o.namespace}/{o.name}" for o in outcomes if o.name),
     )
+    if cache is not None and not found.failed():
+        cache.save(readings, storage, rendering)
+    return rendering
 
 
 def _storage(readings: Sequence[Reading], overlays: Sequence[Overlay], found: Findings) -> list[Outcome]:

@@ -75,7 +75,7 @@ def test_outside_of_a_repository_nothing_can_be_done(tmp_path: Path) -> None:
 
 def test_a_bug_exits_with_3_and_blames_no_user(repo: Repository) -> None:
     repo.job(JOB)
-    broken = "import gen.build.metadata as m; m.job_labels = lambda plan, part: {'a b': 'c'}; import gen.build.pod"
+    broken = "import gen.build.metadata as m; m.job_labels = lambda plan, part: {'a': 1}; import gen.build.pod"
     script = f"{broken}; from gen.__main__ import main; import sys; sys.argv = ['gen', 'render']; main()"
     done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
     assert done.returncode == 3

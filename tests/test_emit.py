@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from gen.diagnostics import BugError
-from gen.emit import HEADER, to_yaml, with_header
+from gen.emit import HEADER, digest_of, header, to_yaml, untouched
 
 HAZARDS = re.split(
     " ",
@@ -155,9 +155,11 @@ def test_what_yaml_and_json_do_not_share_is_refused(value: object) -> None:
 
 
 def test_the_first_line_tells_the_source_and_a_digest_of_the_rest() -> None:
-    text = with_header("a: b\n", "jobs/team/demo.yaml")
+    text = header("jobs/team/demo.yaml", digest_of("a: b\n")) + "a: b\n"
     match = HEADER.match(text)
     assert match is not None
     assert match["source"] == "jobs/team/demo.yaml"
-    assert with_header("a: c\n", "jobs/team/demo.yaml").splitlines()[0] != text.splitlines()[0]
+    assert untouched(text)
+    assert not untouched(text.replace("b\n", "c\n"))
+    assert not untouched("a: b\n")
     assert text.count("\n") == 2

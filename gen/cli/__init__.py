@@ -44,6 +44,7 @@ Format = Annotated[Output, typer.Option("--output", help="How to report.")]
 Kubernetes = Annotated[
     str | None, typer.Option("--kubernetes-version", help="Check against this version instead of the overlays' own.")
 ]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Look at every job, also those that did not change.")]
 Parallel = Annotated[int, typer.Option("--parallel", "-n", min=0, help="Processes; 0 is one for each processor.")]
 
 
@@ -70,6 +71,7 @@ def render(
     output: Format = Output.TEXT,
     parallel: Parallel = 0,
     kubernetes: Kubernetes = None,
+    no_cache: NoCache = False,
     prune_storage: Annotated[
         bool, typer.Option("--prune-storage", help="Remove storage files that no job uses.")
     ] = False,
@@ -78,10 +80,12 @@ def render(
     ] = False,
 ) -> None:
     """Write the manifests of all jobs to rendered/."""
-    from gen.commands import Request, render  # noqa: PLC0415 - `--help` needs none of it
+    from gen.cache import cache_folder  # noqa: PLC0415 - `--help` needs none of it
+    from gen.commands import Request, render  # noqa: PLC0415
 
-    request = Request(root, tuple(jobs or ()), tuple(overlay or ()), parallel, kubernetes, prune_storage, allow_empty)
-    _finish(*render(request), output)
+    cache = None if no_cache else cache_folder()
+    names = tuple(jobs or ()), tuple(overlay or ())
+    _finish(*render(Request(root, *names, parallel, kubernetes, cache, prune_storage, allow_empty)), output)
 
 
 @app.command()
@@ -92,11 +96,15 @@ def check(
     output: Format = Output.TEXT,
     parallel: Parallel = 0,
     kubernetes: Kubernetes = None,
+    no_cache: NoCache = False,
 ) -> None:
     """Tell whether rendered/ is what the jobs and overlays say, without writing."""
+    from gen.cache import cache_folder  # noqa: PLC0415
     from gen.commands import Request, check  # noqa: PLC0415
 
-    _finish(*check(Request(root, tuple(jobs or ()), tuple(overlay or ()), parallel, kubernetes)), output)
+    cache = None if no_cache else cache_folder()
+    names = tuple(jobs or ()), tuple(overlay or ())
+    _finish(*check(Request(root, *names, parallel, kubernetes, cache)), output)
 
 
 @app.command()

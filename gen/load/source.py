@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,8 @@ class Source:
     file: str
     text: str
     data: Data
+    digest: str = ""
+    """SHA-256 of the file's bytes."""
 
     @cached_property
     def _root(self) -> Any:
@@ -95,4 +98,4 @@ def source_of(raw: bytes, file: str, found: Findings) -> Source | None:
         found.error("not-utf-8", place, "the file is not UTF-8", "save it as UTF-8")
         return None
     data = parse(text, file, found)
-    return None if data is None else Source(file, text, data)
+    return None if data is None else Source(file, text, data, hashlib.sha256(raw).hexdigest())

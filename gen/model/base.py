@@ -13,6 +13,10 @@ class Model(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)
 
+    def __hash__(self) -> int:
+        """Coarse, but enough for pydantic not to copy a default that is itself a model into every instance."""
+        return hash(type(self))
+
 
 def _by_mapping(value: Any) -> str:
     return "<long>" if isinstance(value, (dict, BaseModel)) else "<short>"

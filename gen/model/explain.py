@@ -33,7 +33,7 @@ def explain(
     for detail in error.errors(include_url=False):
         route = tuple(step for step in detail["loc"] if not _is_choice(step))
         said = _say(detail, route, model)
-        on_key = detail["type"] in ("extra_forbidden", "missing")
+        on_key = detail["type"] in ("extra_forbidden", "missing") or _KEY in detail["loc"]
         found.error(said.code, layers.place(at + route, key=on_key), said.message, said.hint)
         routes.append(route)
     return routes
@@ -45,8 +45,12 @@ def dotted(route: Route) -> str:
     return text.removeprefix(".")
 
 
+_KEY = "[key]"
+"""How pydantic says that it is the key of a mapping which is wrong, and not the value."""
+
+
 def _is_choice(step: str | int) -> bool:
-    return isinstance(step, str) and step.startswith("<") and step.endswith(">")
+    return step == _KEY or (isinstance(step, str) and step.startswith("<") and step.endswith(">"))
 
 
 def _say(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Said:

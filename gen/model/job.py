@@ -12,6 +12,7 @@ from gen.model.scalars import (
     ContainerResource,
     Count,
     Duration,
+    EnvName,
     ImageRef,
     Label,
     LabelKey,
@@ -105,7 +106,7 @@ class PodFields(Model):
     """Arguments behind a `command` list, or behind the image's entrypoint."""
     working_dir: MountPath | None = None
     """Directory that the command starts in. With `code` it is `/root` unless said otherwise."""
-    env: dict[str, Annotated[Annotated[Text, ShortForm] | Annotated[EnvSource, LongForm], ScalarOrMapping]] = {}
+    env: dict[EnvName, Annotated[Annotated[Text, ShortForm] | Annotated[EnvSource, LongForm], ScalarOrMapping]] = {}
     """Environment. A scalar keeps the text that was written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`."""
     gpus: Count | None = None
     """GPUs of each training pod."""

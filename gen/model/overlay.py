@@ -8,7 +8,20 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import Field, WithJsonSchema, create_model, model_validator
 
 from gen.model.base import Model
-from gen.model.scalars import Bytes, Count, ImageRef, Label, ObjectName, Quantity, Text, Truth, matching, refuse
+from gen.model.scalars import (
+    Bytes,
+    Count,
+    ImageRef,
+    Label,
+    LabelKey,
+    ObjectName,
+    Quantity,
+    ResourceName,
+    Text,
+    Truth,
+    matching,
+    refuse,
+)
 from gen.networks import NETWORKS, NetworkProfile
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
@@ -135,9 +148,9 @@ class ImageRule(Model):
 class GPU(Model):
     """How GPUs are asked for."""
 
-    resource: Text = "nvidia.com/gpu"
+    resource: ResourceName = "nvidia.com/gpu"
     """Extended resource that counts them; its name is also the taint that pods with GPUs accept."""
-    model_label: Text = "nvidia.com/gpu.product"
+    model_label: LabelKey = "nvidia.com/gpu.product"
     """Node label that `placement.gpuModel` selects by."""
 
 
@@ -157,13 +170,13 @@ class CodeSync(Model):
 class Ingress(Model):
     """A route to every TensorBoard that asks for it, below `/tensorboard/<namespace>/<job>`."""
 
-    host: Text
+    host: ObjectName
     """Host name."""
     class_name: ObjectName | None = None
     """IngressClass."""
     tls_secret: ObjectName | None = None
     """Secret with the certificate."""
-    annotations: dict[str, Text] = {}
+    annotations: dict[LabelKey, Text] = {}
     """Annotations for the controller, such as those for sign-on; TensorBoard itself lets everyone in."""
 
 

@@ -19,6 +19,7 @@ _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 LABEL_KEY = r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+ENV_NAME = r"(?!\.\.?$)[A-Za-z_.-][A-Za-z0-9_.-]*"
 LABEL_VALUE = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?"
 _IMAGE = re.compile(
     r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
@@ -164,6 +165,21 @@ LabelKey = Annotated[
     str,
     matching(re.compile(LABEL_KEY), 317, "the key of a label", "write it like `team` or `example.com/team`"),
     _schema("key of a label", "string"),
+]
+EnvName = Annotated[
+    str,
+    matching(
+        re.compile(ENV_NAME),
+        253,
+        "the name of a variable",
+        "use letters, digits, `_`, `-` and `.`, with no digit first",
+    ),
+    _schema("name of a variable", "string"),
+]
+ResourceName = Annotated[
+    str,
+    matching(re.compile(r"(?=.*/)" + LABEL_KEY), 317, "the name of a resource", "write it like `nvidia.com/gpu`"),
+    _schema("name of a resource", "string"),
 ]
 LabelValue = Annotated[
     str,

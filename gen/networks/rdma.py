@@ -6,10 +6,19 @@ The resource's name is the cluster's own choice (`rdma/hca` on ACK, `rdma/hca_sh
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from typing import Annotated, ClassVar
 
-from gen.model.scalars import Positive, Text
+from pydantic import WithJsonSchema
+
+from gen.model.scalars import EnvName, Positive, ResourceName, Text, matching
 from gen.networks.base import Effect, NetworkProfile
+
+Capability = Annotated[
+    str,
+    matching(re.compile(r"[A-Z][A-Z_]{1,40}"), 41, "a Linux capability", "write it like `IPC_LOCK`, without `CAP_`"),
+    WithJsonSchema({"title": "capability", "type": "string"}),
+]
 
 
 class RDMA(NetworkProfile):
@@ -17,13 +26,13 @@ class RDMA(NetworkProfile):
 
     short: ClassVar[str] = "resource"
 
-    resource: Text
+    resource: ResourceName
     """Name of the resource that the device plugin offers."""
     count: Positive = 1
     """How many of it each training pod asks for."""
-    capabilities: tuple[Text, ...] = ("IPC_LOCK",)
+    capabilities: tuple[Capability, ...] = ("IPC_LOCK",)
     """Capabilities for pinned memory; Lingjun nodes want `SYS_RESOURCE` too."""
-    env: dict[str, Text] = {}
+    env: dict[EnvName, Text] = {}
     """NCCL settings of the fabric, such as `NCCL_IB_HCA`, where a job does not set them itself."""
 
     def effect(self) -> Effect:

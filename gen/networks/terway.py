@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import WithJsonSchema, model_validator
 
-from gen.model.scalars import Text, matching, refuse
+from gen.model.scalars import LabelKey, LabelValue, matching, refuse
 from gen.networks.base import Effect, NetworkProfile
 
 Version = Annotated[
@@ -40,7 +40,7 @@ class Terway(NetworkProfile):
     """Version of Terway on the cluster."""
     mode: Literal["exclusive", "trunk", "podNetworking"] | None = None
     """How the interface is given, from Terway 1.11 on: `exclusive` nodes (the default), `trunk`, or `podNetworking`."""
-    labels: dict[str, Text] = {}
+    labels: dict[LabelKey, LabelValue] = {}
     """Pod labels that the PodNetworking object selects, for `mode: podNetworking`."""
 
     @model_validator(mode="after")

@@ -42,6 +42,10 @@ class Provenance:
 
     _origins: dict[Route, tuple[Layer, Route]] = field(default_factory=dict)
 
+    def __bool__(self) -> bool:
+        """Whether any patch touched the object."""
+        return bool(self._origins)
+
     def record(self, route: Route, layer: Layer, origin: Route) -> None:
         """`route` goes by names."""
         self._origins[route] = (layer, origin)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gen.kubernetes import Body, present
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from gen.kinds import Role
     from gen.plan.context import Context
 
-_NAME = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
 _SOURCES = ("secret", "config_map", "field", "resource")
 
 
@@ -35,10 +33,7 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
         routes |= {name: ("roles", role.name, "env", name) for name in role.fields.env}
     entries = {}
     for name, value in values.items():
-        if not _NAME.fullmatch(name) or name in (".", ".."):
-            hint = "use letters, digits, `_`, `-` and `.`, with no digit first"
-            context.error("invalid-name", routes[name], f"`{name}` cannot be a variable's name", hint, key=True)
-        elif name in context.job.reserved_env:
+        if name in context.job.reserved_env:
             hint = "remove it; the operator sets it in every pod, and its value would win"
             context.error(
                 "reserved-env",

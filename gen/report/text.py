@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -49,6 +48,8 @@ def _finding(finding: Diagnostic) -> Iterator[str]:
 
 
 def _diff(change: Change) -> Iterator[str]:
+    import difflib  # noqa: PLC0415 - where nothing differs it is not needed
+
     old = (change.old or "").splitlines()
     new = (change.new or "").splitlines()
     lines = difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}", lineterm="")

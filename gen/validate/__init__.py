@@ -1,7 +1,8 @@
-"""The stage that checks what is about to be written: closed schemas, then rules that schemas cannot say.
+"""The stage that checks what is about to be written: closed schemas, and rules that schemas cannot say.
 
 A value that an overlay's patch set is the overlay's fault, and the finding points there. Anything else passed the
-models already, so it is a bug of gen, and no user is blamed for it.
+models already, so it is a bug of gen, and no user is blamed for it. Rules are for objects that a patch touched; that
+what gen itself builds keeps them is a matter of its tests.
 """
 
 from __future__ import annotations
@@ -24,16 +25,18 @@ def validate(sealed: Sealed, version: str, found: Findings) -> Valid | None:
     """The objects when they fit; None when something was found. BugError when no user could have caused it."""
     before = len(found.items)
     for manifest, provenance in zip(sealed.manifests, sealed.provenance, strict=True):
-        for route, message in _problems(manifest, version):
+        for route, message in _problems(manifest, version, patched=bool(provenance)):
             _blame(manifest, provenance, route, message, found)
     return Valid(sealed.manifests) if len(found.items) == before else None
 
 
-def _problems(manifest: Manifest, version: str) -> list[tuple[Route, str]]:
+def _problems(manifest: Manifest, version: str, *, patched: bool) -> list[tuple[Route, str]]:
     body = manifest.body
     validator = schemas(version).validator(body["apiVersion"], body["kind"])
     if not validator.is_valid(body):
         return [problem for error in validator.iter_errors(body) for problem in _explained(error)]
+    if not patched:
+        return []
     view = View.of(body)
     return [problem for rule in RULES.values() for problem in rule(view)]
 

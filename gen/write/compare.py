@@ -5,7 +5,6 @@ Whether a file is ours, and whether somebody changed it by hand, is written in i
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location
-from gen.emit import DIGEST, HEADER
+from gen.emit import HEADER, digest_of, header, untouched
 from gen.workspace import RENDERED
 from gen.write.immutable import immutable_change
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.manifest import File
-    from gen.pipeline import Rendering
+    from gen.outcome import Rendering
 
 STAGING = f"{RENDERED}/.gen.tmp"
 """Where new files lie until they are swapped in. Only a killed run leaves it behind."""
@@ -58,36 +57,47 @@ class Comparison:
     changes: tuple[Change, ...]
     same: int
     """Files that are as they should be."""
+    unknown: bool = False
+    """Whether a file that is known by its digest alone is not as it should be: its text has to be rendered."""
 
 
 def compare(root: Path, rendering: Rendering, found: Findings, *, prune_storage: bool = False) -> Comparison:
     """Compare; files that are in the way, and data that a cluster could not follow, are findings."""
     changes: list[Change] = []
     same = 0
+    unknown = False
     for path, file in rendering.files.items():
         old = _read(root, path)
-        if old == file.text:
+        if old is not None and _equal(old, file):
             same += 1
-        elif (change := _changed(root, file, old, found)) is not None:
+        elif file.text is None:
+            unknown = True
+        elif (change := _changed(root, file, file.text, old, found)) is not None:
             changes.append(change)
     changes += _surplus(root, rendering, found, prune_storage=prune_storage)
-    return Comparison(tuple(sorted(changes)), same)
+    return Comparison(tuple(sorted(changes)), same, unknown)
 
 
-def _changed(root: Path, file: File, old: str | None, found: Findings) -> Change | None:
+def _equal(old: str, file: File) -> bool:
+    if file.text is not None:
+        return old == file.text
+    first = header(file.source.file, file.digest)
+    return old.startswith(first) and digest_of(old[len(first) :]) == file.digest
+
+
+def _changed(root: Path, file: File, text: str, old: str | None, found: Findings) -> Change | None:
     if old is None and not os.path.lexists(f"{root}/{file.path}"):
-        return Change(file.path, Status.MISSING, None, file.text)
-    header = HEADER.match(old) if old is not None else None
-    if old is None or header is None:
+        return Change(file.path, Status.MISSING, None, text)
+    if old is None or HEADER.match(old) is None:
         hint = "move it away or delete it; gen replaces only what it wrote itself"
         found.error("foreign-file", Location(file.path), f"this is not gen's, and {file.identity} belongs here", hint)
         return None
-    edited = _digest(old[header.end() :]) != header["digest"]
-    if file.storage and not edited and (route := immutable_change(old, file.text)):
+    edited = not untouched(old)
+    if file.storage and not edited and (route := immutable_change(old, text)):
         hint = f"declare it under another name, or delete {file.path} if it was never applied"
         message = f"`{route}` of {file.identity} changed, and a cluster cannot change it"
         found.error("immutable-storage", file.source, message, hint)
-    return Change(file.path, Status.EDITED if edited else Status.STALE, old, file.text)
+    return Change(file.path, Status.EDITED if edited else Status.STALE, old, text)
 
 
 def _surplus(root: Path, rendering: Rendering, found: Findings, *, prune_storage: bool) -> Iterator[Change]:
@@ -96,8 +106,7 @@ def _surplus(root: Path, rendering: Rendering, found: Findings, *, prune_storage
         if path in rendering.files:
             continue
         text = _read(root, path)
-        header = HEADER.match(text) if text is not None else None
-        if text is None or header is None:
+        if text is None or HEADER.match(text) is None:
             found.warning(
                 "foreign-file",
                 Location(path),
@@ -108,8 +117,7 @@ def _surplus(root: Path, rendering: Rendering, found: Findings, *, prune_storage
             hint = "it stays, so that no data is lost; `gen render --prune-storage` removes the file"
             found.warning("unused-storage", Location(path), "no job uses this any more", hint)
         else:
-            edited = _digest(text[header.end() :]) != header["digest"]
-            yield Change(path, Status.EDITED if edited else Status.LEFTOVER, text, None)
+            yield Change(path, Status.LEFTOVER if untouched(text) else Status.EDITED, text, None)
 
 
 def _present(root: Path, rendering: Rendering) -> Iterator[str]:
@@ -165,7 +173,3 @@ def _read(root: Path, path: str) -> str | None:
             return stream.read().decode("utf-8")
         except (OSError, UnicodeDecodeError):
             return None
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST]

@@ -117,7 +117,7 @@ def test_a_field_of_one_kind(repo: Repository, kind: str, field: str) -> None:
 def test_quantities_are_rendered_in_the_form_of_the_api_server(repo: Repository, field: str, expected: str) -> None:
     repo.job(JOB.format(kind="pytorch") + f"{field}\n")
     container = repo.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
-    assert container["resources"]["limits"] == {field.split(":")[0]: expected}
+    assert container["resources"]["limits"] == {field.partition(":")[0]: expected}
 
 
 def test_an_empty_failure_policy_and_doubled_secrets_leave_nothing_behind(repo: Repository) -> None:

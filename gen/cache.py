@@ -1,0 +1,161 @@
+"""What the last whole run found out, so that the next one looks only at what changed.
+
+It lies outside of the repository, where no pull request can forge it, and holds digests and no text: a file that is not
+as expected is rendered anew. Whatever is wrong with it, the run goes on as if it were not there. Nothing heavy is
+imported here, because a run in which nothing changed needs none of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gen.diagnostics import Diagnostic, Findings, Location, Severity
+from gen.manifest import File
+from gen.outcome import Outcome, Reading, Rendering
+from gen.workspace import OVERLAYS, all_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gen.workspace import JobFile
+
+_DEPENDENCIES = ("jinja2", "jsonschema_rs", "kubernetes_validate", "pydantic", "pydantic_core", "yaml")
+"""Packages whose version can change what comes out or what is found."""
+_WRONG = (OSError, ValueError, KeyError, TypeError, IndexError)
+"""What a damaged cache can lead to."""
+
+
+@dataclass
+class Cache:
+    """The cache of one repository. It counts only for the inputs and the tools that it was made with."""
+
+    path: Path
+    key: str
+    jobs: dict[str, Any]
+    """Digest of each job file, and what became of it."""
+    run: dict[str, Any] | None = None
+    """What became of all of them together."""
+
+    @classmethod
+    def open(cls, root: Path, folder: Path, kubernetes: str | None) -> Cache:
+        """Read the cache of a repository from the folder that holds those of all."""
+        path = folder / f"{_sha(os.fsencode(root))[:16]}.json"
+        key = _sha(json.dumps([*_tools(), kubernetes, *_overlays(root)]).encode())
+        with suppress(*_WRONG):
+            stored = json.loads(path.read_bytes())
+            if stored["key"] == key:
+                return cls(path, key, stored["jobs"], stored["run"])
+        return cls(path, key, {})
+
+    def rendering(self, root: Path) -> Rendering | None:
+        """The whole run over again, without texts, when no job changed since."""
+        found = Findings()
+        with suppress(*_WRONG):
+            digests = {job.key: file_digest(root / job.file) for job in all_jobs(root, found)}
+            if self.run is None or found.items or digests != {key: entry[0] for key, entry in self.jobs.items()}:
+                return None
+            stored = [outcome for entry in self.jobs.values() for outcome in entry[4]] + self.run["storage"]
+            files = {file.path: file for outcome in stored for file in _outcome(outcome).files}
+            findings = Findings([_finding(*finding) for finding in self.run["findings"]])
+            return Rendering(files, tuple(self.run["overlays"]), len(digests), whole=True, findings=findings)
+        return None
+
+    def reading(self, job: JobFile, root: Path) -> Reading | None:
+        """What became of a job file, without texts, when it is as it was."""
+        with suppress(*_WRONG):
+            digest, name, kind, overlays, outcomes = self.jobs[job.key]
+            if file_digest(root / job.file) == digest:
+                return Reading(job, digest, name, kind, tuple(overlays), tuple(_outcome(o) for o in outcomes))
+        return None
+
+    def save(self, readings: Sequence[Reading], storage: Sequence[Outcome], rendering: Rendering) -> None:
+        """Keep what a whole run without errors made. It is no loss when that cannot be done."""
+        clean = [reading for reading in readings if not reading.findings]
+        run = {
+            "findings": [_flat_finding(finding) for finding in rendering.findings],
+            "overlays": rendering.overlays,
+            "storage": [_flat(outcome) for outcome in storage],
+        }
+        jobs = {r.job.key: [r.digest, r.name, r.kind, r.overlays, [_flat(o) for o in r.outcomes]] for r in clean}
+        document = {"key": self.key, "jobs": jobs, "run": run if len(clean) == len(readings) else None}
+        temporary = self.path.with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(document, separators=(",", ":")), "utf-8")
+            temporary.replace(self.path)
+
+
+def cache_folder() -> Path:
+    """Where programs keep what they can make again (XDG base directories)."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen"
+
+
+def file_digest(path: Path) -> str:
+    """Of a file's bytes. OSError when it cannot be read."""
+    return _sha(path.read_bytes())
+
+
+def _sha(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
+def _tools() -> Iterator[Any]:
+    """Everything that makes output of input, by when it was last changed: gen itself, Python, and packages."""
+    yield sys.version
+    folder = Path(__file__).parent
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in (".py", ".json", ".j2"):
+            yield _stamp(path)
+    for name in _DEPENDENCIES:
+        spec = find_spec(name)
+        yield _stamp(Path(spec.origin)) if spec is not None and spec.origin else name
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    status = path.stat()
+    return str(path), status.st_mtime_ns, status.st_size
+
+
+def _overlays(root: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted((root / OVERLAYS).rglob("*")):
+        if path.is_file():
+            yield path.relative_to(root).as_posix(), file_digest(path)
+
+
+def _flat(outcome: Outcome) -> list[Any]:
+    files = [
+        [f.path, f.digest, f.identity, f.source.file, f.source.line, f.source.column, f.storage] for f in outcome.files
+    ]
+    head = [outcome.overlay, outcome.namespace, outcome.name]
+    return [*head, files, sorted(outcome.matched), list(outcome.storage), outcome.gpus]
+
+
+def _outcome(flat: list[Any]) -> Outcome:
+    overlay, namespace, name, files, matched, storage, gpus = flat
+    return Outcome(
+        overlay,
+        namespace,
+        name,
+        tuple(File(f[0], None, f[1], f[2], Location(f[3], f[4], f[5]), f[6]) for f in files),
+        frozenset(matched),
+        tuple(storage),
+        gpus,
+    )
+
+
+def _flat_finding(finding: Diagnostic) -> list[Any]:
+    place = finding.place
+    return [place.file, place.line, place.column, finding.code, finding.message, finding.hint]
+
+
+def _finding(file: str, line: int, column: int, code: str, message: str, hint: str) -> Diagnostic:
+    """What a run without errors finds are warnings."""
+    return Diagnostic(Location(file, line, column), code, message, hint, severity=Severity.WARNING)
