@@ -8,7 +8,6 @@ imported here, because a run in which nothing changed needs none of it.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 from contextlib import suppress
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from gen.diagnostics import Diagnostic, Findings, Location, Severity
 from gen.manifest import File
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from gen.workspace import JobFile
 
-_DEPENDENCIES = ("jinja2", "jsonschema_rs", "kubernetes_validate", "pydantic", "pydantic_core", "yaml")
+_DEPENDENCIES = ("jinja2", "jsonschema_rs", "kubernetes_validate", "orjson", "pydantic", "pydantic_core", "yaml")
 """Packages whose version can change what comes out or what is found."""
 _WRONG = (OSError, ValueError, KeyError, TypeError, IndexError)
 """What a damaged cache can lead to."""
@@ -48,9 +49,9 @@ class Cache:
     def open(cls, root: Path, folder: Path, kubernetes: str | None) -> Cache:
         """Read the cache of a repository from the folder that holds those of all."""
         path = folder / f"{_sha(os.fsencode(root))[:16]}.json"
-        key = _sha(json.dumps([*_tools(), kubernetes, *_overlays(root)]).encode())
+        key = _sha(orjson.dumps([*_tools(), kubernetes, *_overlays(root)]))
         with suppress(*_WRONG):
-            stored = json.loads(path.read_bytes())
+            stored = orjson.loads(path.read_bytes())
             if stored["key"] == key:
                 return cls(path, key, stored["jobs"], stored["run"])
         return cls(path, key, {})
@@ -89,7 +90,7 @@ class Cache:
         temporary = self.path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(document, separators=(",", ":")), "utf-8")
+            temporary.write_bytes(orjson.dumps(document))
             temporary.replace(self.path)
 
 

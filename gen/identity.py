@@ -7,12 +7,14 @@ metadata (labels, annotations, lifecycle marks) and whether the run is suspended
 from __future__ import annotations
 
 import hashlib
-import json
+
+import orjson
 
 from gen.kubernetes import QUEUE_LABEL, RUN, Body
 from gen.manifest import Manifest, Patched, Sealed
 
 LENGTH = 8
+_RUN = RUN.encode()
 
 
 def seal(patched: Patched, attempt: int) -> Sealed:
@@ -29,8 +31,8 @@ def unsealed(patched: Patched) -> Sealed:
 
 def run_hash(patched: Patched, attempt: int) -> str:
     content = [_content(manifest) for manifest in patched.manifests if manifest.of_run]
-    text = json.dumps([attempt, content], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
+    text = orjson.dumps([attempt, content], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(text).hexdigest()[:LENGTH]
 
 
 def _content(manifest: Manifest) -> Body:
@@ -50,5 +52,5 @@ def _without(body: Body, route: tuple[str, ...]) -> Body:
 
 def _filled(body: Body, digest: str) -> Body:
     """Through JSON, which is several times as fast as a walk, and leaves an object of its own made of plain data."""
-    filled: Body = json.loads(json.dumps(body, ensure_ascii=False).replace(RUN, digest))
+    filled: Body = orjson.loads(orjson.dumps(body).replace(_RUN, digest.encode()))
     return filled

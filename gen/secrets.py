@@ -5,9 +5,10 @@ A finding shows the place and never the value. The patterns are those of the iss
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
+
+import orjson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,7 +43,7 @@ _HINT = "put it into a Secret and write `{secret: <name>, key: <entry>}`; if it 
 
 def report_secrets(data: Mapping[str, Data], layers: Layers, found: Findings) -> None:
     """Report every text that is, or by its name should be, a secret."""
-    everything = json.dumps(data, ensure_ascii=False)
+    everything = orjson.dumps(data).decode()
     for what, (part, pattern) in _PATTERNS.items():
         if part in everything and pattern.search(everything):
             for route, text in _texts(data, ()):
