@@ -16,6 +16,7 @@ A Unicode noncharacter, which is there for such uses inside a program; no input 
 JOB_LABEL = "gen/job"
 RUN_LABEL = "gen/run"
 VOLUME_LABEL = "gen/volume"
+METRICS = "gen/metrics"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 NAME = "app.kubernetes.io/name"
 COMPONENT = "app.kubernetes.io/component"

@@ -56,6 +56,19 @@ def test_a_queue_is_a_label_of_the_job_and_of_nothing_else(repo: Repository) -> 
     assert "kueue" not in str(body["spec"])
 
 
+def test_metrics_are_an_annotation_of_the_run(repo: Repository) -> None:
+    repo.job(JOB.format(kind="mpi") + "metrics: [{name: images/sec}, {name: accuracy, format: percentage}]\n")
+    assert repo.one("MPIJob")["metadata"]["annotations"]["gen/metrics"] == "images/sec=raw,accuracy=percentage"
+    assert "gen/metrics" not in str(repo.one("MPIJob")["spec"])
+
+
+def test_only_kinds_with_an_operator_clean_up(repo: Repository) -> None:
+    repo.job(JOB.format(kind="pytorch") + "cleanup: All\n")
+    assert repo.one("PyTorchJob")["spec"]["runPolicy"]["cleanPodPolicy"] == "All"
+    repo.job(JOB.format(kind="batch") + "cleanup: All\n")
+    assert repo.codes() == ["unknown-field"]
+
+
 def test_labels_of_a_job_are_on_its_objects_and_not_on_its_pods(repo: Repository) -> None:
     repo.job(JOB.format(kind="batch") + "labels: {cost-center: '42'}\npodLabels: {app: demo}\n")
     for body in repo.objects():

@@ -8,7 +8,7 @@ from gen.build.metadata import run_metadata, storage_metadata
 from gen.build.pod import pod_template
 from gen.build.tensorboard import tensorboard
 from gen.diagnostics import Location
-from gen.kubernetes import RUN, Body
+from gen.kubernetes import METRICS, RUN, Body
 from gen.manifest import Built, Manifest
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ def _run(plan: Plan) -> Iterator[Manifest]:
         "metadata": run_metadata(plan, plan.run, plan.job.kind),
         "spec": plan.job.workload(plan, pods),
     }
+    if plan.metrics:
+        metrics = ",".join(f"{name}={form}" for name, form in plan.metrics.items())
+        workload["metadata"].setdefault("annotations", {})[METRICS] = metrics
     if plan.state == "suspended":
         _set(workload, plan.job.suspend, value=True)
     yield Manifest(

@@ -24,6 +24,8 @@ class Output(StrEnum):
     TEXT = "text"
     JSON = "json"
     GITHUB = "github"
+    SARIF = "sarif"
+    JUNIT = "junit"
 
 
 class Document(StrEnum):

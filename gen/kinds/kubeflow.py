@@ -5,8 +5,9 @@ No `ttlSecondsAfterFinished`: the operator would delete the object, and a GitOps
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from gen.kinds.base import Job
 from gen.kubernetes import Body, present
 
 if TYPE_CHECKING:
@@ -14,18 +15,24 @@ if TYPE_CHECKING:
 
     from gen.plan.types import Plan
 
-SUSPEND = ("spec", "runPolicy", "suspend")
-
 RESTART_V1 = ("OnFailure", "Never", "Always", "ExitCode")
 """Restart policies of `kubeflow.org/v1` (training-operator `common_types.go`)."""
 
 
-def run_policy(plan: Plan) -> Body:
-    return present(
-        cleanPodPolicy=plan.cleanup,
-        activeDeadlineSeconds=plan.timeout,
-        backoffLimit=plan.retries,
-    )
+class KubeflowJob(Job):
+    """A job whose operator cleans up after it."""
+
+    suspend: ClassVar[tuple[str, ...]] = ("spec", "runPolicy", "suspend")
+
+    cleanup: Literal["Running", "All", "None"] = "Running"
+    """Which pods are removed when the job ends; `Running` frees the GPUs and keeps the logs of what completed."""
+
+    def run_policy(self, plan: Plan) -> Body:
+        return present(
+            cleanPodPolicy=self.cleanup,
+            activeDeadlineSeconds=plan.timeout,
+            backoffLimit=plan.retries,
+        )
 
 
 def replica_specs(plan: Plan, pods: Mapping[str, Body]) -> Body:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.kinds.base import Job, Problem, Role
-from gen.kinds.kubeflow import RESTART_V1, SUSPEND, replica_specs, run_policy
+from gen.kinds.base import Problem, Role
+from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
@@ -29,13 +29,12 @@ class MPIRoles(Model):
     """The pods that train; they wait for the launcher, so they need no command."""
 
 
-class MPIJob(Job):
+class MPIJob(KubeflowJob):
     """Horovod and other MPI programs. `workers` counts the pods that train; the launcher comes on top."""
 
     resource: ClassVar[str] = "MPIJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {V2: ("OnFailure", "Never"), V1: RESTART_V1}
     container: ClassVar[str] = "mpi"
-    suspend: ClassVar[tuple[str, ...]] = SUSPEND
     example: ClassVar[Mapping[str, object]] = {
         "image": "horovod/horovod:0.28.1",
         "command": "mpirun -np 2 python train.py",
@@ -80,7 +79,7 @@ class MPIJob(Job):
             slotsPerWorker=self.slots_per_worker or max(worker.gpus, 1),
             mpiImplementation=self.implementation,
             sshAuthMountPath=self.ssh_auth_mount_path,
-            runPolicy=run_policy(plan),
+            runPolicy=self.run_policy(plan),
             mpiReplicaSpecs=replica_specs(plan, pods),
         )
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import WithJsonSchema
 
-from gen.kinds.base import Job, Role
-from gen.kinds.kubeflow import RESTART_V1, SUSPEND, replica_specs, run_policy
+from gen.kinds.base import Role
+from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
@@ -35,13 +35,12 @@ class PyTorchRoles(Model):
     """The other pods."""
 
 
-class PyTorchJob(Job):
+class PyTorchJob(KubeflowJob):
     """Distributed PyTorch. `workers` counts the master: 3 are one master and two workers."""
 
     resource: ClassVar[str] = "PyTorchJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
     container: ClassVar[str] = "pytorch"
-    suspend: ClassVar[tuple[str, ...]] = SUSPEND
     # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}
@@ -72,6 +71,6 @@ class PyTorchJob(Job):
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         return present(
             nprocPerNode=self.nproc_per_node,
-            runPolicy=run_policy(plan),
+            runPolicy=self.run_policy(plan),
             pytorchReplicaSpecs=replica_specs(plan, pods),
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.kinds.base import Job, Role
-from gen.kinds.kubeflow import RESTART_V1, SUSPEND, replica_specs, run_policy
+from gen.kinds.base import Role
+from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import ReplicatedRole, RoleFields
@@ -29,13 +29,12 @@ class TensorFlowRoles(Model):
     """The pods that evaluate checkpoints."""
 
 
-class TensorFlowJob(Job):
+class TensorFlowJob(KubeflowJob):
     """Distributed TensorFlow. `workers` counts the pods of the role worker."""
 
     resource: ClassVar[str] = "TFJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
     container: ClassVar[str] = "tensorflow"
-    suspend: ClassVar[tuple[str, ...]] = SUSPEND
     reserved_env: ClassVar[frozenset[str]] = frozenset({"TF_CONFIG"})
     example: ClassVar[Mapping[str, object]] = {
         "image": "tensorflow/tensorflow:2.20.0-gpu",
@@ -70,7 +69,7 @@ class TensorFlowJob(Job):
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         return present(
             successPolicy=self.success_policy,
-            runPolicy=run_policy(plan),
+            runPolicy=self.run_policy(plan),
             tfReplicaSpecs=replica_specs(plan, pods),
         )
 

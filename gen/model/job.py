@@ -218,8 +218,6 @@ class JobFields(PodFields):
     """How many failures the job survives."""
     timeout: Duration | None = None
     """The longest time the job may run, such as `12h`."""
-    cleanup: Literal["Running", "All", "None"] = "Running"
-    """Which pods are removed when the job ends; `Running` frees the GPUs and keeps the logs of what completed."""
     state: Literal["active", "suspended", "finished"] = "active"
     """`finished` keeps the run in Git as a record that is never applied again."""
     attempt: Positive = 1
@@ -231,4 +229,4 @@ class JobFields(PodFields):
     annotations: dict[str, Text] = {}
     """Annotations of every object of the job, not of its pods; changing them does not start a new run."""
     metrics: tuple[Metric, ...] = ()
-    """Numbers that the program prints."""
+    """Numbers that the program prints, for people and tools that compare runs; kept as an annotation of the run."""

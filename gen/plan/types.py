@@ -143,9 +143,10 @@ class Plan:
     pull_secrets: tuple[str, ...]
     retries: int | None
     timeout: int | None
-    cleanup: str
     state: str
     attempt: int
+    metrics: Mapping[str, str]
+    """Name to format."""
     stable: bool
     """Whether the overlay names runs without a hash."""
     labels: Mapping[str, str]

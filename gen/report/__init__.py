@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from gen.report.github import github
 from gen.report.json import as_json
+from gen.report.junit import junit
+from gen.report.sarif import sarif
 from gen.report.text import text
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ REPORTERS: Final[dict[str, Reporter]] = {
     "text": text,
     "json": as_json,
     "github": github,
+    "sarif": sarif,
+    "junit": junit,
 }
 
 __all__ = ["REPORTERS"]

@@ -11,7 +11,7 @@ import yaml
 from gen import kinds
 from gen.diagnostics import BugError, Findings
 from gen.kinds import KINDS, Job, Role
-from gen.kinds.kubeflow import RESTART_V1, replica_specs, run_policy
+from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
 from gen.load import source_of
 from gen.model.annotations import reachable
 from gen.model.docs import field_docs
@@ -87,13 +87,12 @@ def test_what_is_forgotten_is_found() -> None:
     ]
 
 
-class JAXJob(Job):
+class JAXJob(KubeflowJob):
     """JAX, whose resource has a replica map as PyTorchJob's."""
 
     resource: ClassVar[str] = "PyTorchJob"  # of a kind whose schema is there
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
     container: ClassVar[str] = "pytorch"
-    suspend: ClassVar[tuple[str, ...]] = ("spec", "runPolicy", "suspend")
     example: ClassVar[Mapping[str, object]] = {"image": "jax:1", "command": "python train.py"}
 
     kind: Literal["jax"]
@@ -104,7 +103,7 @@ class JAXJob(Job):
         return (Role(name="worker", replica_type="Worker", replicas=self.workers),)
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
-        return {"runPolicy": run_policy(plan), "pytorchReplicaSpecs": replica_specs(plan, pods)}
+        return {"runPolicy": self.run_policy(plan), "pytorchReplicaSpecs": replica_specs(plan, pods)}
 
 
 def test_a_class_and_a_line_in_the_registry_make_a_kind(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:

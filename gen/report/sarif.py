@@ -1,0 +1,49 @@
+"""For code scanning: SARIF 2.1.0, which GitHub, GitLab and others show beside the code."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gen import __version__
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Diagnostic, Location
+    from gen.report.types import Report
+
+
+def sarif(report: Report) -> str:
+    codes = sorted({finding.code for finding in report.findings})
+    driver = {"name": "gen", "version": __version__, "rules": [{"id": code} for code in codes]}
+    results = [_result(finding) for finding in report.findings]
+    if not report.done:
+        results += [_change(change.path, change.status.value) for change in report.changes]
+    document = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _result(finding: Diagnostic) -> dict[str, Any]:
+    text = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
+    related = [{**_place(place), "message": {"text": what}} for place, what in finding.related]
+    return {
+        "ruleId": finding.code,
+        "level": finding.severity.value,
+        "message": {"text": text},
+        "locations": [_place(finding.place)],
+        **({"relatedLocations": related} if related else {}),
+    }
+
+
+def _place(place: Location) -> dict[str, Any]:
+    region = {"startLine": place.line, "startColumn": place.column}
+    return {"physicalLocation": {"artifactLocation": {"uri": place.file}, "region": region}}
+
+
+def _change(path: str, status: str) -> dict[str, Any]:
+    text = f"{status}: run `gen render` and commit the result"
+    location = {"physicalLocation": {"artifactLocation": {"uri": path}}}
+    return {"ruleId": status, "level": "error", "message": {"text": text}, "locations": [location]}
