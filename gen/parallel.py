@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def spread(
 def _start(work: Work, root: Path, overlays: Sequence[Overlay]) -> None:
     global _task  # noqa: PLW0603 - the one piece of state of a worker process
     _task = work, root, overlays
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent, which ends its children
 
 
 def _batch(jobs: Sequence[JobFile]) -> list[Reading]:
