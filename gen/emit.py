@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 _HARMLESS = r"[A-Za-z0-9/_.@%+=,()~-]"
 _BARE = re.compile(rf"(?=[A-Za-z/]){_HARMLESS}+(?::{_HARMLESS}+)*(?: {_HARMLESS}+(?::{_HARMLESS}+)*)*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"})
-_PRINTABLE = re.compile(r"[\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffd]*")
-"""What may stand in a literal block: no line ends but LF, nothing that a reader could drop or refuse."""
-_ESCAPED = re.compile(
-    r"[\x00-\x1f\"\\\x7f-\xa0\xad\u0600-\u0605\u2000-\u200f\u2028-\u202f\u205f-\u2069\ud800-\udfff\ufeff\ufff0-\uffff]|[\U0001fffe-\U0010ffff]"
+_UNSEEN = (
+    r"\x7f-\xa0\xad\u0600-\u0605\u2000-\u200f\u2028-\u202f\u205f-\u2069\ud800-\udfff\ufeff\ufff0-\uffff"
+    r"\U0001fffe-\U0010ffff"
 )
+"""What a reader could drop, refuse or take for the end of a line, and what a reviewer would not see."""
+_UNFIT = re.compile(rf"[\x00-\x08\x0b-\x1f{_UNSEEN}]")
+"""What a literal block, which has no escapes, cannot hold."""
+_ESCAPED = re.compile(rf"[\x00-\x1f\"\\{_UNSEEN}]")
 _SHORT = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 _FIRST = ("apiVersion", "kind", "metadata")
@@ -172,7 +175,7 @@ def _fits_block(text: str) -> bool:
         and not lines[0].startswith((" ", "\t"))
         and lines[-1].strip() != ""
         and all(line.strip() or not line for line in lines)
-        and _PRINTABLE.fullmatch(text) is not None
+        and _UNFIT.search(text) is None
     )
 
 
