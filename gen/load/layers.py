@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gen.load.text import Data
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gen.diagnostics import Location, Route
-    from gen.load.source import Source
+    from gen.load.source import Found, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class Layer:
     source: Source
     prefix: Route = ()
 
-    def find(self, route: Route) -> tuple[int, Location, Location]:
-        steps, key, value = self.source.find(self.prefix + route)
-        return steps - len(self.prefix), key, value
+    def find(self, route: Route) -> Found:
+        found = self.source.find(self.prefix + route)
+        return replace(found, steps=found.steps - len(self.prefix))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +34,52 @@ class Layers:
 
     def place(self, route: Route, *, key: bool = False) -> Location:
         """The place in the file that set the value at `route`; for a missing one, in the file that came nearest."""
-        best = max((layer.find(route) for layer in self.layers), key=lambda found: found[0])
-        return best[1] if key else best[2]
+        found = [layer.find(route) for layer in self.layers]
+        deciding = min(len(route), _entry_depth(route))
+        setting = (one for one in found if one.steps >= deciding or (one.steps > 0 and one.ends))
+        best = next(setting, None) or max(found, key=lambda one: one.steps)
+        return best.key if key else best.value
 
 
-_ENTRYWISE = {"roles": 3, "placement": 2, "kinds": 5}
+_NESTED = {"roles": 2, "kinds": 2, "defaults": 1}
+"""Fields whose entries (or which themselves) hold the fields of a job, and how many steps lie above those."""
+_ENTRYWISE = {"placement": 2, "namespaces": 2}
 """How many levels of mappings are merged key by key below a field; one below all others."""
 
 
 def lay_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
     """`top` over `base`: mappings of a field merge by key, an entry and a list are replaced as a whole.
 
-    An entry is not merged any deeper, so that `X: {secret: …}` over `X: {configMap: …}` is not both.
+    An entry is not merged any deeper, so that `X: {secret: …}` over `X: {configMap: …}` is not both. What holds the
+    fields of a job again, such as a role or an overlay's defaults, is laid over field by field.
     """
     merged = dict(base)
     for name, value in top.items():
-        merged[name] = _merged(base.get(name), value, _ENTRYWISE.get(name, 1))
+        merged[name] = _field(name, base.get(name), value)
     return merged
+
+
+def _field(name: str, base: Data | None, top: Data) -> Data:
+    if name in _NESTED and isinstance(base, dict) and isinstance(top, dict):
+        if _NESTED[name] == 1:
+            return lay_over(base, top)
+        return dict(base) | {key: _jobs_fields(base.get(key), value) for key, value in top.items()}
+    return _merged(base, top, _ENTRYWISE.get(name, 1))
+
+
+def _jobs_fields(base: Data | None, top: Data) -> Data:
+    return lay_over(base, top) if isinstance(base, dict) and isinstance(top, dict) else top
 
 
 def _merged(base: Data | None, top: Data, levels: int) -> Data:
     if levels == 0 or not isinstance(base, dict) or not isinstance(top, dict):
         return top
-    merged = dict(base)
-    for key, value in top.items():
-        merged[key] = _merged(base.get(key), value, levels - 1)
-    return merged
+    return dict(base) | {key: _merged(base.get(key), value, levels - 1) for key, value in top.items()}
+
+
+def _entry_depth(route: Route) -> int:
+    """How many steps of a route lead to what is replaced as a whole."""
+    name = str(route[0]) if route else ""
+    if name in _NESTED:
+        return _NESTED[name] + _entry_depth(route[_NESTED[name] :])
+    return 1 + _ENTRYWISE.get(name, 1)

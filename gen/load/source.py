@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How far a route could be followed, and where that is."""
+
+    steps: int
+    """Steps of the route that are there."""
+    ends: bool
+    """Whether a text or a list stands where the route would go on into a mapping."""
+    key: Location
+    value: Location
+
+
 @dataclass(frozen=True)
 class Source:
     """A parsed file. Places are looked up only when a finding needs one, by composing the text once more."""
@@ -36,8 +48,8 @@ class Source:
     def _root(self) -> Any:
         return CSafeLoader(self.text).get_single_node()
 
-    def find(self, route: Route) -> tuple[int, Location, Location]:
-        """How many steps of `route` this file has, and where the last of them has its key and its value."""
+    def find(self, route: Route) -> Found:
+        """Follow a route as far as this file has it."""
         node = self._root
         key_mark = node.start_mark
         steps = 0
@@ -54,12 +66,12 @@ class Source:
                 break
             steps += 1
         value_mark = node.start_mark if steps else key_mark
-        return steps, self._at(key_mark), self._at(value_mark)
+        return Found(steps, not isinstance(node, MappingNode), self._at(key_mark), self._at(value_mark))
 
     def place(self, route: Route, *, key: bool = False) -> Location:
         """Where the value at `route` stands (or its key), or the nearest thing around it that is there."""
-        _, at_key, at_value = self.find(route)
-        return at_key if key else at_value
+        found = self.find(route)
+        return found.key if key else found.value
 
     def _at(self, mark: Any) -> Location:
         return Location(self.file, mark.line + 1, mark.column + 1)

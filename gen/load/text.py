@@ -35,7 +35,7 @@ Data = dict[str, "Data"] | list["Data"] | str
 """What a file says, before anything is made of it."""
 
 MAX_DEPTH = 64
-MAX_NODES = 100_000
+MAX_NODES = 20_000
 
 
 class Plain(str):

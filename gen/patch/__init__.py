@@ -53,7 +53,7 @@ def _patched(manifest: Manifest, patch: Patch, version: str, provenance: Provena
         try:
             body, route = json6902.apply(body, operation)
         except json6902.DoesNotApply as error:
-            place = patch.layer.find((index,))[2]
+            place = patch.layer.find((index,)).value
             message = f"the operation does not apply to {manifest.identity}: {error}"
             found.error("patch-does-not-apply", place, message, "correct the path, or narrow the target")
         else:

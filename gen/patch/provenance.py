@@ -56,5 +56,5 @@ class Provenance:
         for length in range(len(named), 0, -1):
             if (origin := self._origins.get(named[:length])) is not None:
                 layer, inner = origin
-                return layer.find(inner + route[length:])[2]
+                return layer.find(inner + route[length:]).value
         return None

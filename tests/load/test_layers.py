@@ -52,3 +52,35 @@ def test_a_place_is_in_the_file_that_says_most_of_the_route() -> None:
     assert layers.place(("cpu",), key=True) == Location("overlays/dev/overlay.yaml", 2, 3)
     assert layers.place(("env", "C")) == Location("jobs/a.yaml", 3, 3)
     assert layers.place(("memory",)) == Location("jobs/a.yaml", 1, 1)
+
+
+def test_what_holds_a_jobs_fields_again_is_laid_over_field_by_field() -> None:
+    base: dict[str, Data] = {
+        "defaults": {"cpu": "1", "env": {"A": "1"}, "kinds": {"mpi": {"network": "eni", "env": {"B": "1"}}}},
+        "namespaces": {"team": {"gpus": "8", "queues": ["a"]}},
+        "volumes": {"x": {"claim": "x"}},
+    }
+    top: dict[str, Data] = {
+        "defaults": {"env": {"C": "2"}, "kinds": {"mpi": {"env": {"D": "2"}}}},
+        "namespaces": {"team": {"queues": ["b"]}},
+        "volumes": {"x": {"emptyDir": {}}},
+    }
+    assert lay_over(base, top) == {
+        "defaults": {
+            "cpu": "1",
+            "env": {"A": "1", "C": "2"},
+            "kinds": {"mpi": {"network": "eni", "env": {"B": "1", "D": "2"}}},
+        },
+        "namespaces": {"team": {"gpus": "8", "queues": ["b"]}},
+        "volumes": {"x": {"emptyDir": {}}},
+    }
+
+
+def test_an_entry_that_replaces_another_has_the_place_of_all_that_is_in_it() -> None:
+    job = source("jobs/a.yaml", "data: {x: /a}\nroles: {ps: {env: {A: {secret: s}}}}\ncommand: [a]\n")
+    base = source("overlays/base/overlay.yaml", "data: {x: {path: b, subPath: c}}\nroles: {ps: {env: {A: {key: k}}}}\n")
+    layers = Layers((Layer(job), Layer(base)))
+    assert layers.place(("data", "x", "path")) == Location("jobs/a.yaml", 1, 11)
+    assert layers.place(("roles", "ps", "env", "A", "key")) == Location("jobs/a.yaml", 2, 23)
+    assert layers.place(("roles", "ps", "cpu")) == Location("jobs/a.yaml", 2, 13)
+    assert layers.place(("command", 3)) == Location("jobs/a.yaml", 3, 10)
