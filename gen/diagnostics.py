@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gen.kubernetes import RUN
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -64,10 +66,10 @@ class Findings:
         hint: str,
         related: Iterable[tuple[Location, str]] = (),
     ) -> None:
-        self.items.append(Diagnostic(place, code, message, hint, tuple(related)))
+        self.items.append(Diagnostic(place, code, _said(message), _said(hint), tuple(related)))
 
     def warning(self, code: str, place: Location, message: str, hint: str) -> None:
-        self.items.append(Diagnostic(place, code, message, hint, severity=Severity.WARNING))
+        self.items.append(Diagnostic(place, code, _said(message), _said(hint), severity=Severity.WARNING))
 
     def extend(self, others: Iterable[Diagnostic]) -> None:
         self.items.extend(others)
@@ -79,6 +81,16 @@ class Findings:
     def __iter__(self) -> Iterator[Diagnostic]:
         """In order of place; the same finding made for two overlays counts once."""
         return iter(sorted(set(self.items)))
+
+
+_MOST = 600
+"""Characters of a message: names in it come from files that strangers write."""
+
+
+def _said(text: str) -> str:
+    """A message on one line, without what stands for the run's hash."""
+    text = text.replace(RUN, "<hash>")
+    return text if len(text) <= _MOST else text[:_MOST] + "…"
 
 
 def near(word: str, known: Iterable[str]) -> str:

@@ -18,17 +18,20 @@ class Model(BaseModel):
         return hash(type(self))
 
 
+SHORT, LONG = "\ufdd1", "\ufdd2"
+"""Tags of the two forms of a value. They enter the route of an error, and no key of a file can be like them."""
+
+
 def _by_mapping(value: Any) -> str:
-    return "<long>" if isinstance(value, (dict, BaseModel)) else "<short>"
+    return LONG if isinstance(value, (dict, BaseModel)) else SHORT
 
 
 def _by_list(value: Any) -> str:
-    return "<long>" if isinstance(value, (list, tuple)) else "<short>"
+    return LONG if isinstance(value, (list, tuple)) else SHORT
 
 
-# With a discriminator pydantic reports the errors of the form that was written, not of every form. Its tag enters
-# the route of an error; the angle brackets tell it from a key of the file.
-ShortForm = Tag("<short>")
-LongForm = Tag("<long>")
+# With a discriminator pydantic reports the errors of the form that was written, not of every form.
+ShortForm = Tag(SHORT)
+LongForm = Tag(LONG)
 ScalarOrMapping = Discriminator(_by_mapping)
 ScalarOrList = Discriminator(_by_list)

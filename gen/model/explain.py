@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Route, did_you_mean
 from gen.model.annotations import fields_at
-from gen.model.scalars import empty, shown
+from gen.model.base import LONG, SHORT
+from gen.model.scalars import clipped, empty, shown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -29,28 +30,37 @@ def explain(
     error: ValidationError, model: type[BaseModel], layers: Layers, found: Findings, at: Route = ()
 ) -> list[Route]:
     """Report each error; `at` is where in `layers` the validated data lies. Returns the routes at fault."""
-    routes = []
-    for detail in error.errors(include_url=False):
-        route = tuple(step for step in detail["loc"] if not _is_choice(step))
+    details = error.errors(include_url=False)
+    routes = [_route(detail) for detail in details]
+    for detail, route in zip(details[:_MOST], routes, strict=False):
         said = _say(detail, route, model)
-        on_key = detail["type"] in ("extra_forbidden", "missing") or _KEY in detail["loc"]
+        on_key = detail["type"] in ("extra_forbidden", "missing") or _about_key(detail)
         found.error(said.code, layers.place(at + route, key=on_key), said.message, said.hint)
-        routes.append(route)
+    if len(details) > _MOST:
+        more = f"there are {len(details) - _MOST} more mistakes in this file"
+        found.error("too-many", layers.place(at), more, "correct these first; the next run shows the others")
     return routes
 
 
 def dotted(route: Route) -> str:
-    """`env.A`, `tolerations[0].key`."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
+    """`env.A`, `tolerations[0].key`; a name that a line could not hold is cut."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{clipped(step)}" for step in route)
     return text.removeprefix(".")
 
 
-_KEY = "[key]"
-"""How pydantic says that it is the key of a mapping which is wrong, and not the value."""
+_MOST = 100
+"""Findings of one file; nobody reads more, and a file can be made to have a hundred thousand."""
 
 
-def _is_choice(step: str | int) -> bool:
-    return step == _KEY or (isinstance(step, str) and step.startswith("<") and step.endswith(">"))
+def _route(detail: ErrorDetails) -> Route:
+    steps = detail["loc"][:-1] if _about_key(detail) else detail["loc"]
+    return tuple(step for step in steps if step not in (SHORT, LONG))
+
+
+def _about_key(detail: ErrorDetails) -> bool:
+    """Whether pydantic means the key of a mapping and not its value, which it says with `[key]` behind the key."""
+    *before, last = detail["loc"] or ("",)
+    return last == "[key]" and bool(before) and before[-1] == detail["input"]
 
 
 def _say(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Said:

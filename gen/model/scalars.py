@@ -46,8 +46,12 @@ def shown(value: object) -> str:
         return "a mapping"
     if isinstance(value, (list, tuple)):
         return "a list"
-    text = str(value)
-    return f"`{text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}`"
+    return f"`{clipped(str(value))}`"
+
+
+def clipped(text: str) -> str:
+    """A text that fits into a line."""
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def empty(value: object) -> bool:
