@@ -27,6 +27,7 @@ namespaces:
     queues: [research]
     priorities: [high]
     serviceAccounts: [trainer]
+    metadata: ["example.com/*", "sidecar.istio.io/*"]
     allow: [hostNetwork, hostPath]
 volumes:
   data: {claim: data}

@@ -132,6 +132,8 @@ class Grant(Model):
     """Volumes of the overlay; all of them when left out."""
     networks: tuple[Label, ...] | None = None
     """Networks of the overlay; all of them when left out."""
+    metadata: tuple[Text, ...] = ()
+    """Keys of labels and annotations with a prefix that jobs may set, as patterns such as `example.com/*`."""
     allow: tuple[Permission, ...] = ()
     """Privileges that some volumes and networks need."""
 

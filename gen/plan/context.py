@@ -47,6 +47,7 @@ class Context:
         return getattr(self.job, field)
 
     def route_of(self, role: Role, field: str) -> tuple[str, ...]:
-        """Where that value is written; `field` is the model's name of a one-word field."""
+        """Where that value is written."""
+        alias = str(type(self.job).model_fields[field].alias)
         own = role.fields is not None and field in role.fields.model_fields_set
-        return ("roles", role.name, field) if own else (field,)
+        return ("roles", role.name, alias) if own else (alias,)

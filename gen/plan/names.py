@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from gen.kubernetes import MAX_NAME
-from gen.model.scalars import LABEL_KEY, LABEL_VALUE
+from gen.kubernetes import MAX_NAME, RUN
+from gen.model.scalars import LABEL_KEY, LABEL_VALUE, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gen.kinds import Role
     from gen.plan.context import Context
     from gen.plan.types import PodPlan
 
@@ -20,21 +22,15 @@ TENSORBOARD = "-tensorboard"
 _KEY = re.compile(LABEL_KEY)
 _VALUE = re.compile(LABEL_VALUE)
 _MAX_ANNOTATIONS = 256 << 10
-_RESERVED = (
-    "app.kubernetes.io/instance",
-    "app.kubernetes.io/managed-by",
-    "app.kubernetes.io/name",
-    "app.kubernetes.io/component",
+_ENGINES = (
+    "app.kubernetes.io/",
     "argocd.argoproj.io/",
     "argocd-image-updater.argoproj.io/",
-    "batch.kubernetes.io/",
     "config.kubernetes.io/",
     "gen/",
     "helm.sh/",
     "helm.toolkit.fluxcd.io/",
     "internal.config.kubernetes.io/",
-    "jobset.sigs.k8s.io/",
-    "k8s.aliyun.com/",
     "kubectl.kubernetes.io/",
     "kueue.x-k8s.io/",
     "kustomize.toolkit.fluxcd.io/",
@@ -42,7 +38,9 @@ _RESERVED = (
     "notifications.argoproj.io/",
     "training.kubeflow.org/",
 )
-"""Metadata that steers GitOps engines, queues, operators and networks: fields and overlays say it, not jobs."""
+"""Metadata of gen and of what acts on its objects: fields say it, and no grant opens it."""
+_OPERATORS = frozenset({"controller-uid", "group-name", "job-name", "job-role", "replica-index", "replica-type"})
+"""Labels without a prefix by which operators and the Job controller know their pods."""
 
 
 def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
@@ -65,26 +63,44 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
 
 
 def check_metadata(context: Context) -> None:
-    """Labels and annotations of the author."""
-    job = context.job
-    for field, values in (("labels", job.labels), ("podLabels", job.pod_labels)):
-        _check_keys(context, field, values)
-        for key, value in values.items():
-            if not _VALUE.fullmatch(value):
-                hint = "use at most 63 letters, digits, `-`, `_` and `.`, or make it an annotation"
-                context.error("invalid-label", (field, key), f"`{value}` cannot be the value of a label", hint)
-    for field, values in (("annotations", job.annotations), ("podAnnotations", job.pod_annotations)):
-        _check_keys(context, field, values)
-        if (size := sum(len(key.encode()) + len(value.encode()) for key, value in values.items())) > _MAX_ANNOTATIONS:
-            message = f"the {field} have {size} bytes together, and {_MAX_ANNOTATIONS} are possible"
-            context.error("too-large", (field,), message, "keep long texts in `files`")
+    """Labels and annotations of the job's objects."""
+    _check_labels(context, ("labels",), context.job.labels)
+    _check_annotations(context, ("annotations",), context.job.annotations)
 
 
-def _check_keys(context: Context, field: str, values: Mapping[str, str]) -> None:
+def check_pod_metadata(context: Context, role: Role) -> None:
+    """Labels and annotations of a role's pods."""
+    _check_labels(context, context.route_of(role, "pod_labels"), context.of_role(role, "pod_labels"))
+    _check_annotations(context, context.route_of(role, "pod_annotations"), context.of_role(role, "pod_annotations"))
+
+
+def _check_labels(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
+    _check_keys(context, route, values)
+    for key, value in values.items():
+        # whatever the run's hash will be, it has as many letters and digits as this
+        if not _VALUE.fullmatch(value.replace(RUN, "0" * HASH_LENGTH)):
+            hint = "use at most 63 letters, digits, `-`, `_` and `.`, or make it an annotation"
+            context.error("invalid-label", (*route, key), f"{shown(value)} cannot be the value of a label", hint)
+
+
+def _check_annotations(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
+    _check_keys(context, route, values)
+    if (size := sum(len(key.encode()) + len(value.encode()) for key, value in values.items())) > _MAX_ANNOTATIONS:
+        message = f"the {route[-1]} have {size} bytes together, and {_MAX_ANNOTATIONS} are possible"
+        context.error("too-large", route, message, "keep long texts in `files`")
+
+
+def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
+    """A key without a prefix is anybody's; one with a prefix may mean something to a network or a scheduler."""
     for key in values:
-        if any(key.startswith(reserved) for reserved in _RESERVED):
+        if key.startswith(_ENGINES) or key in _OPERATORS:
             hint = "remove it; what it steers is set by a field of the job or by the overlay"
-            context.error("reserved-metadata", (field, key), f"a job cannot set `{key}`", hint, key=True)
+            context.error("reserved-metadata", (*route, key), f"a job cannot set `{key}`", hint, key=True)
         elif not _KEY.fullmatch(key):
             hint = "write it like `team` or `example.com/team`"
-            context.error("invalid-label", (field, key), f"`{key}` cannot be a key", hint, key=True)
+            context.error("invalid-label", (*route, key), f"{shown(key)} cannot be a key", hint, key=True)
+        elif "/" in key and not any(fnmatchcase(key, pattern) for pattern in context.grant.metadata):
+            namespace, overlay = context.given.namespace, context.overlay.name
+            hint = f"ask for it in `namespaces.{namespace}.metadata` of the overlay, or use a key without a prefix"
+            message = f"`{namespace}` may not set `{key}` in `{overlay}`"
+            context.error("not-granted", (*route, key), message, hint, key=True)

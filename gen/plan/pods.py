@@ -11,6 +11,7 @@ from gen.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_co
 from gen.plan.data import DataPlan, check_mounts, shared_memory
 from gen.plan.environment import environment
 from gen.plan.images import rewritten
+from gen.plan.names import check_pod_metadata
 from gen.plan.types import NodePlan, PodPlan
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
         volumes.append(volume)
         mounts.append(mount)
     check_mounts(context, mounts)
+    check_pod_metadata(context, role)
     return PodPlan(
         role=role,
         image=rewritten(context.of_role(role, "image") or "", context.overlay.fields.images),
@@ -109,9 +111,9 @@ def _resources(context: Context, role: Role, network: Effect) -> dict[str, str]:
 def _check_shared_memory(context: Context, role: Role, size: str) -> None:
     memory = context.of_role(role, "memory")
     if memory is not None and quantity.amount(size) >= quantity.amount(memory):
-        place = context.place("sharedMemory")
+        route = context.route_of(role, "shared_memory")
         message = f"`sharedMemory` ({size}) counts against `memory` ({memory}) and leaves nothing of it"
-        context.found.error("shared-memory", place, message, "raise `memory`, or lower `sharedMemory`")
+        context.error("shared-memory", route, message, "raise `memory`, or lower `sharedMemory`")
 
 
 def _nodes(context: Context, role: Role, network: Effect) -> NodePlan:

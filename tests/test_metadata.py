@@ -1,0 +1,47 @@
+"""What labels and annotations a job may set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.support import Repository
+
+JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\nworkers: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("annotations: {argocd.argoproj.io/sync-options: Prune=false}\n", "reserved-metadata"),
+        ("labels: {gen/job: other}\n", "reserved-metadata"),
+        ("podLabels: {kueue.x-k8s.io/queue-name: rich}\n", "reserved-metadata"),
+        ("podLabels: {replica-type: master}\n", "reserved-metadata"),
+        ("podAnnotations: {k8s.aliyun.com/eni: 'true'}\n", "not-granted"),
+        ("roles: {worker: {podAnnotations: {k8s.aliyun.com/eni: 'true'}}}\n", "not-granted"),
+        ("roles: {worker: {podLabels: {argocd.argoproj.io/instance: x}}}\n", "reserved-metadata"),
+        ("annotations: {k8s.v1.cni.cncf.io/networks: fast}\n", "not-granted"),
+        ("labels: {team: 'a b'}\n", "invalid-label"),
+        ("roles: {worker: {podLabels: {team: 'a b'}}}\n", "invalid-label"),
+    ],
+)
+def test_what_steers_others_is_not_a_jobs(repo: Repository, text: str, code: str) -> None:
+    repo.job(JOB + text)
+    assert repo.codes() == [code]
+    assert repo.rendered() == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "labels: {team: a}\n",
+        "annotations: {example.com/owner: me}\n",
+        "roles: {worker: {podAnnotations: {example.com/owner: me}}}\n",
+        "labels: {run: '{{ run.hash }}'}\n",
+    ],
+)
+def test_plain_and_granted_keys_are(repo: Repository, text: str) -> None:
+    repo.job(JOB + text)
+    assert repo.codes() == []
