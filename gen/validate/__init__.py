@@ -37,7 +37,7 @@ def _problems(manifest: Manifest, version: str, *, patched: bool) -> list[tuple[
         return [problem for error in validator.iter_errors(body) for problem in _explained(error)]
     if not patched:
         return []
-    view = View.of(body)
+    view = View.of(body, version)
     return [problem for rule in RULES.values() for problem in rule(view)]
 
 

@@ -24,6 +24,9 @@ Schema = dict[str, Any]
 _OWN = Path(__file__).parent.parent / "schemas"
 _DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
 _COMMON = "https://gen.invalid/common.json"
+_BOUNDS = {"int32": 2**31, "int64": 2**63}
+"""What a format of numbers says, which validators take for a mere remark."""
+
 _FOLDER = re.compile(r"v(1\.[0-9]+)\.[0-9]+-local-strict")
 
 
@@ -93,7 +96,11 @@ class Schemas:
 
     def _document(self, name: str, path: Path) -> Schema:
         if name not in self._documents:
-            self._documents[name] = json.loads(path.read_text("utf-8"))
+            text = path.read_text("utf-8")
+            for word, bound in _BOUNDS.items():
+                said = f'"format": "{word}"'
+                text = text.replace(said, f'{said}, "minimum": {-bound}, "maximum": {bound - 1}')
+            self._documents[name] = json.loads(text)
         return self._documents[name]
 
     @cached_property

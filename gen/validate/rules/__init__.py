@@ -1,26 +1,66 @@
-"""Rules about objects that no schema states: one file each, and the one list of them. See `docs/extending.md`.
+"""Rules about objects that no schema states: one file for each family, and the one list of them.
 
-They are those that a real API server or an operator applies when the object, or a pod made of it, is created.
+They are those that a real API server applies when the object is created, or when an operator creates a pod of one of
+its templates. What is a matter of one value stands in a table; what concerns several, in a function. See
+`docs/extending.md`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
-from gen.diagnostics import Route
-from gen.validate.rules.names import names
+from gen.validate.rules.affinity import affinity
+from gen.validate.rules.config_maps import config_maps
+from gen.validate.rules.containers import containers
+from gen.validate.rules.custom import custom
+from gen.validate.rules.deployments import deployments
+from gen.validate.rules.environment import environment
+from gen.validate.rules.ingresses import ingresses
+from gen.validate.rules.jobs import jobs
+from gen.validate.rules.metadata import metadata
+from gen.validate.rules.mounts import mounts
 from gen.validate.rules.pods import pods
-from gen.validate.rules.quantities import quantities
+from gen.validate.rules.policies import policies
+from gen.validate.rules.ports import ports
+from gen.validate.rules.probes import probes
+from gen.validate.rules.projected import projected
+from gen.validate.rules.resources import resources
+from gen.validate.rules.scheduling import scheduling
+from gen.validate.rules.security import security
+from gen.validate.rules.services import services
+from gen.validate.rules.storage import storage
+from gen.validate.rules.volumes import volumes
+from gen.validate.rules.windows import windows
+from gen.validate.tables import Faults
 from gen.validate.view import View
 
-Rule = Callable[[View], Iterator[tuple[Route, str]]]
+Rule = Callable[[View], Faults]
 """Yields the route and a sentence for each fault of an object that fits its schema."""
 
 RULES: Final[dict[str, Rule]] = {
-    "names": names,
+    "metadata": metadata,
     "pods": pods,
-    "quantities": quantities,
+    "containers": containers,
+    "ports": ports,
+    "environment": environment,
+    "probes": probes,
+    "security": security,
+    "windows": windows,
+    "resources": resources,
+    "volumes": volumes,
+    "projected": projected,
+    "mounts": mounts,
+    "scheduling": scheduling,
+    "affinity": affinity,
+    "jobs": jobs,
+    "policies": policies,
+    "deployments": deployments,
+    "services": services,
+    "ingresses": ingresses,
+    "config-maps": config_maps,
+    "storage": storage,
+    "custom": custom,
 }
 
 __all__ = ["RULES", "Rule"]

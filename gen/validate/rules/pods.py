@@ -1,52 +1,124 @@
-"""What the API server refuses when an operator makes a pod of a template: too late for anyone to see it in Git."""
+"""Fields of a pod's `spec` that are no container's, volume's or matter of scheduling.
+
+From `ValidatePodSpec` of `pkg/apis/core/validation/validation.go`, and `pkg/apis/core/v1/defaults.go` for what an empty
+value means.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from gen.validate.forms import (
+    LARGEST_ID,
+    between,
+    dns_label,
+    dns_name,
+    form,
+    given,
+    ip,
+    not_empty,
+    one_of,
+    qualified_name,
+)
+from gen.validate.selectors import labels
+from gen.validate.tables import Table, doubled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gen.diagnostics import Route
     from gen.kubernetes import Body
+    from gen.validate.tables import Faults
     from gen.validate.view import View
 
-
-def pods(view: View) -> Iterator[tuple[Route, str]]:
-    """Faults of every pod template: doubled names, mounts of nothing, containers without an image."""
-    for route, template in view.templates:
-        yield from _pod(template["spec"], (*route, "spec"))
-    for route, container in view.containers():
-        if not container.get("image"):
-            yield route, f"the container `{container['name']}` has no image"
-        yield from _doubled([entry["name"] for entry in container.get("env") or ()], (*route, "env"), "variable")
-
-
-def _pod(spec: Body, route: Route) -> Iterator[tuple[Route, str]]:
-    volumes = [volume["name"] for volume in spec.get("volumes") or ()]
-    yield from _doubled(volumes, (*route, "volumes"), "volume")
-    containers: set[str] = set()
-    for field in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            if container["name"] in containers:
-                yield (*route, field, index, "name"), f"two containers are called `{container['name']}`"
-            containers.add(container["name"])
-            yield from _mounts(container, (*route, field, index, "volumeMounts"), volumes)
-
-
-def _mounts(container: Body, route: Route, volumes: list[str]) -> Iterator[tuple[Route, str]]:
-    paths: set[str] = set()
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
-        if mount["name"] not in volumes:
-            yield (*route, index, "name"), f"`{mount['name']}` is no volume of the pod"
-        if mount["mountPath"] in paths:
-            yield (*route, index, "mountPath"), f"`{mount['mountPath']}` is mounted twice"
-        paths.add(mount["mountPath"])
+_POD = Table(
+    {
+        "restartPolicy": given(one_of("Always", "OnFailure", "Never")),
+        "dnsPolicy": given(one_of("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")),
+        "preemptionPolicy": one_of("PreemptLowerPriority", "Never"),
+        "os.name": one_of("linux", "windows"),
+        "hostname": given(dns_label),
+        "subdomain": given(dns_label),
+        "nodeName": given(dns_name),
+        "serviceAccountName": given(dns_name),
+        "priorityClassName": given(dns_name),
+        "runtimeClassName": dns_name,
+        "activeDeadlineSeconds": between(1, LARGEST_ID),
+        "dnsConfig.nameservers.*": ip,
+        "hostAliases.*.ip": ip,
+        "hostAliases.*.hostnames.*": dns_name,
+        "readinessGates.*.conditionType": qualified_name,
+        "schedulingGates.*.name": qualified_name,
+        "resourceClaims.*.name": dns_label,
+        "resourceClaims.*.resourceClaimName": dns_name,
+        "resourceClaims.*.resourceClaimTemplateName": dns_name,
+    }
+)
+_SEARCH_LABEL = "_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?"
+_search = form(rf"{_SEARCH_LABEL}(?:\.{_SEARCH_LABEL})*", 253, "is no DNS name")
+_RELAXED_SEARCH_SINCE = 33
+_MOST_NAMESERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
 
 
-def _doubled(names: list[str], route: Route, what: str) -> Iterator[tuple[Route, str]]:
-    if len(set(names)) == len(names):
+def pods(view: View) -> Faults:
+    """Faults of names, words and addresses, and of what a pod shares with its host."""
+    for route, pod in view.pods():
+        yield from _POD.faults(pod, route)
+        yield from labels(pod.get("nodeSelector"), (*route, "nodeSelector"))
+        if not pod.get("serviceAccountName"):  # the old name counts only then
+            yield from Table({"serviceAccount": given(dns_name)}).faults(pod, route)
+        yield from _dns(pod, route, view.minor)
+        yield from _claims(pod.get("resourceClaims") or [], (*route, "resourceClaims"))
+        yield from _host(pod, route)
+        for at, (name,) in doubled(pod.get("schedulingGates"), (*route, "schedulingGates"), "name"):
+            yield at, f"two gates are called `{name}`"
+        if pod.get("ephemeralContainers"):
+            yield (*route, "ephemeralContainers"), "a new pod has no ephemeral containers"
+        if view.is_custom and pod.get("schedulingGates") and pod.get("nodeName"):
+            yield (*route, "nodeName"), "a pod with scheduling gates cannot be on a node"
+
+
+def _dns(pod: Body, route: Route, minor: int) -> Faults:
+    config: Body = pod.get("dnsConfig") or {}
+    here = (*route, "dnsConfig")
+    servers: list[str] = config.get("nameservers") or []
+    searches: list[str] = config.get("searches") or []
+    if pod.get("dnsPolicy") == "None" and not servers:
+        yield (*route, "dnsPolicy"), "`None` needs a name server in `dnsConfig.nameservers`"
+    if len(servers) > _MOST_NAMESERVERS:
+        yield (*here, "nameservers"), f"there are more than {_MOST_NAMESERVERS} name servers"
+    if len(searches) > _MOST_SEARCHES or len(" ".join(searches)) > _LONGEST_SEARCHES:
+        yield (*here, "searches"), f"more than {_MOST_SEARCHES} domains, or {_LONGEST_SEARCHES} characters"
+    relaxed = minor >= _RELAXED_SEARCH_SINCE
+    for index, search in enumerate(searches):
+        fault = (_search if relaxed else dns_name)(search.removesuffix("."))
+        if fault is not None and not (relaxed and search == "."):
+            yield (*here, "searches", index), fault
+    for index, option in enumerate(config.get("options") or ()):
+        if not_empty(option.get("name")):
+            yield (*here, "options", index), "an option has no name"
+
+
+def _claims(claims: list[Body], route: Route) -> Faults:
+    for at, (name,) in doubled(claims, route, "name"):
+        yield at, f"two claims are called `{name}`"
+    for index, claim in enumerate(claims):
+        if len({"resourceClaimName", "resourceClaimTemplateName"} & claim.keys()) != 1:
+            yield (*route, index), "a claim needs either `resourceClaimName` or `resourceClaimTemplateName`"
+
+
+def _host(pod: Body, route: Route) -> Faults:
+    if pod.get("shareProcessNamespace") and pod.get("hostPID"):
+        yield (*route, "shareProcessNamespace"), "`shareProcessNamespace` and `hostPID` exclude each other"
+    if pod.get("hostUsers") is not False:
         return
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            yield (*route, index), f"two {what}s are called `{name}`"
+    for field in ("hostNetwork", "hostPID", "hostIPC"):
+        if pod.get(field):
+            yield (*route, field), f"`{field}` needs the users of the host, and `hostUsers` is false"
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(pod.get(field) or ()):
+            if container.get("volumeDevices"):
+                yield (*route, field, index, "volumeDevices"), "block devices need the users of the host"
+
+
+def restart_policy(pod: Body) -> Any:
+    """With the default that the server sets."""
+    return pod.get("restartPolicy") or "Always"

@@ -1,0 +1,170 @@
+"""The forms that an API server asks of single values, each as a check that says what is wrong, or nothing.
+
+From `apimachinery/pkg/util/validation/validation.go` and `ip.go`, and `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+Check = Callable[[Any], str | None]
+"""The fault of a value as a sentence, or None."""
+
+LARGEST_ID = 2**31 - 1
+"""Of users, groups and whatever else fits into 32 bits with a sign."""
+
+ANY_SERVICE_NAME_SINCE = 36
+"""Minor version of Kubernetes since which the name of a service may begin with a digit."""
+
+_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_NAME = "[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
+
+
+def form(pattern: str, longest: int, kind: str) -> Check:
+    """A text of one pattern and length."""
+    matches = re.compile(pattern).fullmatch
+
+    @lru_cache(maxsize=4096)
+    def check(value: Any) -> str | None:
+        if len(value) <= longest and matches(value):
+            return None
+        return f"`{value[:20]}…` is longer than {longest} characters" if matches(value) else f"`{value}` {kind}"
+
+    return check
+
+
+dns_label = form(_LABEL, 63, "is no DNS label: lower case letters, digits and `-` inside")
+dns_1035_label = form(
+    "[a-z](?:[-a-z0-9]*[a-z0-9])?", 63, "is no name of a service: a letter, then letters, digits, `-`"
+)
+dns_name = form(rf"{_LABEL}(?:\.{_LABEL})*", 253, "is no DNS name: lower case letters and digits, `-` and `.` inside")
+dns_wildcard = form(rf"\*\.{_LABEL}(?:\.{_LABEL})*", 253, "is no wildcard: `*.` and a DNS name")
+label_value = form(f"(?:{_NAME})?", 63, "cannot be the value of a label: letters and digits, `-`, `_` and `.` inside")
+config_key = form(r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+", 253, "is no key: letters, digits, `-`, `_` and `.`")
+port_name = form(
+    "(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*", 15, "is no name of a port: at most 15 lower case letters, digits, single `-`"
+)
+header_name = form("[-A-Za-z0-9]+", 1 << 20, "is no name of a header: letters, digits and `-`")
+env_name = form(r"[ -<>-~]+", 1 << 20, "is no name of a variable: printable ASCII without `=`")
+strict_env_name = form(
+    r"(?!\.\.)(?!\.$)[-._a-zA-Z][-._a-zA-Z0-9]*", 1 << 20, "is no name of a variable: letters, digits, `_`, `-` and `.`"
+)
+domain_path = form(rf"{_LABEL}(?:\.{_LABEL})*/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", 63, "is no path after a domain")
+_driver = form(rf"{_LABEL}(?:\.{_LABEL})*", 63, "is no name of a driver")
+_unqualified = form(_NAME, 63, "is no name: letters and digits, `-`, `_` and `.` inside, at most 63")
+
+
+@lru_cache(maxsize=4096)
+def qualified_name(value: Any) -> str | None:
+    """A name that may have a DNS name and `/` in front: keys of labels, conditions, finalizers."""
+    prefix, slash, name = value.rpartition("/")
+    fits = _unqualified(name) is None and (not slash or dns_name(prefix) is None)
+    return None if fits else f"`{value}` is no name with an optional domain in front, such as `example.com/name`"
+
+
+def driver_name(value: Any) -> str | None:
+    """A DNS name that is short and may have capitals."""
+    return lower_case(_driver)(value)
+
+
+def lower_case(check: Check) -> Check:
+    """The check, with capitals taken for small letters."""
+    return lambda value: check(value.lower()) and f"`{value}` is no name: {check(value.lower())}"
+
+
+def ip(value: Any) -> str | None:
+    return f"`{value}` is no IP address" if _address(value) is None else None
+
+
+def endpoint_ip(value: Any) -> str | None:
+    """An address that traffic can be sent to."""
+    address = _address(value)
+    if address is None:
+        return ip(value)
+    local = address.is_loopback or address.is_link_local or address.is_unspecified
+    return f"`{value}` is an address of one machine or link only" if local or _LINK_MULTICAST.match(value) else None
+
+
+_LEADING_ZEROS = re.compile(r"(?:(?<=\.)|^)0+(?=[0-9])")
+_LINK_MULTICAST = re.compile(r"224\.0\.0\.|ff[0-9a-f]2:", re.IGNORECASE)
+
+
+def _address(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """As Go's sloppy parser reads it, which lets leading zeros pass and no zone."""
+    try:
+        return ipaddress.ip_address(_LEADING_ZEROS.sub("", value) if "." in value else value.replace("%", " "))
+    except ValueError:
+        return None
+
+
+def cidr(value: Any) -> str | None:
+    """A range of addresses; spaces around it are allowed."""
+    try:
+        address, _, length = value.strip().partition("/")
+        ipaddress.ip_network(f"{address}/{int(length)}" if length.isdecimal() else "", strict=False)
+    except ValueError:
+        return f"`{value}` is no range of IP addresses, such as `10.0.0.0/8`"
+    return None
+
+
+def with_suffix(value: str) -> str:
+    """A name to which something will be appended: the server lets it end with `-`, and looks at this instead."""
+    return value[:-2] + "a" if len(value) > 1 and value.endswith("-") else value
+
+
+def absolute(value: Any) -> str | None:
+    return None if value.startswith("/") else f"`{value}` is no absolute path"
+
+
+def no_step_back(value: Any) -> str | None:
+    return f"`{value}` contains `..`" if ".." in value.split("/") else None
+
+
+def descending(value: Any) -> str | None:
+    """A relative path that stays inside."""
+    return f"`{value}` is no relative path" if value.startswith("/") else no_step_back(value)
+
+
+def file_name(value: Any) -> str | None:
+    """A relative path of a file in a volume, whose own files begin with `..`."""
+    return f"`{value}` begins with `..`" if value.startswith("..") else descending(value)
+
+
+def one_of(*words: str) -> Check:
+    """A word of a list."""
+    listed = ", ".join(f"`{word}`" for word in words if word)
+    return lambda value: None if value in words else f"`{value}` is none of {listed}"
+
+
+def between(low: int, high: int) -> Check:
+    return lambda value: None if low <= value <= high else f"{value} is not between {low} and {high}"
+
+
+def at_least(low: int) -> Check:
+    return lambda value: None if value >= low else f"{value} is less than {low}"
+
+
+def not_empty(value: Any) -> str | None:
+    return None if value else "must not be empty"
+
+
+def given(check: Check) -> Check:
+    """For a field where an empty text or zero means that it is not set."""
+    return lambda value: check(value) if value else None
+
+
+def both(first: Check, second: Check) -> Check:
+    return lambda value: first(value) or second(value)
+
+
+port = between(1, 65535)
+user_id = between(0, LARGEST_ID)
+file_mode = between(0, 0o777)
+
+
+def port_or_name(value: Any) -> str | None:
+    return port_name(value) if isinstance(value, str) else port(value)

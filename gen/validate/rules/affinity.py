@@ -1,0 +1,75 @@
+"""Affinity to nodes and to other pods.
+
+From `validateNodeAffinity`, `ValidateNodeSelector` and `validatePodAffinityTerm` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.validate.forms import between, dns_label, dns_name, qualified_name
+from gen.validate.rules.scheduling import label_keys
+from gen.validate.selectors import NODE_VALUES, requirement, selector
+from gen.validate.tables import Table
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_AFFINITY = Table(
+    {f"{kind}.{_PREFERRED}.*.weight": between(1, 100) for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity")}
+)
+_TERM = Table({"topologyKey": qualified_name, "namespaces.*": dns_label})
+
+
+def affinity(view: View) -> Faults:
+    """Faults of weights, terms and selectors."""
+    for route, pod in view.pods():
+        found, at = pod.get("affinity") or {}, (*route, "affinity")
+        yield from _AFFINITY.faults(found, at)
+        nodes = found.get("nodeAffinity") or {}
+        if _REQUIRED in nodes:
+            yield from node_selector(nodes[_REQUIRED], (*at, "nodeAffinity", _REQUIRED))
+        for index, entry in enumerate(nodes.get(_PREFERRED) or ()):
+            here = (*at, "nodeAffinity", _PREFERRED, index, "preference")
+            yield from _node_term(entry["preference"], here, any_value=True)
+        for kind in ("podAffinity", "podAntiAffinity"):
+            terms = found.get(kind) or {}
+            for index, term in enumerate(terms.get(_REQUIRED) or ()):
+                yield from _pod_term(term, (*at, kind, _REQUIRED, index))
+            for index, entry in enumerate(terms.get(_PREFERRED) or ()):
+                yield from _pod_term(entry["podAffinityTerm"], (*at, kind, _PREFERRED, index, "podAffinityTerm"))
+
+
+def node_selector(found: Body, route: Route) -> Faults:
+    """Faults of what chooses nodes, for pods and for persistent volumes."""
+    if not found["nodeSelectorTerms"]:
+        yield (*route, "nodeSelectorTerms"), "needs at least one term"
+    for index, term in enumerate(found["nodeSelectorTerms"]):
+        yield from _node_term(term, (*route, "nodeSelectorTerms", index))
+
+
+def _node_term(term: Body, route: Route, *, any_value: bool = False) -> Faults:
+    for index, entry in enumerate(term.get("matchExpressions") or ()):
+        yield from requirement(entry, (*route, "matchExpressions", index), NODE_VALUES, any_value=any_value)
+    for index, entry in enumerate(term.get("matchFields") or ()):
+        at = (*route, "matchFields", index)
+        if entry["key"] != "metadata.name":
+            yield (*at, "key"), f"`{entry['key']}` is not `metadata.name`"
+        if entry["operator"] not in {"In", "NotIn"}:
+            yield (*at, "operator"), f"`{entry['operator']}` is none of `In`, `NotIn`"
+        elif len(entry.get("values") or ()) != 1:
+            yield (*at, "values"), f"`{entry['operator']}` takes one value here"
+        yield from Table({"values.*": dns_name}).faults(entry, at)
+
+
+def _pod_term(term: Body, route: Route) -> Faults:
+    yield from _TERM.faults(term, route)
+    for field in ("labelSelector", "namespaceSelector"):
+        yield from selector(term.get(field), (*route, field))
+    yield from label_keys(term, route)

@@ -1,0 +1,85 @@
+"""What every container has besides its ports, variables, probes, rights, resources and mounts.
+
+From `validateContainerCommon`, `validateContainers` and `validateInitContainers` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.validate.forms import dns_label, given, not_empty, one_of
+from gen.validate.rules.pods import restart_policy
+from gen.validate.tables import Table, doubled
+from gen.validate.view import containers as containers_of
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_CONTAINER = Table(
+    {
+        "name": dns_label,
+        "imagePullPolicy": given(one_of("Always", "IfNotPresent", "Never")),
+        "terminationMessagePolicy": given(one_of("File", "FallbackToLogsOnError")),
+        "resizePolicy.*.resourceName": one_of("cpu", "memory"),
+        "resizePolicy.*.restartPolicy": one_of("NotRequired", "RestartContainer"),
+    }
+)
+_RESTARTS_DROPPED, _RESTARTS_SINCE = 34, 35
+"""Restart policies of single containers: 1.34 drops what an alpha feature would need, 1.35 has the feature."""
+
+
+def containers(view: View) -> Faults:
+    """Faults of names, images and policies."""
+    for route, pod in view.pods():
+        if not pod["containers"]:
+            yield (*route, "containers"), "a pod needs a container"
+        yield from _doubled(pod, route)
+        for at, container in containers_of(pod, route):
+            yield from _CONTAINER.faults(container, at)
+            yield from _image(container, at, view)
+            yield from _resizing(container, at, pod)
+            yield from _restarts(container, at, view.minor)
+
+
+def _doubled(pod: Body, route: Route) -> Faults:
+    names: set[str] = set()
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(pod.get(field) or ()):
+            if container["name"] in names:
+                yield (*route, field, index, "name"), f"two containers are called `{container['name']}`"
+            names.add(container["name"])
+
+
+def _image(container: Body, route: Route, view: View) -> Faults:
+    image = container.get("image", "")
+    if not_empty(image):
+        yield (*route, "image"), f"the container `{container['name']}` has no image"
+    elif view.is_custom and image != image.strip():
+        yield (*route, "image"), "the image has spaces around it"
+
+
+def _resizing(container: Body, route: Route, pod: Body) -> Faults:
+    policies = container.get("resizePolicy") or []
+    for at, (name,) in doubled(policies, (*route, "resizePolicy"), "resourceName"):
+        yield at, f"`{name}` has two policies"
+    for index, policy in enumerate(policies):
+        if restart_policy(pod) == "Never" and policy["restartPolicy"] == "RestartContainer":
+            here = (*route, "resizePolicy", index, "restartPolicy")
+            yield here, "no container is restarted when the pod's `restartPolicy` is `Never`"
+
+
+def _restarts(container: Body, route: Route, minor: int) -> Faults:
+    policy = container.get("restartPolicy")
+    if policy is None or minor == _RESTARTS_DROPPED:
+        return
+    here = (*route, "restartPolicy")
+    if minor >= _RESTARTS_SINCE:
+        yield from Table({"restartPolicy": one_of("Always", "Never", "OnFailure")}).faults(container, route)
+    elif "initContainers" not in route:
+        yield here, "only init containers have a restart policy of their own"
+    elif policy != "Always":
+        yield here, f"`{policy}` is not `Always`"

@@ -1,0 +1,87 @@
+"""Training resources, which the API server holds against the definition (CRD) that the operator installs.
+
+What is inside their pod templates it sees twice: here, and when the operator makes a pod. The definitions differ from
+Kubernetes' own schema in how strict they are with nulls, quantities, metadata and lists whose entries have a key.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.validate.forms import at_least
+from gen.validate.tables import Table, doubled, find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_QUANTITY = re.compile(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMBER})?")
+
+
+def _quantity(value: Any) -> str | None:
+    if isinstance(value, float):
+        return f"{value} needs quotes"
+    return None if isinstance(value, int) or _QUANTITY.fullmatch(value) else f"`{value}` is no quantity"
+
+
+_RESOURCE = Table(
+    {
+        "spec.*.*.replicas": at_least(0),
+        **{f"spec.*.metrics.*.*.target.{field}": _quantity for field in ("value", "averageValue")},
+        "spec.runPolicy.schedulingPolicy.minResources.*": _quantity,
+    }
+)
+_CONTAINERS = ("containers", "initContainers")
+_POD = Table(
+    {
+        **{f"{kind}.*.resources.{field}.*": _quantity for kind in _CONTAINERS for field in ("limits", "requests")},
+        **{f"{kind}.*.env.*.valueFrom.resourceFieldRef.divisor": _quantity for kind in _CONTAINERS},
+        **{f"resources.{field}.*": _quantity for field in ("limits", "requests")},
+        "overhead.*": _quantity,
+        "volumes.*.emptyDir.sizeLimit": _quantity,
+    }
+)
+
+_KEYED: Final[dict[str, tuple[str, ...]]] = {
+    **{f"{kind}.*.env": ("name",) for kind in _CONTAINERS},
+    **{f"{kind}.*.ports": ("containerPort", "protocol") for kind in _CONTAINERS},
+    **{f"{kind}.*.resources.claims": ("name",) for kind in _CONTAINERS},
+    "imagePullSecrets": ("name",),
+    "hostAliases": ("ip",),
+}
+"""Lists that take an entry of each key once, as far as no other rule says so."""
+
+_DEFAULTS = {"protocol": "TCP", "name": ""}
+_METADATA = {"annotations", "finalizers", "labels", "name", "namespace"}
+
+
+def custom(view: View) -> Faults:
+    """Faults that only a training resource can have."""
+    if not view.is_custom:
+        return
+    for route in _nulls(view.written, ()):
+        yield route, "is null; leave it out"
+    yield from _RESOURCE.faults(view.body, ())
+    for route, template in view.templates:
+        for field in (template.get("metadata") or {}).keys() - _METADATA:
+            yield (*route, "metadata", field), f"a pod template of a training resource has no `{field}`"
+    for route, pod in view.pods():
+        yield from _POD.faults(pod, route)
+        for path, keys in _KEYED.items():
+            for at, entries in find(pod, route, tuple(path.split("."))):
+                filled = [{**_DEFAULTS, **entry} for entry in entries]
+                for here, names in doubled(filled, at, *keys):
+                    yield here, f"`{names[0]}` is there twice"
+
+
+def _nulls(value: Any, route: Route) -> Iterator[Route]:
+    if value is None:
+        yield route
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        yield from _nulls(inner, (*route, key))

@@ -1,0 +1,123 @@
+"""Ingresses: hosts, paths, backends.
+
+From `ValidateIngressSpec` of `pkg/apis/networking/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen.validate.forms import (
+    ANY_SERVICE_NAME_SINCE,
+    dns_1035_label,
+    dns_label,
+    dns_name,
+    dns_wildcard,
+    given,
+    ip,
+    not_empty,
+    one_of,
+    port,
+    port_name,
+)
+from gen.validate.tables import Table
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_TYPES = ("Exact", "Prefix", "ImplementationSpecific")
+_NOT_IN_PATHS = ("//", "/./", "/../", "%2f", "%2F")
+_NOT_AT_END = ("/..", "/.")
+_CLASS = "kubernetes.io/ingress.class"
+
+
+def _host(value: Any) -> str | None:
+    if ip(value) is None:
+        return f"`{value}` is an address; a host has a name"
+    return _named(value)
+
+
+def _named(value: Any) -> str | None:
+    return dns_wildcard(value) if "*" in value else dns_name(value)
+
+
+def _segment(value: Any) -> str | None:
+    fits = value not in {"", ".", ".."} and "/" not in value and "%" not in value
+    return None if fits else f"`{value}` cannot be part of a path"
+
+
+_INGRESS = Table(
+    {
+        "ingressClassName": dns_name,
+        "rules.*.host": given(_host),
+        "rules.*.http.paths": not_empty,
+        "rules.*.http.paths.*.pathType": one_of(*_TYPES),
+        "tls.*.hosts.*": _named,
+        "tls.*.secretName": given(dns_name),
+    }
+)
+_BACKEND = Table(
+    {
+        "service.port.name": given(port_name),
+        "service.port.number": given(port),
+        "resource.apiGroup": dns_name,
+        "resource.kind": _segment,
+        "resource.name": _segment,
+    }
+)
+
+
+def ingresses(view: View) -> Faults:
+    """Faults of an ingress."""
+    if view.kind != "Ingress":
+        return
+    spec, route = view.spec, ("spec",)
+    yield from _INGRESS.faults(spec, route)
+    if not spec.get("rules") and "defaultBackend" not in spec:
+        yield route, "needs `rules` or a `defaultBackend`"
+    name = dns_label if view.minor >= ANY_SERVICE_NAME_SINCE else dns_1035_label
+    services = Table({"service.name": name})
+    for at, backend in _backends(spec, route):
+        yield from services.faults(backend, at)
+        yield from _BACKEND.faults(backend, at)
+        yield from _target(backend, at)
+    for number, rule in enumerate(spec.get("rules") or ()):
+        for index, path in enumerate((rule.get("http") or {}).get("paths") or ()):
+            yield from _path(path, (*route, "rules", number, "http", "paths", index))
+    older = (view.body["metadata"].get("annotations") or {}).get(_CLASS)
+    if older is not None and spec.get("ingressClassName", older) != older:
+        yield (*route, "ingressClassName"), f"is not the annotation's, `{older}`"
+
+
+def _backends(spec: Body, route: Route) -> list[tuple[Route, Body]]:
+    found: list[tuple[Route, Body]] = []
+    if "defaultBackend" in spec:
+        found.append(((*route, "defaultBackend"), spec["defaultBackend"]))
+    for number, rule in enumerate(spec.get("rules") or ()):
+        for index, path in enumerate((rule.get("http") or {}).get("paths") or ()):
+            found.append(((*route, "rules", number, "http", "paths", index, "backend"), path["backend"]))
+    return found
+
+
+def _target(backend: Body, route: Route) -> Faults:
+    if ("service" in backend) == ("resource" in backend):
+        yield route, "needs either `service` or `resource`"
+    elif "service" in backend:
+        wanted = backend["service"].get("port") or {}
+        if bool(wanted.get("name")) == bool(wanted.get("number")):
+            yield (*route, "service"), "needs either a `name` or a `number` of a port"
+
+
+def _path(path: Body, route: Route) -> Faults:
+    text, kind, at = path.get("path", ""), path["pathType"], (*route, "path")
+    if kind in _TYPES and not text.startswith("/") and (text or kind != "ImplementationSpecific"):
+        yield at, f"`{text}` is no absolute path"
+    elif kind in {"Exact", "Prefix"}:
+        for part in _NOT_IN_PATHS:
+            if part in text:
+                yield at, f"`{text}` contains `{part}`"
+        if text.endswith(_NOT_AT_END):
+            yield at, f"`{text}` ends with dots"

@@ -1,0 +1,134 @@
+"""Metadata of objects and of pod templates.
+
+From `apimachinery/pkg/api/validation/objectmeta.go` and `ValidatePodSpecificAnnotations` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gen.validate.forms import (
+    ANY_SERVICE_NAME_SINCE,
+    dns_1035_label,
+    dns_label,
+    dns_name,
+    given,
+    lower_case,
+    not_empty,
+    qualified_name,
+    with_suffix,
+)
+from gen.validate.selectors import labels
+from gen.validate.tables import Table
+from gen.validate.view import containers
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.forms import Check
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_ANNOTATIONS_LIMIT = 256 << 10
+"""Bytes of all keys and values together."""
+
+_FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}
+"""Those without a domain in front."""
+
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_INT32 = re.compile(r"0|-?[0-9]{1,10}")
+_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_SECCOMP = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/")
+
+
+_TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d)")
+
+
+def _moment(value: Any) -> str | None:
+    return None if _TIME.fullmatch(value) else f"`{value}` is no time, such as `2025-01-31T12:00:00Z`"
+
+
+_METADATA = Table(
+    {
+        "finalizers.*": qualified_name,
+        "ownerReferences.*.apiVersion": lambda value: not_empty(value.rpartition("/")[2]),
+        "ownerReferences.*.kind": not_empty,
+        "ownerReferences.*.name": not_empty,
+        "ownerReferences.*.uid": not_empty,
+    }
+)
+_TIMES = Table(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "managedFields.*.time"), _moment))
+
+
+def metadata(view: View) -> Faults:
+    """Faults of names, labels, annotations, finalizers and owners."""
+    route: Route = ("metadata",)
+    own = view.body["metadata"]
+    name = _name(view)
+    yield from Table({"name": name, "generateName": given(lambda value: name(with_suffix(value)))}).faults(own, route)
+    yield from _METADATA.faults(own, route)
+    yield from _labels_and_annotations(own, route)
+    yield from _finalizers(own.get("finalizers") or [], (*route, "finalizers"), any_word=view.is_custom)
+    yield from _owners(own.get("ownerReferences") or [], (*route, "ownerReferences"))
+    for at, template in view.templates:
+        here = (*at, "metadata")
+        of_pods = template.get("metadata") or {}
+        yield from _labels_and_annotations(of_pods, here)
+        yield from _of_pods(of_pods.get("annotations") or {}, template["spec"], (*here, "annotations"))
+        if view.is_custom:  # other controllers leave them out
+            yield from Table({"finalizers.*": qualified_name}).faults(of_pods, here)
+            yield from _finalizers(of_pods.get("finalizers") or [], (*here, "finalizers"), any_word=False)
+
+
+def _name(view: View) -> Check:
+    if view.kind != "Service":
+        return dns_name
+    return dns_label if view.minor >= ANY_SERVICE_NAME_SINCE else dns_1035_label
+
+
+def _labels_and_annotations(found: Body, route: Route) -> Faults:
+    yield from _TIMES.faults(found, route)
+    yield from labels(found.get("labels"), (*route, "labels"))
+    annotations = found.get("annotations") or {}
+    for key in annotations:
+        fault = lower_case(qualified_name)(key)
+        if fault is not None:
+            yield (*route, "annotations", key), fault
+    size = sum(len(text.encode()) for pair in annotations.items() for text in pair)
+    if size > _ANNOTATIONS_LIMIT:
+        yield (*route, "annotations"), f"the annotations take {size} bytes, more than {_ANNOTATIONS_LIMIT}"
+
+
+def _finalizers(found: list[str], route: Route, *, any_word: bool) -> Faults:
+    for index, name in enumerate(found):
+        if "/" not in name and name not in _FINALIZERS and not any_word:
+            yield (*route, index), f"`{name}` is no finalizer: it needs a domain in front, such as `example.com/name`"
+        elif {name, *found} >= {"orphan", "foregroundDeletion"} and name == "orphan":
+            yield (*route, index), "`orphan` and `foregroundDeletion` exclude each other"
+
+
+def _owners(found: list[Body], route: Route) -> Faults:
+    controllers = [index for index, owner in enumerate(found) if owner.get("controller")]
+    for index in controllers[1:]:
+        yield (*route, index, "controller"), "an object has one controller"
+    for index, owner in enumerate(found):
+        if (owner["apiVersion"], owner["kind"]) == ("v1", "Event"):
+            yield (*route, index, "kind"), "an event cannot be an owner"
+
+
+def _of_pods(annotations: Body, pod: Body, route: Route) -> Faults:
+    names = {container["name"] for _, container in containers(pod, ())}
+    for key, value in annotations.items():
+        if key == _DELETION_COST and not (_INT32.fullmatch(value) and -(2**31) <= int(value) < 2**31):
+            yield (*route, key), f"`{value}` is no whole number of 32 bits"
+        elif key.startswith(_APPARMOR):
+            if key.removeprefix(_APPARMOR) not in names:
+                yield (*route, key), f"no container is called `{key.removeprefix(_APPARMOR)}`"
+            if value not in {"", "runtime/default", "unconfined"} and not value.startswith("localhost/"):
+                yield (*route, key), f"`{value}` is no AppArmor profile"
+        elif key.startswith(_SECCOMP) and value not in {"runtime/default", "docker/default", "unconfined"}:
+            path = value.removeprefix("localhost/")
+            if path == value or path.startswith("/") or ".." in path.split("/"):
+                yield (*route, key), f"`{value}` is no seccomp profile"

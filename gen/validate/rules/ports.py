@@ -1,0 +1,76 @@
+"""Ports of containers.
+
+From `validateContainerPorts`, `AccumulateUniqueHostPorts` and `validatePodHostNetworkDeps` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.validate.forms import given, one_of, port, port_name
+from gen.validate.tables import Table, doubled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+PROTOCOL = given(one_of("TCP", "UDP", "SCTP"))
+
+_PORTS = Table(
+    {
+        "ports.*.containerPort": port,
+        "ports.*.hostPort": given(port),
+        "ports.*.protocol": PROTOCOL,
+        "ports.*.name": given(port_name),
+    }
+)
+
+
+def ports(view: View) -> Faults:
+    """Faults of numbers and names, and ports of the host that are taken twice."""
+    for route, container in view.containers():
+        yield from _PORTS.faults(container, route)
+        named = [entry if entry.get("name") else {"name": index} for index, entry in enumerate(_of(container))]
+        for at, (name,) in doubled(named, (*route, "ports"), "name"):
+            yield (*at, "name"), f"two ports are called `{name}`"
+    for route, pod in view.pods():
+        # a template leaves it to its pods to give the host the same port
+        on_host = bool(pod.get("hostNetwork"))
+        regular = list(_host_ports(pod, (*route, "containers"), on_host=on_host and view.is_custom))
+        yield from _taken_twice(regular)
+        for at, entry, _ in regular:
+            if on_host and entry.get("hostPort") and entry["hostPort"] != entry["containerPort"]:
+                yield (*at, "hostPort"), f"with `hostNetwork` it is the container's own port, {entry['containerPort']}"
+        for index, container in enumerate(pod.get("initContainers") or ()):
+            alone = {"containers": [container]}  # one runs after the other
+            yield from _taken_twice(list(_host_ports(alone, (*route, "initContainers"), first=index)))
+
+
+def _of(container: Body) -> list[Body]:
+    found: list[Body] = container.get("ports") or []
+    return found
+
+
+def _host_ports(
+    pod: Body, route: Route, *, on_host: bool = False, first: int = 0
+) -> Iterator[tuple[Route, Body, tuple[object, ...] | None]]:
+    """Every port with what it takes of the host."""
+    for index, container in enumerate(pod["containers"], first):
+        for number, entry in enumerate(_of(container)):
+            taken = entry.get("hostPort") or (entry["containerPort"] if on_host else 0)
+            key = (entry.get("protocol") or "TCP", entry.get("hostIP", ""), taken) if taken else None
+            yield (*route, index, "ports", number), entry, key
+
+
+def _taken_twice(found: list[tuple[Route, Body, tuple[object, ...] | None]]) -> Faults:
+    seen = set()
+    for at, entry, key in found:
+        if key is not None and key in seen:
+            field = "hostPort" if entry.get("hostPort") else "containerPort"
+            yield (*at, field), f"port {key[2]} of the host is taken twice"
+        seen.add(key)

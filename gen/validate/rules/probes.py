@@ -1,0 +1,92 @@
+"""Probes, and what is done when a container starts and stops.
+
+From `validateProbe`, `validateHandler`, `validateLifecycle` and `validateInitContainers` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.validate.forms import at_least, between, given, header_name, not_empty, one_of, port, port_or_name
+from gen.validate.tables import Table
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS = ("postStart", "preStop")
+_OF_PROBES = ("exec", "httpGet", "tcpSocket", "grpc")
+_OF_HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")
+
+_ACTION = Table(
+    {
+        "exec.command": not_empty,
+        "httpGet.port": port_or_name,
+        "httpGet.scheme": given(one_of("HTTP", "HTTPS")),
+        "httpGet.httpHeaders.*.name": header_name,
+        "tcpSocket.port": port_or_name,
+        "grpc.port": port,
+    }
+)
+_PROBE = Table(
+    {
+        **dict.fromkeys(("initialDelaySeconds", "timeoutSeconds", "periodSeconds"), at_least(0)),
+        **dict.fromkeys(("successThreshold", "failureThreshold"), at_least(0)),
+        "terminationGracePeriodSeconds": at_least(1),
+    }
+)
+_GRACE_PERIOD = 30
+_NO_SLEEP_SINCE = 33
+
+
+def probes(view: View) -> Faults:
+    """Faults of probes and of hooks."""
+    for route, pod in view.pods():
+        grace = pod.get("terminationGracePeriodSeconds", _GRACE_PERIOD)
+        shortest = 0 if view.minor >= _NO_SLEEP_SINCE else 1
+        sleep = Table({f"lifecycle.{hook}.sleep.seconds": between(shortest, grace) for hook in _HOOKS})
+        for field in ("initContainers", "containers"):
+            for index, container in enumerate(pod.get(field) or ()):
+                at = (*route, field, index)
+                if field == "initContainers" and container.get("restartPolicy") != "Always":
+                    yield from _not_for_init(container, at)
+                else:
+                    yield from _container(container, at)
+                    yield from sleep.faults(container, at)
+
+
+def _not_for_init(container: Body, route: Route) -> Faults:
+    for field in (*_PROBES, "lifecycle"):
+        # a stop signal alone is dropped, as long as its feature is off
+        if field in container and container[field].keys() != {"stopSignal"}:
+            yield (*route, field), f"an init container has no `{field}`, unless its `restartPolicy` is `Always`"
+
+
+def _container(container: Body, route: Route) -> Faults:
+    for field in _PROBES:
+        if field in container:
+            probe, at = container[field], (*route, field)
+            yield from _PROBE.faults(probe, at)
+            yield from _handler(probe, at, _OF_PROBES)
+            if field != "readinessProbe" and probe.get("successThreshold", 1) not in {0, 1}:
+                yield (*at, "successThreshold"), f"one success is enough for a `{field}`"
+            if field == "readinessProbe" and "terminationGracePeriodSeconds" in probe:
+                yield (*at, "terminationGracePeriodSeconds"), "a `readinessProbe` ends no container"
+    for hook in _HOOKS:
+        if hook in container.get("lifecycle", {}):
+            yield from _handler(container["lifecycle"][hook], (*route, "lifecycle", hook), _OF_HOOKS)
+
+
+def _handler(holder: Body, route: Route, kinds: tuple[str, ...]) -> Faults:
+    found = [kind for kind in kinds if kind in holder]
+    if not found:
+        yield route, "needs one of " + ", ".join(f"`{kind}`" for kind in kinds)
+    for kind in found[1:]:
+        yield (*route, kind), f"`{kind}` and `{found[0]}` exclude each other"
+    yield from _ACTION.faults(holder, route)
+    if "exec" in holder and "command" not in holder["exec"]:
+        yield (*route, "exec"), "has no `command`"

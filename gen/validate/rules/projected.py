@@ -1,0 +1,64 @@
+"""Projected volumes: files of several sources in one folder.
+
+From `validateProjectionSources` of `pkg/apis/core/validation/validation.go`. Sources whose feature is off are dropped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.validate.forms import between, file_mode, file_name, not_empty
+from gen.validate.rules.volumes import reflected_file
+from gen.validate.tables import Table
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_KINDS = ("secret", "configMap", "downwardAPI", "serviceAccountToken")
+_LISTS = ("secret", "configMap", "downwardAPI")
+_SOURCE = Table(
+    {
+        **{f"{kind}.items.*.mode": file_mode for kind in _LISTS},
+        **{f"{kind}.items.*.key": not_empty for kind in ("secret", "configMap")},
+        "serviceAccountToken.expirationSeconds": between(600, 1 << 32),
+    }
+)
+
+
+def projected(view: View) -> Faults:
+    """Faults of sources and paths."""
+    for route, pod in view.pods():
+        for index, volume in enumerate(pod.get("volumes") or ()):
+            taken: set[str] = set()
+            for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+                yield from _source(source, (*route, "volumes", index, "projected", "sources", number), taken)
+
+
+def _source(source: Body, route: Route, taken: set[str]) -> Faults:
+    found = [kind for kind in _KINDS if kind in source]
+    for kind in found[1:]:
+        yield (*route, kind), f"an entry has one source, and `{found[0]}` is here already"
+    yield from _SOURCE.faults(source, route)
+    for kind in ("secret", "configMap"):
+        if kind in source and not source[kind].get("name"):
+            yield (*route, kind), "has no `name`"
+    for kind in _LISTS:
+        for index, file in enumerate((source.get(kind) or {}).get("items") or ()):
+            at = (*route, kind, "items", index)
+            yield from _path(file["path"], (*at, "path"))
+            if file["path"] in taken:
+                yield (*at, "path"), f"two files are called `{file['path']}`"
+            taken.add(file["path"])
+            if kind == "downwardAPI":
+                yield from reflected_file(file, at)
+    if "serviceAccountToken" in source:
+        yield from _path(source["serviceAccountToken"]["path"], (*route, "serviceAccountToken", "path"))
+
+
+def _path(path: str, route: Route) -> Faults:
+    fault = not_empty(path) or file_name(path)
+    if fault is not None:
+        yield route, fault

@@ -1,0 +1,91 @@
+"""Which nodes a pod may go to, besides affinity: tolerations and how pods spread.
+
+From `ValidateTolerations` and `validateTopologySpreadConstraints` of `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.validate.forms import at_least, given, label_value, not_empty, one_of, qualified_name
+from gen.validate.selectors import selector
+from gen.validate.tables import Table, doubled
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_POLICY = one_of("Honor", "Ignore")
+_POD = Table(
+    {
+        "tolerations.*.key": given(qualified_name),
+        "tolerations.*.operator": given(one_of("Equal", "Exists")),
+        "tolerations.*.effect": given(one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
+        "topologySpreadConstraints.*.maxSkew": at_least(1),
+        "topologySpreadConstraints.*.minDomains": at_least(1),
+        "topologySpreadConstraints.*.topologyKey": not_empty,
+        "topologySpreadConstraints.*.whenUnsatisfiable": one_of("DoNotSchedule", "ScheduleAnyway"),
+        "topologySpreadConstraints.*.nodeAffinityPolicy": _POLICY,
+        "topologySpreadConstraints.*.nodeTaintsPolicy": _POLICY,
+    }
+)
+
+
+def scheduling(view: View) -> Faults:
+    """Faults of `tolerations` and `topologySpreadConstraints`."""
+    for route, pod in view.pods():
+        yield from _POD.faults(pod, route)
+        for index, toleration in enumerate(pod.get("tolerations") or ()):
+            yield from _toleration(toleration, (*route, "tolerations", index))
+        at = (*route, "topologySpreadConstraints")
+        spread = pod.get("topologySpreadConstraints") or []
+        for here, (key, action) in doubled(spread, at, "topologyKey", "whenUnsatisfiable"):
+            yield here, f"`{key}` has two constraints with `{action}`"
+        for index, constraint in enumerate(spread):
+            yield from _constraint(constraint, (*at, index))
+
+
+def _toleration(toleration: Body, route: Route) -> Faults:
+    operator, value = toleration.get("operator", ""), toleration.get("value", "")
+    if not toleration.get("key") and operator != "Exists":
+        yield (*route, "operator"), "without a `key` it must be `Exists`"
+    if operator == "Exists" and value:
+        yield (*route, "value"), "`Exists` takes no value"
+    fault = label_value(value) if operator in {"", "Equal"} else None
+    if fault is not None:
+        yield (*route, "value"), fault
+    if "tolerationSeconds" in toleration and toleration.get("effect") != "NoExecute":
+        yield (*route, "tolerationSeconds"), "is for the effect `NoExecute` only"
+
+
+def _constraint(constraint: Body, route: Route) -> Faults:
+    if "minDomains" in constraint and constraint["whenUnsatisfiable"] != "DoNotSchedule":
+        yield (*route, "minDomains"), "is for `DoNotSchedule` only"
+    yield from selector(constraint.get("labelSelector"), (*route, "labelSelector"))
+    yield from label_keys(constraint, route)
+
+
+def label_keys(term: Body, route: Route) -> Faults:
+    """Faults of labels whose values are taken from the pod itself."""
+    chosen = term.get("labelSelector") or {}
+    for field in ("matchLabelKeys", "mismatchLabelKeys"):
+        keys = term.get(field) or []
+        if keys and "labelSelector" not in term:
+            yield (*route, field), "needs a `labelSelector` beside it"
+            continue
+        for index, key in enumerate(keys):
+            fault = qualified_name(key)
+            if fault is not None:
+                yield (*route, field, index), fault
+    matching = term.get("matchLabelKeys") or []
+    selected = set(chosen.get("matchLabels") or {})
+    for index, entry in enumerate(chosen.get("matchExpressions") or ()):
+        if entry["key"] in matching and entry["key"] in selected:
+            at = (*route, "labelSelector", "matchExpressions", index, "key")
+            yield at, f"`{entry['key']}` is one of the `matchLabelKeys`"
+        selected.add(entry["key"])
+    for index, key in enumerate(matching):
+        if key in (term.get("mismatchLabelKeys") or ()):
+            yield (*route, "matchLabelKeys", index), f"`{key}` is one of the `mismatchLabelKeys`"

@@ -1,0 +1,109 @@
+"""What pods and containers may do: users, profiles, kernel parameters, privilege.
+
+From `ValidateSecurityContext`, `validatePodSpecSecurityContext` and `validateSysctls` of
+`pkg/apis/core/validation/validation.go`, and `component-helpers/node/util/sysctl/namespace.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gen.validate.forms import descending, one_of, user_id
+from gen.validate.tables import Table, doubled
+from gen.validate.view import containers
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.forms import Check
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_PROFILE = one_of("Localhost", "RuntimeDefault", "Unconfined")
+_CONTEXT: dict[str, Check] = {
+    "runAsUser": user_id,
+    "runAsGroup": user_id,
+    "seccompProfile.type": _PROFILE,
+    "appArmorProfile.type": _PROFILE,
+}
+_CONTAINER = Table({**_CONTEXT, "procMount": one_of("Default", "Unmasked")})
+_POD = Table(
+    {
+        **_CONTEXT,
+        "fsGroup": user_id,
+        "supplementalGroups.*": user_id,
+        "fsGroupChangePolicy": one_of("OnRootMismatch", "Always"),
+        "supplementalGroupsPolicy": one_of("Merge", "Strict"),
+    }
+)
+_RECURSIVE_ONLY = Table({"seLinuxChangePolicy": one_of("Recursive")})
+_ANY_POLICY = Table({"seLinuxChangePolicy": one_of("Recursive", "MountOption")})
+_ANY_POLICY_SINCE = 37
+
+_SYSCTL = re.compile(r"(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?")
+_LONGEST_SYSCTL = 253
+_OF_IPC = re.compile(
+    r"kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)|fs\.mqueue\..*"
+)
+_LONGEST_PATH = 4095
+
+
+def security(view: View) -> Faults:
+    """Faults of every `securityContext`."""
+    for route, pod in view.pods():
+        context = pod.get("securityContext") or {}
+        at = (*route, "securityContext")
+        yield from _POD.faults(context, at)
+        yield from (_ANY_POLICY if view.minor >= _ANY_POLICY_SINCE else _RECURSIVE_ONLY).faults(context, at)
+        yield from _profiles(context, at)
+        yield from _sysctls(pod, context.get("sysctls") or [], (*at, "sysctls"))
+        for here, container in containers(pod, route):
+            inner = container.get("securityContext") or {}
+            within = (*here, "securityContext")
+            yield from _CONTAINER.faults(inner, within)
+            yield from _profiles(inner, within)
+            yield from _privilege(inner, within)
+            if inner.get("procMount") == "Unmasked" and pod.get("hostUsers") is not False:
+                yield (*within, "procMount"), "`Unmasked` needs `hostUsers: false`"
+
+
+def _profiles(context: Body, route: Route) -> Faults:
+    for field in ("seccompProfile", "appArmorProfile"):
+        if field not in context:
+            continue
+        profile, path = context[field], context[field].get("localhostProfile")
+        at = (*route, field, "localhostProfile")
+        if profile["type"] != "Localhost":
+            if path is not None:
+                yield at, f"a profile of type `{profile['type']}` has no path"
+        elif path is None or (field == "appArmorProfile" and not path):
+            yield at, "a profile of type `Localhost` needs a path"
+        elif field == "appArmorProfile" and (path != path.strip() or len(path) > _LONGEST_PATH):
+            yield at, "the path has spaces around it, or is too long"
+        elif field == "seccompProfile" and (fault := descending(path)) is not None:
+            yield at, fault
+
+
+def _privilege(context: Body, route: Route) -> Faults:
+    if context.get("allowPrivilegeEscalation") is not False:
+        return
+    at = (*route, "allowPrivilegeEscalation")
+    if context.get("privileged"):
+        yield at, "cannot be false for a container that is `privileged`"
+    if "CAP_SYS_ADMIN" in (context.get("capabilities") or {}).get("add", ()):
+        yield at, "cannot be false for a container with `CAP_SYS_ADMIN`"
+
+
+def _sysctls(pod: Body, found: list[Body], route: Route) -> Faults:
+    for at, (name,) in doubled(found, route, "name"):
+        yield (*at, "name"), f"two parameters are called `{name}`"
+    for index, entry in enumerate(found):
+        name, at = entry["name"], (*route, index, "name")
+        dotted = name.replace("/", ".")
+        if len(name) > _LONGEST_SYSCTL or not _SYSCTL.fullmatch(name):
+            yield at, f"`{name}` is no kernel parameter"
+        elif pod.get("hostNetwork") and dotted.startswith("net."):
+            yield at, f"`{name}` is the host's with `hostNetwork`"
+        elif pod.get("hostIPC") and _OF_IPC.fullmatch(dotted):
+            yield at, f"`{name}` is the host's with `hostIPC`"

@@ -1,0 +1,124 @@
+"""Services: type, ports, traffic.
+
+From `validateService` of `pkg/apis/core/validation/validation.go` and `SetDefaults_Service` of
+`pkg/apis/core/v1/defaults.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.validate.forms import (
+    between,
+    cidr,
+    dns_label,
+    dns_name,
+    endpoint_ip,
+    given,
+    one_of,
+    port,
+    port_or_name,
+    qualified_name,
+)
+from gen.validate.rules.addresses import addresses, is_headless
+from gen.validate.rules.ports import PROTOCOL
+from gen.validate.selectors import labels
+from gen.validate.tables import Table, doubled
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_SERVICE = Table(
+    {
+        "type": given(one_of("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")),
+        "sessionAffinity": given(one_of("None", "ClientIP")),
+        "internalTrafficPolicy": one_of("Cluster", "Local"),
+        "externalTrafficPolicy": given(one_of("Cluster", "Local")),
+        "trafficDistribution": one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
+        "externalIPs.*": endpoint_ip,
+        "loadBalancerSourceRanges.*": cidr,
+        "healthCheckNodePort": given(port),
+        "ports.*.name": given(dns_label),
+        "ports.*.port": port,
+        "ports.*.protocol": PROTOCOL,
+        "ports.*.targetPort": given(port_or_name),
+        "ports.*.nodePort": given(port),
+        "ports.*.appProtocol": qualified_name,
+    }
+)
+_STICKY = Table({"sessionAffinityConfig.clientIP.timeoutSeconds": between(1, 86400)})
+_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges")
+
+
+def services(view: View) -> Faults:
+    """Faults of a service."""
+    if view.kind != "Service":
+        return
+    spec, route = view.spec, ("spec",)
+    kind = spec.get("type") or "ClusterIP"
+    yield from _SERVICE.faults(spec, route)
+    yield from labels(spec.get("selector"), (*route, "selector"))
+    if spec.get("sessionAffinity") == "ClientIP":
+        yield from _STICKY.faults(spec, route)
+    yield from _ports(spec, kind, (*route, "ports"))
+    yield from addresses(spec, kind)
+    yield from _outside(spec, kind, route)
+    yield from _ranges(view.body["metadata"].get("annotations") or {}, spec, kind)
+    if kind == "LoadBalancer" and "loadBalancerClass" in spec:
+        yield from Table({"loadBalancerClass": qualified_name}).faults(spec, route)
+    if kind == "ExternalName":
+        yield from _external_name(spec.get("externalName", ""), (*route, "externalName"))
+
+
+def _ports(spec: Body, kind: str, route: Route) -> Faults:
+    found = spec.get("ports") or []
+    if not found and kind != "ExternalName" and not is_headless(spec):
+        yield route, "a service needs a port"
+    for index, entry in enumerate(found):
+        if len(found) > 1 and not entry.get("name"):
+            yield (*route, index), "several ports need names"
+        if kind == "ClusterIP" and entry.get("nodePort"):
+            yield (*route, index, "nodePort"), "is not for the type `ClusterIP`"
+    named = [{"name": entry.get("name") or index} for index, entry in enumerate(found)]
+    for at, (name,) in doubled(named, route, "name"):
+        yield (*at, "name"), f"two ports are called `{name}`"
+    with_protocol = [{**entry, "protocol": entry.get("protocol") or "TCP"} for entry in found]
+    for at, (number, protocol) in doubled(with_protocol, route, "port", "protocol"):
+        yield (*at, "port"), f"{protocol} {number} is there twice"
+    on_nodes = [{**entry, "nodePort": entry.get("nodePort") or -index} for index, entry in enumerate(with_protocol, 1)]
+    for at, (number, protocol) in doubled(on_nodes, route, "nodePort", "protocol"):
+        yield (*at, "nodePort"), f"{protocol} {number} is there twice"
+
+
+def _outside(spec: Body, kind: str, route: Route) -> Faults:
+    reachable = kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
+    if spec.get("externalTrafficPolicy") and not reachable:
+        yield (*route, "externalTrafficPolicy"), "is for services that are reached from outside"
+    checked = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+    if spec.get("healthCheckNodePort") and not checked:
+        yield (*route, "healthCheckNodePort"), "is for the type `LoadBalancer` with `externalTrafficPolicy: Local`"
+    for field in _OF_LOAD_BALANCERS:
+        if kind != "LoadBalancer" and field in spec and spec[field] != []:
+            yield (*route, field), "is for the type `LoadBalancer`"
+
+
+def _ranges(annotations: Body, spec: Body, kind: str) -> Faults:
+    if _RANGES not in annotations or spec.get("loadBalancerSourceRanges"):
+        return
+    at = ("metadata", "annotations", _RANGES)
+    if kind != "LoadBalancer":
+        yield at, "is for the type `LoadBalancer`"
+    for value in annotations[_RANGES].split(",") if annotations[_RANGES].strip() else ():
+        fault = cidr(value)
+        if fault is not None:
+            yield at, fault
+
+
+def _external_name(name: str, route: Route) -> Faults:
+    fault = dns_name(name.removesuffix("."))
+    if fault is not None:
+        yield route, fault

@@ -1,0 +1,157 @@
+"""Persistent volumes and claims, also the claims that a pod makes for itself.
+
+From `ValidatePersistentVolumeSpec`, `ValidatePersistentVolumeClaimSpec` and `validateEphemeralVolumeSource` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+from gen.validate.amounts import positive, quantity
+from gen.validate.forms import dns_label, dns_name, given, lower_case, not_empty, one_of, qualified_name
+from gen.validate.rules.affinity import node_selector
+from gen.validate.selectors import labels, selector
+from gen.validate.sources import source_faults, sources
+from gen.validate.tables import Table
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.forms import Check
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_COMMON: dict[str, Check] = {
+    "accessModes.*": one_of("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
+    "volumeMode": one_of("Filesystem", "Block"),
+    "storageClassName": given(dns_name),
+}
+_SECRETS = [f"csi.{name}SecretRef" for name in ("controllerPublish", "controllerExpand", "nodePublish", "nodeExpand")]
+
+
+def _whole_reference(secret: Any) -> str | None:
+    return None if secret.get("name") and secret.get("namespace") else "needs a `name` and a `namespace`"
+
+
+def _secret(secret: Any) -> str | None:
+    return _whole_reference(secret) or dns_name(secret["name"]) or dns_label(secret["namespace"])
+
+
+_VOLUME = Table(
+    {
+        **_COMMON,
+        "persistentVolumeReclaimPolicy": given(one_of("Retain", "Delete", "Recycle")),
+        "capacity.storage": positive,
+        "volumeAttributesClassName": dns_name,
+        "csi.volumeHandle": not_empty,
+        **dict.fromkeys(_SECRETS, _secret),
+        "iscsi.secretRef": lambda secret: not_empty(secret.get("name")),
+        **{f"{kind}.secretRef": _whole_reference for kind in ("cinder", "storageos")},
+    }
+)
+_SOURCE_REFERENCE = Table(
+    {
+        f"{field}.{name}": check
+        for field in ("dataSource", "dataSourceRef")
+        for name, check in {"name": not_empty, "kind": not_empty, "apiGroup": given(dns_name)}.items()
+    }
+)
+_CLAIM = Table(
+    {
+        **_COMMON,
+        "resources.requests.*": quantity,
+        "resources.limits.*": quantity,
+        "resources.requests.storage": positive,
+        "volumeAttributesClassName": given(dns_name),
+        "dataSourceRef.namespace": given(dns_label),
+    }
+)
+_CLAIM_KIND = "PersistentVolumeClaim"
+_OLD_ORIGINS = {("", _CLAIM_KIND), ("snapshot.storage.k8s.io", "VolumeSnapshot")}
+"""What `dataSource` can name; anything else needs `dataSourceRef`."""
+
+
+def storage(view: View) -> Faults:
+    """Faults of a persistent volume, of a claim, and of claims in pods."""
+    if view.kind == "PersistentVolume":
+        yield from _volume(view.spec, ("spec",))
+    if view.kind == _CLAIM_KIND:
+        yield from _claim(_kept(view.spec), ("spec",))
+    for route, pod in view.pods():
+        for index, volume in enumerate(pod.get("volumes") or ()):
+            template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+            if template is not None:
+                yield from _template(template, (*route, "volumes", index, "ephemeral", "volumeClaimTemplate"))
+
+
+def _template(template: Body, route: Route) -> Faults:
+    metadata, at = template.get("metadata") or {}, (*route, "metadata")
+    for field, value in metadata.items():
+        if field not in {"labels", "annotations"} and value not in ("", [], 0):
+            yield (*at, field), f"the server gives a claim its `{field}`"
+    yield from labels(metadata.get("labels"), (*at, "labels"))
+    for key in metadata.get("annotations") or ():
+        fault = lower_case(qualified_name)(key)
+        if fault is not None:
+            yield (*at, "annotations", key), fault
+    yield from _claim(template["spec"], (*route, "spec"))
+
+
+def _modes(spec: Body, route: Route) -> Faults:
+    modes = spec.get("accessModes") or []
+    if not modes:
+        yield (*route, "accessModes"), "needs at least one mode"
+    if "ReadWriteOncePod" in modes and set(modes) != {"ReadWriteOncePod"}:
+        yield (*route, "accessModes"), "`ReadWriteOncePod` excludes other modes"
+
+
+def _volume(spec: Body, route: Route) -> Faults:
+    yield from _VOLUME.faults(spec, route)
+    yield from _modes(spec, route)
+    yield from source_faults(spec, route)
+    if (spec.get("capacity") or {}).keys() != {"storage"}:
+        yield (*route, "capacity"), "is of `storage`, and nothing else"
+    if not sources(spec):
+        yield route, "needs a source, such as `csi` or `nfs`"
+    if "nodeAffinity" in spec:
+        at = (*route, "nodeAffinity")
+        if "required" in spec["nodeAffinity"]:
+            yield from node_selector(spec["nodeAffinity"]["required"], (*at, "required"))
+        else:
+            yield at, "needs `required`"
+    elif "local" in spec:
+        yield (*route, "local"), "a local volume needs a `nodeAffinity`"
+    path = (spec.get("hostPath") or {}).get("path")
+    if path and posixpath.normpath(path) in {"/", "//"} and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        yield (*route, "persistentVolumeReclaimPolicy"), "a host is not recycled"
+    if "volumeAttributesClassName" in spec and "csi" not in spec:
+        yield (*route, "volumeAttributesClassName"), "is for `csi` volumes"
+
+
+def _kept(spec: Body) -> Body:
+    """A claim without the origins of its data that the server drops (`pkg/api/persistentvolumeclaim/util.go`)."""
+    second = spec.get("dataSourceRef") or {}
+    dropped = {"dataSourceRef"} if second.get("namespace") else set()
+    first = spec.get("dataSource") or {}
+    if (not second or dropped) and (first.get("apiGroup") or "", first.get("kind")) not in _OLD_ORIGINS:
+        dropped.add("dataSource")
+    return {field: value for field, value in spec.items() if field not in dropped}
+
+
+def _claim(spec: Body, route: Route) -> Faults:
+    yield from _CLAIM.faults(spec, route)
+    yield from _SOURCE_REFERENCE.faults(spec, route)
+    yield from _modes(spec, route)
+    yield from selector(spec.get("selector"), (*route, "selector"))
+    if "storage" not in ((spec.get("resources") or {}).get("requests") or {}):
+        yield (*route, "resources"), "needs `requests.storage`"
+    first, second = spec.get("dataSource"), spec.get("dataSourceRef")
+    for field, source in (("dataSource", first), ("dataSourceRef", second)):
+        if source is not None and not source.get("apiGroup") and source["kind"] != _CLAIM_KIND:
+            yield (*route, field, "kind"), f"without an `apiGroup` it is `{_CLAIM_KIND}`"
+    if first is not None and second is not None:
+        same = all(first.get(field) == second.get(field) for field in ("apiGroup", "kind", "name"))
+        if not same or second.get("namespace"):
+            yield (*route, "dataSource"), "is not the same as `dataSourceRef`"

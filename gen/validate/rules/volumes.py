@@ -1,0 +1,72 @@
+"""Volumes of pods: one source each, and what every kind of source needs.
+
+From `validateVolumeSource`, `ValidateVolumes` and `validateDownwardAPIVolumeFile` of
+`pkg/apis/core/validation/validation.go`; `SetDefaults_Volume` of `pkg/apis/core/v1/defaults.go` makes an `emptyDir` of
+a volume without a source.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.validate.amounts import not_negative
+from gen.validate.forms import both, dns_label, dns_name, file_mode, file_name, given, not_empty, one_of
+from gen.validate.rules.environment import field_reference, resource_reference
+from gen.validate.sources import source_faults
+from gen.validate.tables import Table, doubled
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_FILES = ("configMap", "secret", "downwardAPI")
+_VOLUME = Table(
+    {
+        "name": dns_label,
+        "emptyDir.sizeLimit": not_negative,
+        "csi.nodePublishSecretRef": lambda secret: dns_name(secret.get("name", "")),
+        **{f"{kind}.secretRef": lambda secret: not_empty(secret.get("name")) for kind in ("cinder", "storageos")},
+        **{f"{kind}.defaultMode": file_mode for kind in (*_FILES, "projected")},
+        **{f"{kind}.items.*.mode": file_mode for kind in _FILES},
+        **{f"{kind}.items.*.key": not_empty for kind in ("configMap", "secret")},
+        **{f"{kind}.items.*.path": both(not_empty, file_name) for kind in _FILES},
+    }
+)
+_IMAGE = Table({"image.pullPolicy": given(one_of("Always", "IfNotPresent", "Never"))})
+_IMAGES_SINCE = 35
+"""Before, the server drops them with their mounts."""
+
+_FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}
+
+
+def volumes(view: View) -> Faults:
+    """Faults of names, sources and files."""
+    for route, pod in view.pods():
+        at = (*route, "volumes")
+        found = pod.get("volumes") or []
+        for here, (name,) in doubled(found, at, "name"):
+            yield (*here, "name"), f"two volumes are called `{name}`"
+        for index, volume in enumerate(found):
+            here = (*at, index)
+            if "image" in volume:
+                if view.minor >= _IMAGES_SINCE:
+                    yield from _IMAGE.faults(volume, here)
+                continue
+            yield from _VOLUME.faults(volume, here)
+            yield from source_faults(volume, here)
+            for number, file in enumerate((volume.get("downwardAPI") or {}).get("items") or ()):
+                yield from reflected_file(file, (*here, "downwardAPI", "items", number))
+
+
+def reflected_file(file: Body, route: Route) -> Faults:
+    """Faults of a file that says what the pod is."""
+    if ("fieldRef" in file) == ("resourceFieldRef" in file):
+        yield route, "needs either `fieldRef` or `resourceFieldRef`"
+    if "fieldRef" in file:
+        yield from field_reference(file["fieldRef"], (*route, "fieldRef"), _FIELDS)
+    if "resourceFieldRef" in file:
+        if not_empty(file["resourceFieldRef"].get("containerName")):
+            yield (*route, "resourceFieldRef"), "has no `containerName`"
+        yield from resource_reference(file["resourceFieldRef"], (*route, "resourceFieldRef"))

@@ -1,0 +1,90 @@
+"""What is for Windows only, and what is not for Windows.
+
+From `validateWindowsSecurityContextOptions`, `validateWindowsHostProcessPod`, `validateLinux` and `validateWindows` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gen.validate.forms import dns_name
+from gen.validate.tables import Table
+from gen.validate.view import containers
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_ELSEWHERE = (
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser"),
+    *("runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy", "capabilities"),
+    *("readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount"),
+)
+"""Fields of a `securityContext` that Windows does not know."""
+
+_LARGEST_SPEC = 64 << 10
+_DOMAIN = re.compile(
+    r"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{0,14}|"
+    r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*"
+)
+_USER = re.compile(r"(?![. ]+$)[^\"/\\:;|=,+*?<>@\[\]\x00-\x1f\x7f]{1,104}")
+_LONGEST_DOMAIN = 255
+
+
+def _user(value: Any) -> str | None:
+    domain, slash, user = value.rpartition("\\")
+    fits = _USER.fullmatch(user) and (not slash or (len(domain) <= _LONGEST_DOMAIN and _DOMAIN.fullmatch(domain)))
+    return None if fits else f"`{value}` is no user, such as `DOMAIN\\user`"
+
+
+def _credential(value: Any) -> str | None:
+    return None if 0 < len(value.encode()) <= _LARGEST_SPEC else f"takes 1 to {_LARGEST_SPEC} bytes"
+
+
+_OPTIONS = Table(
+    {
+        "windowsOptions.gmsaCredentialSpecName": dns_name,
+        "windowsOptions.gmsaCredentialSpec": _credential,
+        "windowsOptions.runAsUserName": _user,
+    }
+)
+
+
+def windows(view: View) -> Faults:
+    """Faults of `windowsOptions`, and of fields that do not go with a pod's `os`."""
+    for route, pod in view.pods():
+        system = (pod.get("os") or {}).get("name")
+        for at, context in _contexts(pod, route):
+            yield from _OPTIONS.faults(context, at)
+            if system == "linux" and "windowsOptions" in context:
+                yield (*at, "windowsOptions"), "`windowsOptions` are not for Linux"
+            for field in _ELSEWHERE if system == "windows" else ():
+                if field in context and context[field] != []:
+                    yield (*at, field), f"`{field}` is not for Windows"
+        if system == "windows":
+            on_host = [field for field in ("hostPID", "hostIPC") if pod.get(field)]
+            for field in (*on_host, *({"hostUsers", "shareProcessNamespace", "resources"} & pod.keys())):
+                yield (*route, field), f"`{field}` is not for Windows"
+        yield from _host_process(pod, route)
+
+
+def _contexts(pod: Body, route: Route) -> list[tuple[Route, Body]]:
+    holders = [(route, pod), *containers(pod, route)]
+    return [((*at, "securityContext"), holder.get("securityContext") or {}) for at, holder in holders]
+
+
+def _host_process(pod: Body, route: Route) -> Faults:
+    (_, of_pod), *inner = _contexts(pod, route)
+    given = (of_pod.get("windowsOptions") or {}).get("hostProcess")
+    found = [(at, (context.get("windowsOptions") or {}).get("hostProcess", given)) for at, context in inner]
+    if not any(value for _, value in found):
+        return
+    if not pod.get("hostNetwork"):
+        yield (*route, "hostNetwork"), "processes of the host need `hostNetwork: true`"
+    for at, value in found:
+        if not value or (given is not None and value != given):
+            yield (*at, "windowsOptions", "hostProcess"), "either all containers are processes of the host, or none"
