@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import BugError
-from gen.manifest import File, Manifest, Valid
+from gen.manifest import File, Manifest, Sealed
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
@@ -40,9 +40,9 @@ _FIRST = ("apiVersion", "kind", "metadata")
 _SHOWN = 12
 
 
-def emit(valid: Valid, overlay: str) -> list[File]:
+def emit(sealed: Sealed, overlay: str) -> list[File]:
     """One file an object, named by what stays the same from run to run, so that a new run is a small diff."""
-    return [_file(manifest, overlay) for manifest in valid.manifests]
+    return [_file(manifest, overlay) for manifest in sealed.manifests]
 
 
 def _file(manifest: Manifest, overlay: str) -> File:

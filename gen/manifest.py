@@ -61,16 +61,15 @@ class Patched:
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
-    """With the run's hash in every place where it stands."""
+class Valid:
+    """Fits its schemas and rules, whatever the run's hash will be."""
 
     manifests: tuple[Manifest, ...]
-    provenance: tuple[Provenance, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Valid:
-    """Fits its schemas and rules."""
+class Sealed:
+    """With the run's hash in every place where it stands."""
 
     manifests: tuple[Manifest, ...]
 

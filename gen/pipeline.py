@@ -1,6 +1,6 @@
 """The whole run: one job through the stages, and all jobs of a repository.
 
-    load → model → plan → build → patch → seal → validate → emit → write
+    load → model → plan → build → patch → validate → seal → emit → write
 
 Each stage takes what the one before it made and hands over a type of its own. Between `load` and `write` everything
 is a function of its arguments. Findings are collected on the way, and nothing is written when one is an error.
@@ -58,20 +58,21 @@ def render_job(source: Source, namespace: str, overlay: Overlay, found: Findings
     patched = apply_patches(built, overlay, found)
     if found.failed():
         return None
-    sealed = seal(patched, plan.attempt)
-    valid = validate(sealed, overlay.kubernetes, found)
+    valid = validate(patched, overlay.kubernetes, found)
     if valid is None:
         return None
     gpus = plan.gpus if plan.state == "active" else 0
-    files = tuple(emit(valid, overlay.name))
+    files = tuple(emit(seal(valid, plan.attempt), overlay.name))
     return Outcome(overlay.name, namespace, plan.name, files, patched.matched, plan.storage, gpus)
 
 
 def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Findings) -> Outcome | None:
     """The storage of an overlay behind pairs of a namespace and a volume, through the same stages."""
     patched = apply_patches(build_storage(plan_storage(overlay, uses)), overlay, found)
-    valid = None if found.failed() else validate(unsealed(patched), overlay.kubernetes, found)
-    return None if valid is None else Outcome(overlay.name, "", "", tuple(emit(valid, overlay.name)), patched.matched)
+    valid = None if found.failed() else validate(patched, overlay.kubernetes, found)
+    if valid is None:
+        return None
+    return Outcome(overlay.name, "", "", tuple(emit(unsealed(valid), overlay.name)), patched.matched)
 
 
 def render_file(root: Path, job: JobFile, overlays: Sequence[Overlay]) -> Reading:

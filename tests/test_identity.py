@@ -121,3 +121,24 @@ def test_stable_names_have_no_hash(repo: Repository) -> None:
     container = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
     assert container["env"] == [{"name": "OUT", "value": "demo"}]
     assert "kustomize.toolkit.fluxcd.io/ssa" not in body["metadata"].get("annotations", {})
+
+
+def test_the_hash_stands_in_objects_that_outlive_the_run_too(repo: Repository) -> None:
+    """Where a job says it; their names, and what the hash covers, stay as they are."""
+    text = JOB + "data: {data: /data}\ntensorboard: {logdir: /data/logs}\n"
+    plain = run_name(repo, text)
+    repo.job(text.replace("/data/logs", "'/data/{{ run.name }}'") + "labels: {run: '{{ run.hash }}'}\n")
+    objects = {body["kind"]: body for body in repo.objects()}
+    assert objects["PyTorchJob"]["metadata"]["name"] == plain
+    for kind in ("Deployment", "Service"):
+        metadata = objects[kind]["metadata"]
+        assert (metadata["name"], metadata["labels"]["run"]) == ("demo-tensorboard", plain.removeprefix("demo-"))
+    (container,) = objects["Deployment"]["spec"]["template"]["spec"]["containers"]
+    assert f"--logdir=/data/{plain}" in container["args"]
+
+
+def test_what_is_judged_has_a_hash_where_one_will_stand(repo: Repository) -> None:
+    """Rules look at patched objects only; the placeholder could be no part of a label, and is shorter than a hash."""
+    repo.overlay(OVERLAY + "patches:\n  - target: {kind: PyTorchJob}\n    patch: {spec: {nprocPerNode: auto}}\n")
+    repo.job(JOB + f"labels: {{run: '{'a' * 55}{{{{ run.hash }}}}'}}\n")
+    assert repo.codes() == []

@@ -3,6 +3,8 @@
 A value that an overlay's patch set is the overlay's fault, and the finding points there. Anything else passed the
 models already, so it is a bug of gen, and no user is blamed for it. Rules are for objects that a patch touched; that
 what gen itself builds keeps them is a matter of its tests.
+
+The run's hash covers what is written, so it is not known yet; a dummy of the same form stands for it here.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import BugError, Findings, Route
-from gen.manifest import Manifest, Sealed, Valid
+from gen.identity import DUMMY, filled
+from gen.manifest import Manifest, Patched, Valid
 from gen.validate.rules import RULES
 from gen.validate.schemas import schemas
 from gen.validate.view import View
@@ -21,13 +24,14 @@ if TYPE_CHECKING:
     from gen.patch.provenance import Provenance
 
 
-def validate(sealed: Sealed, version: str, found: Findings) -> Valid | None:
+def validate(patched: Patched, version: str, found: Findings) -> Valid | None:
     """The objects when they fit; None when something was found. BugError when no user could have caused it."""
     before = len(found.items)
-    for manifest, provenance in zip(sealed.manifests, sealed.provenance, strict=True):
-        for route, message in _problems(manifest, version, patched=bool(provenance)):
-            _blame(manifest, provenance, route, message, found)
-    return Valid(sealed.manifests) if len(found.items) == before else None
+    for manifest, provenance in zip(patched.manifests, patched.provenance, strict=True):
+        judged = manifest.with_body(filled(manifest.body, DUMMY))
+        for route, message in _problems(judged, version, patched=bool(provenance)):
+            _blame(judged, provenance, route, message, found)
+    return Valid(patched.manifests) if len(found.items) == before else None
 
 
 def _problems(manifest: Manifest, version: str, *, patched: bool) -> list[tuple[Route, str]]:
