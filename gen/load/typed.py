@@ -9,6 +9,8 @@ from gen.load.text import Data, Plain
 
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,2})?")
+_EXACT = 2**53
+"""Up to here a float stands for one whole number."""
 _WORDS: dict[str, bool | None] = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
@@ -30,8 +32,13 @@ def _scalar(text: str) -> Any:
     if _INTEGER.fullmatch(text):
         return int(text)
     if _FLOAT.fullmatch(text) and not _leading_zero(text):
-        return float(text)
+        return _number(float(text))
     return str(text)
+
+
+def _number(value: float) -> float:
+    """`3.0` is the whole number 3, as it is for a server that gets it as JSON."""
+    return int(value) if value.is_integer() and abs(value) < _EXACT else value
 
 
 def _leading_zero(text: str) -> bool:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os.path
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
 
-from gen.diagnostics import Findings, did_you_mean
-from gen.load import Data, Layer, Layers, Source, read, source_of, typed
+from gen.load import Data, Layer, Layers, Source, read, typed
 from gen.model.explain import explain
 from gen.model.overlay import PatchFields, Target
-from gen.patch.types import Operation, Patch
+from gen.patch.directives import check_directives
+from gen.patch.embedded import read_embedded
+from gen.patch.operations import read_operations
+from gen.patch.target import no_selector
+from gen.patch.types import Patch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_OPERATIONS = {"add": True, "replace": True, "test": True, "remove": False, "move": False, "copy": False}
-"""JSON 6902's operations, and whether each needs a value."""
+    from gen.diagnostics import Findings, Location
 
 
 def read_patches(root: Path, chain: list[Source], found: Findings) -> tuple[Patch, ...]:
@@ -38,18 +41,16 @@ class _Reader:
     found: Findings
 
     def read(self, entry: Data) -> Patch | None:
-        route = ("patches", self.index)
-        layers = Layers((Layer(self.source, route),))
+        layers = Layers((Layer(self.source, ("patches", self.index)),))
         try:
             fields = PatchFields.model_validate(entry)
         except ValidationError as error:
             explain(error, PatchFields, layers, self.found)
             return None
-        place = layers.place(())
         if (fields.patch is None) == (fields.path is None):
-            self.found.error(
-                "invalid-patch", place, "a patch needs either `patch` or `path`", "give exactly one of them"
-            )
+            self._refuse(self._entry(), "a patch needs either `patch` or `path`", "give exactly one of them")
+            return None
+        if fields.target is not None and not self._selectors(fields.target, layers):
             return None
         loaded = self._file(fields.path) if fields.path is not None else self._inline(fields.patch)
         if loaded is None:
@@ -59,34 +60,35 @@ class _Reader:
             return self._operations(fields.target, data, layer)
         return self._merge(fields.target, data, layer)
 
+    def _selectors(self, target: Target, layers: Layers) -> bool:
+        """Whether the selectors can be read."""
+        fine = True
+        for field, selector in (
+            ("labelSelector", target.label_selector),
+            ("annotationSelector", target.annotation_selector),
+        ):
+            if selector is not None and (wrong := no_selector(selector)) is not None:
+                hint = "write it like `app=a,tier!=b,zone in (c, d),!e`"
+                self._refuse(layers.place(("target", field)), f"`{wrong}` is no condition of a selector", hint)
+                fine = False
+        return fine
+
     def _inline(self, patch: Data) -> tuple[Data, Layer] | None:
-        layer = Layer(self.source, ("patches", self.index, "patch"))
-        if not isinstance(patch, str):
-            return patch, layer
-        inner = Findings()
-        text = source_of(patch.encode(), self.source.file, inner)
-        if text is None:
-            place = Layers((layer,)).place(())
-            for item in inner:
-                message = f"the text of the patch: {item.message} (its line {item.place.line})"
-                self.found.error(item.code, place, message, item.hint)
-            return None
-        return text.data, layer
+        route = ("patches", self.index, "patch")
+        return (
+            read_embedded(self.source, route, patch, self.found)
+            if isinstance(patch, str)
+            else (patch, Layer(self.source, route))
+        )
 
     def _file(self, path: str) -> tuple[Data, Layer] | None:
         place = self.source.place(("patches", self.index, "path"))
         folder = self.source.file.rsplit("/", 1)[0]
-        parts = path.split("/")
-        if path.startswith("/") or ".." in parts:
-            self.found.error(
-                "invalid-patch",
-                place,
-                "the path leaves the overlay's folder",
-                f"move the file below {folder}/",
-            )
-            return None
         file = f"{folder}/{path}"
-        if not (self.root / file).exists():
+        if path.startswith("/") or ".." in path.split("/"):
+            self._refuse(place, "the path leaves the overlay's folder", f"move the file below {folder}/")
+            return None
+        if not os.path.lexists(self.root / file):  # also False for what can be no path
             self.found.error("missing-file", place, f"there is no {file}", "correct the path, or add the file")
             return None
         source = read(self.root / file, file, self.found)
@@ -96,12 +98,14 @@ class _Reader:
         place = Layers((layer,)).place(())
         if not isinstance(data, dict):
             hint = "write the fields to change (strategic merge), or a list of operations (JSON 6902)"
-            self.found.error("invalid-patch", place, "a patch is a mapping or a list", hint)
+            self._refuse(place, "a patch is a mapping or a list", hint)
+            return None
+        if target is None and (target := _named_target(data)) is None:
+            hint = "add `target`, or `kind` and `metadata.name` to the patch"
+            self._refuse(place, "the patch does not say what it changes", hint)
             return None
         body = typed(data)
-        if target is None and (target := _named_target(body)) is None:
-            hint = "add `target`, or `kind` and `metadata.name` to the patch"
-            self.found.error("invalid-patch", place, "the patch does not say what it changes", hint)
+        if not check_directives(body, layer, self.found):
             return None
         merge = {key: value for key, value in body.items() if key not in ("apiVersion", "kind")}
         if isinstance(metadata := merge.get("metadata"), dict):
@@ -111,57 +115,32 @@ class _Reader:
     def _operations(self, target: Target | None, data: list[Data], layer: Layer) -> Patch | None:
         if target is None:
             hint = "add `target`, such as `target: {kind: PyTorchJob}`"
-            self.found.error("invalid-patch", self._entry(), "a JSON 6902 patch needs a `target`", hint)
+            self._refuse(self._entry(), "a JSON 6902 patch needs a `target`", hint)
             return None
-        operations = [self._operation(typed(entry), Layers((layer,)), i) for i, entry in enumerate(data)]
-        if None in operations:
+        operations = read_operations(data, layer, self.found)
+        if operations is None:
             return None
-        return Patch(target=target, operations=tuple(o for o in operations if o), layer=layer, place=self._entry())
+        return Patch(target=target, operations=operations, layer=layer, place=self._entry())
 
-    def _operation(self, entry: Any, layers: Layers, index: int) -> Operation | None:
-        place = layers.place((index,))
-
-        def refuse(message: str, hint: str) -> Operation | None:
-            self.found.error("invalid-patch", place, message, hint)
-            return None
-
-        if not isinstance(entry, dict) or entry.get("op") not in _OPERATIONS:
-            name = str(entry.get("op")) if isinstance(entry, dict) else "nothing"
-            return refuse(f"`{name}` is no JSON 6902 operation", did_you_mean(name, _OPERATIONS))
-        needed = "value" if _OPERATIONS[entry["op"]] else "from" if entry["op"] != "remove" else "path"
-        if entry.get(needed) is None:
-            return refuse(f"`{entry['op']}` needs `{needed}`", f"add `{needed}`")
-        path, origin = _pointer(entry.get("path")), _pointer(entry.get("from", ""))
-        if path is None or origin is None:
-            return refuse(
-                "a path starts with `/` and names a field",
-                "write it like `/spec/template`; `/` in a name is `~1`",
-            )
-        return Operation(op=entry["op"], path=path, origin=origin or None, value=entry.get("value"))
-
-    def _entry(self) -> Any:
+    def _entry(self) -> Location:
         return self.source.place(("patches", self.index))
 
+    def _refuse(self, place: Location, message: str, hint: str) -> None:
+        self.found.error("invalid-patch", place, message, hint)
 
-def _named_target(body: Any) -> Target | None:
+
+def _named_target(data: dict[str, Data]) -> Target | None:
     """What a strategic merge says of itself, as in Kustomize."""
-    kind, metadata = body.get("kind"), body.get("metadata")
-    if not isinstance(kind, str) or not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+    metadata = data.get("metadata")
+    if not isinstance(metadata, dict):
         return None
-    group, _, version = str(body["apiVersion"]).rpartition("/") if "apiVersion" in body else ("", "", "")
+    kind, name, namespace = data.get("kind"), metadata.get("name"), metadata.get("namespace")
+    api_version = data.get("apiVersion", "")
+    if not (isinstance(kind, str) and isinstance(name, str) and kind and name and isinstance(api_version, str)):
+        return None
+    if not isinstance(namespace, str | None):
+        return None
+    group, _, version = api_version.rpartition("/")
     return Target(
-        group=group if version else None,
-        version=version or None,
-        kind=kind,
-        name=metadata["name"],
-        namespace=metadata.get("namespace"),
+        group=group if version else None, version=version or None, kind=kind, name=name, namespace=namespace or None
     )
-
-
-def _pointer(text: Any) -> tuple[str, ...] | None:
-    """The steps of a JSON pointer (RFC 6901); empty for an empty text, None when it is none."""
-    if text == "":
-        return ()
-    if not isinstance(text, str) or not text.startswith("/"):
-        return None
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in text[1:].split("/"))

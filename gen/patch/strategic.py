@@ -3,23 +3,22 @@
 The schema says which lists merge by a key (`x-kubernetes-patch-merge-key`). Those of the training kinds refer to
 Kubernetes' pod template, so containers, env and volumes merge by name inside them too, where Kustomize replaces the
 list. As in Kustomize the entries of the patch come first, null removes a field, and `$patch: delete` and `replace` are
-obeyed.
+obeyed. What can be said of a directive without an object is `gen.patch.directives`' matter.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes import Body
+from gen.patch.directives import directive
 from gen.patch.provenance import Provenance, label
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.load import Layer
     from gen.validate.schemas import Schema, Schemas
-
-_DIRECTIVE = "$patch"
 
 
 @dataclass(slots=True)
@@ -30,19 +29,21 @@ class StrategicMerge:
     layer: Layer
     """Where the patch stands."""
     provenance: Provenance
+    problems: list[tuple[Route, str, str]] = field(default_factory=list)
+    """Routes in the patch to entries that cannot be deleted, with a sentence and what to do."""
 
     def apply(self, body: Body, patch: Body) -> Body:
         schema, base = self.schemas.resolve(self.schemas.schema(body["apiVersion"], body["kind"]))
         return self._mapping(body, patch, schema, base, (), ())
 
     def _mapping(self, old: Body, new: Body, schema: Schema, base: str, at: Route, origin: Route) -> Body:
-        merged = {} if new.get(_DIRECTIVE) == "replace" else dict(old)
+        merged = {} if directive(new) == "replace" else dict(old)
         for key, value in new.items():
             if key.startswith("$"):
                 continue
             here, there = (*at, key), (*origin, key)
             self.provenance.record(here, self.layer, there)
-            if value is None:
+            if value is None or directive(value) == "delete":
                 merged.pop(key, None)
                 continue
             inner, inner_base = self._property(schema, base, key)
@@ -58,8 +59,10 @@ class StrategicMerge:
 
     def _list(self, old: list[Any], new: list[Any], schema: Schema, base: str, at: Route, origin: Route) -> list[Any]:
         keys = _merge_keys(schema)
-        if "merge" not in schema.get("x-kubernetes-patch-strategy", "") or _replaces(new):
-            kept = [(i, item) for i, item in enumerate(new) if not _is_directive(item, "replace")]
+        merges = "merge" in schema.get("x-kubernetes-patch-strategy", "")
+        self._judge_deletions(new, keys if merges else (), origin)
+        if not merges or any(directive(item) == "replace" for item in new):
+            kept = [(i, item) for i, item in enumerate(new) if directive(item) is None]
             return [self._value(None, item, {}, "", (*at, label(item, i)), (*origin, i)) for i, item in kept]
         if not keys:
             return [*new, *(item for item in old if item not in new)]
@@ -69,10 +72,19 @@ class StrategicMerge:
         for number, item in enumerate(new):
             position = next((i for i, known in enumerate(rest) if _same(known, item, keys)), None)
             known = None if position is None else rest.pop(position)
-            if not _is_directive(item, "delete"):
-                here, there = (*at, label(item, number)), (*origin, number)
+            here, there = (*at, label(item, number)), (*origin, number)
+            if directive(item) == "delete":
+                self.provenance.record(here, self.layer, there)
+            else:
                 result.append(self._value(known, item, inner, inner_base, here, there))
         return result + rest
+
+    def _judge_deletions(self, new: list[Any], keys: tuple[str, ...], origin: Route) -> None:
+        for number, item in enumerate(new):
+            if directive(item) == "delete" and not (keys and keys[0] in item):
+                what = f"the entry does not say its `{keys[0]}`" if keys else "entries of this list have no key"
+                hint = f"add `{keys[0]}`" if keys else "give the whole list, or use a JSON 6902 patch"
+                self.problems.append(((*origin, number), f"`$patch: delete` deletes nothing: {what}", hint))
 
     def _property(self, schema: Schema, base: str, key: str) -> tuple[Schema, str]:
         inner = schema.get("properties", {}).get(key)
@@ -95,11 +107,3 @@ def _same(known: Any, item: Any, keys: tuple[str, ...]) -> bool:
 
 
 _DEFAULTS = {"protocol": "TCP"}
-
-
-def _is_directive(item: Any, word: str) -> bool:
-    return isinstance(item, dict) and item.get(_DIRECTIVE) == word
-
-
-def _replaces(items: list[Any]) -> bool:
-    return any(_is_directive(item, "replace") for item in items)

@@ -12,24 +12,26 @@ if TYPE_CHECKING:
     from gen.manifest import Manifest
     from gen.model.overlay import Target
 
+_BETWEEN = re.compile(r",(?![^()]*\))")
 _SET = re.compile(r"\s*(?P<key>[^\s=!,()]+)\s+(?P<op>in|notin)\s+\((?P<values>[^()]*)\)\s*")
 _EQUALITY = re.compile(r"\s*(?P<key>[^\s=!,()]+)\s*(?P<op>==?|!=)\s*(?P<value>[^\s=!,()]*)\s*")
 _EXISTENCE = re.compile(r"\s*(?P<not>!?)\s*(?P<key>[^\s=!,()]+)\s*")
 
 
 def fits(target: Target, manifest: Manifest) -> bool:
-    """Whether the object fits everything that the target says."""
+    """Whether the object fits everything that the target says. A patch before may have left labels that are none."""
     body = manifest.body
     group, _, version = body["apiVersion"].rpartition("/")
     metadata = body["metadata"]
+    labels, annotations = metadata.get("labels"), metadata.get("annotations")
     return (
         _like(target.kind, body["kind"])
         and _like(target.name, manifest.name)
         and _like(target.group, group)
         and _like(target.version, version)
         and _like(target.namespace, metadata.get("namespace", ""))
-        and selected(target.label_selector, metadata.get("labels", {}))
-        and selected(target.annotation_selector, metadata.get("annotations", {}))
+        and selected(target.label_selector, labels if isinstance(labels, dict) else {})
+        and selected(target.annotation_selector, annotations if isinstance(annotations, dict) else {})
     )
 
 
@@ -50,7 +52,13 @@ def _like(pattern: str | None, text: str) -> bool:
 
 def selected(selector: str | None, labels: Mapping[str, str]) -> bool:
     """A selector as in `kubectl -l`: `a=b,c!=d,e in (f,g),h,!i`."""
-    return selector is None or all(_requirement(part, labels) for part in re.split(r",(?![^()]*\))", selector))
+    return selector is None or all(_requirement(part, labels) for part in _BETWEEN.split(selector))
+
+
+def no_selector(selector: str) -> str | None:
+    """The first part of a selector that is no condition; None when all are."""
+    forms = (_SET, _EQUALITY, _EXISTENCE)
+    return next((part for part in _BETWEEN.split(selector) if not any(form.fullmatch(part) for form in forms)), None)
 
 
 def _requirement(text: str, labels: Mapping[str, str]) -> bool:

@@ -1,0 +1,69 @@
+"""The directives of strategic merge (`$patch`), as far as they can be judged without an object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.diagnostics import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Findings, Route
+    from gen.load import Layer
+
+PATCH = "$patch"
+_WORDS = ("delete", "merge", "replace")
+_NOT_OBEYED: Final = {
+    "$retainKeys": "write `$patch: replace` into the mapping and give all of it",
+    "$setElementOrder": "entries of a patch come first; use `$patch: replace` in the list for another order",
+    "$deleteFromPrimitiveList": "use a JSON 6902 patch with `op: remove`",
+}
+"""Directives that `kubectl apply` works out for itself, which Kustomize takes for fields."""
+
+
+def check_directives(patch: Any, layer: Layer, found: Findings) -> bool:
+    """Report directives that cannot be obeyed, and nulls where no field is; whether there are none."""
+    before = len(found.items)
+    for route, message, hint in _faults(patch, ()):
+        found.error("invalid-patch", layer.find(route).value, message, hint)
+    return len(found.items) == before
+
+
+def directive(item: Any) -> str | None:
+    """What a mapping's `$patch` says."""
+    return item.get(PATCH) if isinstance(item, dict) else None
+
+
+def _faults(value: Any, at: Route) -> Iterator[tuple[Route, str, str]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key.startswith("$"):
+                yield from _directive(key, inner, at)
+            else:
+                yield from _faults(inner, (*at, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            here = (*at, index)
+            if item is None:
+                yield here, "an entry of a list is null", 'remove the entry, or write "" for an empty text'
+            elif directive(item) == "replace" and len(item) > 1:
+                hint = "write `- $patch: replace` as an entry of its own, and the new entries beside it"
+                yield here, "`$patch: replace` replaces the whole list", hint
+            else:
+                yield from _faults(item, here)
+
+
+def _directive(key: str, word: Any, at: Route) -> Iterator[tuple[Route, str, str]]:
+    here = (*at, key)
+    name = key.partition("/")[0]
+    if name in _NOT_OBEYED:
+        yield here, f"`{name}` is not obeyed, as in Kustomize", _NOT_OBEYED[name]
+    elif key != PATCH:
+        yield here, f"there is no directive `{key}`", f"did you mean `{PATCH}`?"
+    elif word not in _WORDS:
+        yield here, f"`$patch` cannot be `{word}`", did_you_mean(str(word), _WORDS)
+    elif not at and word == "delete":
+        yield here, "a patch cannot remove an object", "remove what makes the object from the job or from the overlay"
+    elif not at and word == "replace":
+        yield here, "a patch cannot replace an object as a whole", "write `$patch: replace` into the part to replace"

@@ -1,0 +1,58 @@
+"""A patch that is written as a text inside an overlay, read so that its findings have places in the overlay's file."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Findings
+from gen.load import Data, Layer, Source, source_of
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Location, Route
+
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What counts as a line for a YAML reader."""
+_AT_THE_START = ("---", "...", "%")
+"""What means something only where a line starts."""
+
+
+def read_embedded(source: Source, route: Route, text: str, found: Findings) -> tuple[Data, Layer] | None:
+    """The data that a text holds, and where it stands. None when it cannot be read."""
+    place = source.place(route)
+    if not text.strip():
+        found.error("invalid-patch", place, "the text of the patch is empty", "write the fields to change, or a list")
+        return None
+    padded = _padded(source.text, place, text)
+    if padded is not None:
+        inside = source_of(padded.encode(), source.file, found)
+        return None if inside is None else (inside.data, Layer(inside))
+    inner = Findings()
+    inside = source_of(text.encode(), source.file, inner)
+    for item in inner:
+        message = f"the text of the patch: {item.message} (its line {item.place.line})"
+        found.error(item.code, place, message, item.hint)
+    return None if inside is None else (inside.data, Layer(source, route))
+
+
+def _padded(whole: str, place: Location, text: str) -> str | None:
+    """The text where it stands in its file, with nothing before it; None when its form does not show it line by line.
+
+    YAML that is indented as a whole means the same, so every place in it is one in the file.
+    """
+    lines = _BREAK.split(whole)
+    first = lines[place.line - 1][place.column - 1 :]
+    body = text.rstrip("\n").split("\n")
+    if first.startswith("|"):
+        above, indent = place.line, 0
+        raw = lines[above : above + len(body)]
+        indent = next((len(line) - len(said) for line, said in zip(raw, body, strict=False) if said), 0)
+        shown = [line[indent:] for line in raw]
+    else:
+        quoted = first.startswith(("'", '"'))
+        above, indent = place.line - 1, place.column - 1 + quoted
+        shown = [first[quoted : quoted + len(body[0])]]
+    if shown != body or any(line.startswith(_AT_THE_START) for line in body[1:]):
+        return None
+    body[0] = re.sub(r"^---\s*$", "", body[0])
+    return "\n" * above + "\n".join(" " * indent + line for line in body)
