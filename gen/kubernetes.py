@@ -13,6 +13,8 @@ RUN = "\ufdd0"
 A Unicode noncharacter, which is there for such uses inside a program; no input can hold it.
 """
 
+OWN = "gen/"
+"""Prefix of our own labels and annotations."""
 JOB_LABEL = "gen/job"
 RUN_LABEL = "gen/run"
 VOLUME_LABEL = "gen/volume"

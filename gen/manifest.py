@@ -55,6 +55,8 @@ class Patched:
     """With the overlay's patches, and for each object what they set."""
 
     manifests: tuple[Manifest, ...]
+    built: tuple[Manifest, ...]
+    """The same objects as they were before."""
     provenance: tuple[Provenance, ...]
     matched: frozenset[int]
     """Patches of the overlay that changed something here."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.manifest import Built, Manifest, Patched
 from gen.patch import json6902
+from gen.patch.contract import breaches
 from gen.patch.provenance import Provenance, labelled
 from gen.patch.strategic import StrategicMerge
 from gen.patch.target import fits
@@ -29,43 +30,59 @@ def apply_patches(built: Built, overlay: Overlay, found: Findings) -> Patched:
         for index, patch in enumerate(overlay.patches):
             if fits(patch.target, patched):
                 matched.add(index)
-                changed = _patched(patched, patch, overlay.kubernetes, provenance, found)
-                if _identity(changed.body) == _identity(manifest.body):
-                    patched = changed
-                else:
-                    hint = "leave `apiVersion`, `kind`, `metadata.name` and `metadata.namespace` as they are"
-                    found.error(
-                        "patch-renames", patch.place, f"the patch makes another object of {manifest.identity}", hint
-                    )
+                patched = _patched(patched, patch, overlay.kubernetes, provenance, found)
         if patched is not manifest and manifest.main_container is not None:
             patched = patched.with_body(_main_container_first(patched.body, manifest.main_container))
         manifests.append(patched)
         origins.append(provenance)
-    return Patched(tuple(manifests), tuple(origins), frozenset(matched))
+    return Patched(tuple(manifests), built.manifests, tuple(origins), frozenset(matched))
 
 
 def _patched(manifest: Manifest, patch: Patch, version: str, provenance: Provenance, found: Findings) -> Manifest:
+    """The object with one patch; as it was when the patch takes away what others rely on."""
+    own = Provenance()
     if patch.merge is not None:
-        merge = StrategicMerge(schemas(version), patch.layer, provenance)
-        return manifest.with_body(merge.apply(manifest.body, patch.merge))
+        body = _merged(manifest, patch, patch.merge, version, own, found)
+    else:
+        body = _operated(manifest, patch, own, found)
+    broken = list(breaches(manifest, body))
+    for breach in broken:
+        place = own.blame(body, breach.route) if breach.route else None
+        message = f"the patch {breach.what} of {manifest.identity}"
+        found.error(breach.code, place or patch.place, message, breach.hint)
+    if broken:
+        return manifest
+    provenance.add(own)
+    return manifest.with_body(body)
+
+
+def _merged(
+    manifest: Manifest, patch: Patch, merge: Body, version: str, provenance: Provenance, found: Findings
+) -> Body:
+    merging = StrategicMerge(schemas(version), patch.layer, provenance)
+    body = merging.apply(manifest.body, merge)
+    for route, message, hint in merging.problems:
+        found.error("invalid-patch", patch.layer.find(route).value, message, hint)
+    return body
+
+
+def _operated(manifest: Manifest, patch: Patch, provenance: Provenance, found: Findings) -> Body:
     body = manifest.body
     for index, operation in enumerate(patch.operations):
         try:
-            body, route = json6902.apply(body, operation)
+            changed, route = json6902.apply(body, operation)
         except json6902.DoesNotApply as error:
             place = patch.layer.find((index,)).value
             message = f"the operation does not apply to {manifest.identity}: {error}"
             found.error("patch-does-not-apply", place, message, "correct the path, or narrow the target")
+            if operation.op == "test":
+                break
         else:
-            provenance.record(labelled(body, route), patch.layer, (index, "value"))
-    return manifest.with_body(body)
-
-
-def _identity(body: Body) -> tuple[Any, ...]:
-    """What makes an object this one; other objects, files and the hash refer to it."""
-    metadata = body.get("metadata")
-    named = metadata if isinstance(metadata, dict) else {}
-    return body.get("apiVersion"), body.get("kind"), named.get("name"), named.get("namespace")
+            if operation.op != "test":
+                named = labelled(body if operation.op == "remove" else changed, route)
+                provenance.record(named, patch.layer, (index, "value"))
+            body = changed
+    return body
 
 
 def _main_container_first(value: Any, name: str) -> Any:

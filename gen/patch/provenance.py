@@ -47,14 +47,37 @@ class Provenance:
         return bool(self._origins)
 
     def record(self, route: Route, layer: Layer, origin: Route) -> None:
-        """`route` goes by names."""
+        """`route` goes by names; what was said last counts."""
+        self._origins.pop(route, None)
         self._origins[route] = (layer, origin)
 
+    def add(self, later: Provenance) -> None:
+        """What a later patch set."""
+        for route, (layer, origin) in later._origins.items():
+            self.record(route, layer, origin)
+
     def blame(self, body: Any, route: Route) -> Location | None:
-        """The place that set the value at `route`, or something around it; None when no patch did."""
+        """The place that set the value at `route`, or something in it, or around it, or else came nearest to it.
+
+        None when no patch set anything.
+        """
         named = labelled(body, route)
-        for length in range(len(named), 0, -1):
-            if (origin := self._origins.get(named[:length])) is not None:
-                layer, inner = origin
-                return layer.find(inner + route[length:]).value
-        return None
+        if (setting := self._setting(named)) is None:
+            return None
+        layer, inner = self._origins[setting]
+        further = route[len(setting) :] if _leads(setting, named) else ()
+        return layer.find(inner + further).value
+
+    def _setting(self, named: Route) -> Route | None:
+        """The recorded route that has most to do with one; among equals the last."""
+
+        def nearness(recorded: Route) -> tuple[int, bool, bool]:
+            apart = (i for i, (a, b) in enumerate(zip(recorded, named, strict=False)) if a != b)
+            shared = next(apart, min(len(recorded), len(named)))
+            return shared, recorded == named, _leads(recorded, named)
+
+        return max(reversed(self._origins), key=nearness, default=None)
+
+
+def _leads(start: Route, route: Route) -> bool:
+    return route[: len(start)] == start
