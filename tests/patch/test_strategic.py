@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from gen.diagnostics import Findings
@@ -37,11 +37,15 @@ def deployment(**container: Any) -> dict[str, Any]:
         "image": "a:1",
         "args": ["x"],
         "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
+        "ports": [{"containerPort": 53, "protocol": "TCP"}, {"containerPort": 53, "protocol": "UDP"}],
     }
     spec = {
+        "initContainers": [{"name": "first", "image": "f:1"}, {"name": "new", "image": "n:1"}],
         "containers": [{**main, **container}, {"name": "side", "image": "s:1"}],
         "volumes": [{"name": "v", "emptyDir": {}}, {"name": "w", "hostPath": {"path": "/w"}}],
         "tolerations": [{"key": "t", "operator": "Exists"}],
+        "imagePullSecrets": [{"name": "a"}, {"name": "b"}],
+        "securityContext": {"runAsUser": 1, "sysctls": [{"name": "s", "value": "1"}]},
     }
     labels = {"app": "demo"}
     return {
@@ -52,6 +56,17 @@ def deployment(**container: Any) -> dict[str, Any]:
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels, "annotations": {"n": "1"}}, "spec": spec},
         },
+    }
+
+
+def job() -> dict[str, Any]:
+    template = deployment()["spec"]["template"]
+    spec = {"parallelism": 2, "template": template}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "demo", "labels": {"app": "demo"}},
+        "spec": spec,
     }
 
 
@@ -97,6 +112,30 @@ def test_null_removes_a_field_and_directives_remove_and_replace_entries() -> Non
     assert pod(merged)["containers"][0]["env"] == [{"name": "Z", "value": "z"}]
 
 
+def test_a_mapping_can_be_removed_wherever_it_stands() -> None:
+    spec = {"securityContext": {"$patch": "delete"}, "affinity": {"nodeAffinity": {"$patch": "delete"}}}
+    merged = merge(deployment(), {"spec": {"template": {"spec": spec}}})
+    assert "securityContext" not in pod(merged)
+    assert pod(merged)["affinity"] == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "entry", "expected"),
+    [
+        ("tolerations", {"key": "t", "$patch": "delete"}, "entries of this list have no key"),
+        ("volumes", {"$patch": "delete"}, "the entry does not say its `name`"),
+    ],
+)
+def test_a_deletion_that_cannot_delete_is_a_problem(field: str, entry: dict[str, Any], expected: str) -> None:
+    source = source_of(b"{}", "overlays/dev/overlay.yaml", Findings())
+    assert source is not None
+    merging = StrategicMerge(schemas(VERSION), Layer(source), Provenance())
+    merging.apply(deployment(), {"spec": {"template": {"spec": {field: [entry]}}}})
+    ((route, message, _),) = merging.problems
+    assert route == ("spec", "template", "spec", field, 0)
+    assert expected in message
+
+
 def test_a_mapping_can_be_replaced_as_a_whole() -> None:
     merged = merge(deployment(), {"metadata": {"labels": {"$patch": "replace", "only": "this"}}})
     assert merged["metadata"]["labels"] == {"only": "this"}
@@ -113,48 +152,90 @@ def test_ports_are_told_apart_by_protocol() -> None:
     assert merged == [{"containerPort": 53, "protocol": "TCP", "name": "dns"}, {"containerPort": 53, "protocol": "UDP"}]
 
 
-names = st.sampled_from(["main", "side", "new"])
+def entries(name: str, *forms: Any, by: Any = None) -> Any:
+    """A list that merges by `name`: entries of the given forms, or such as remove one."""
+    key = by or (lambda entry: entry[name])
+    return st.lists(st.one_of(*forms), min_size=1, max_size=3, unique_by=key)
+
+
+def removal(**of: Any) -> Any:
+    return st.fixed_dictionaries({**of, "$patch": st.just("delete")})
+
+
+def as_the_whole_list(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For a list that the object has: where there is none, Kustomize takes the directive for an entry."""
+    return [{"$patch": "replace"}, *(item for item in items if "$patch" not in item)]
+
+
 values = st.sampled_from(["1", "x"])
-variables = st.lists(
-    st.builds(lambda name, value: {"name": name, "value": value}, st.sampled_from("ABC"), values),
-    max_size=3,
-    unique_by=lambda entry: entry["name"],
+names = st.sampled_from(["main", "side", "new"])
+letters = st.sampled_from("ABC")
+protocols = st.sampled_from(["TCP", "UDP"])
+ports_by = {"containerPort": st.sampled_from([53, 80]), "protocol": protocols}
+ports = entries(
+    "containerPort",
+    st.fixed_dictionaries(ports_by, optional={"name": st.just("dns")}),
+    removal(**ports_by),
+    by=lambda port: (port["containerPort"], port["protocol"]),
 )
-containers = st.lists(
+variables = entries(
+    "name",
+    st.fixed_dictionaries({"name": letters, "value": values}),
+    st.fixed_dictionaries(
+        {"name": letters, "value": st.none(), "valueFrom": st.just({"fieldRef": {"fieldPath": "f"}})}
+    ),
+    removal(name=letters),
+)
+containers = entries(
+    "name",
     st.fixed_dictionaries(
         {"name": names},
         optional={
             "image": st.just("b:2"),
-            "env": variables.filter(bool),
-            "args": st.lists(values, min_size=1, max_size=2),
+            "env": variables | st.none(),
+            "args": st.lists(values, min_size=1, max_size=2) | st.none(),
+            "ports": ports,
             "workingDir": st.just("/x"),
+            "resources": st.fixed_dictionaries(
+                {"$patch": st.sampled_from(["merge", "replace"]), "limits": st.just({"cpu": "1"})}
+            ),
         },
     ),
-    min_size=1,
-    max_size=3,
-    unique_by=lambda entry: entry["name"],
+    removal(name=st.just("side")),
 )
-volumes = st.lists(
-    st.builds(lambda name: {"name": name, "emptyDir": {"medium": "Memory"}}, st.sampled_from("vz")),
-    min_size=1,
-    max_size=2,
-    unique_by=lambda entry: entry["name"],
+volumes = entries(
+    "name",
+    st.fixed_dictionaries({"name": st.sampled_from("vz"), "emptyDir": st.just({"medium": "Memory"})}),
+    st.just({"name": "v", "emptyDir": None, "hostPath": {"path": "/v"}}),
+    st.just({"name": "w", "hostPath": None, "persistentVolumeClaim": {"claimName": "w"}}),
+    st.just({"name": "y", "secret": {"secretName": "y"}}),
+    removal(name=st.sampled_from("vwx")),
 )
 pods = st.fixed_dictionaries(
     {},
     optional={
         "containers": containers,
-        "volumes": volumes,
+        "initContainers": containers,
+        "volumes": volumes | volumes.map(as_the_whole_list),
         "tolerations": st.lists(st.builds(lambda key: {"key": key}, values), min_size=1, max_size=2),
         "nodeSelector": st.dictionaries(st.sampled_from("pq"), values | st.none(), min_size=1),
-        "priorityClassName": values,
+        "imagePullSecrets": entries("name", st.fixed_dictionaries({"name": st.sampled_from("bc")})),
+        "securityContext": st.sampled_from(
+            [None, {"$patch": "delete"}, {"$patch": "replace", "fsGroup": 1}, {"sysctls": None}, {"runAsGroup": 1}]
+        ),
+        "priorityClassName": values | st.none(),
     },
 )
 patches = st.fixed_dictionaries(
     {},
     optional={
         "metadata": st.fixed_dictionaries(
-            {}, optional={"annotations": st.dictionaries(st.sampled_from("ab"), values, min_size=1)}
+            {},
+            optional={
+                "annotations": st.dictionaries(st.sampled_from("ab"), values, min_size=1),
+                "labels": st.sampled_from([None, {"$patch": "delete"}, {"app": None}, {"more": "1"}]),
+                "finalizers": st.lists(st.sampled_from(["example.com/a", "example.com/b"]), min_size=1, unique=True),
+            },
         ),
         "spec": st.builds(lambda spec: {"template": {"spec": spec}}, pods),
     },
@@ -178,33 +259,32 @@ def kustomize(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kustomize")
 
 
-@given(st.lists(patches, min_size=8, max_size=8))
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-def test_kustomize_makes_the_same_of_a_deployment(kustomize: Path, given_patches: list[dict[str, Any]]) -> None:
-    """Many patches a run, each of a Deployment of its own, because starting kubectl takes long."""
-    bodies = {f"demo-{index}": patch for index, patch in enumerate(given_patches)}
-    resources, kustomization = [], []
-    for name, patch in bodies.items():
-        resources.append(named(deployment(), name))
-        body = {"apiVersion": "apps/v1", "kind": "Deployment", **patch}
-        kustomization.append({"patch": json.dumps(named(body, name))})
-    (kustomize / "all.yaml").write_text("---\n".join(yaml.safe_dump(resource) for resource in resources))
+@given(st.lists(st.tuples(st.sampled_from([deployment, job]), patches), min_size=24, max_size=24))
+@settings(max_examples=12, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+def test_kustomize_makes_the_same_of_built_in_kinds(kustomize: Path, cases: list[tuple[Any, dict[str, Any]]]) -> None:
+    """Many patches a run, each of an object of its own, because starting kubectl takes long."""
+    objects = [(named(make(), f"demo-{index}"), patch) for index, (make, patch) in enumerate(cases)]
+    kustomization = []
+    for body, patch in objects:
+        whole = {"apiVersion": body["apiVersion"], "kind": body["kind"], **patch}
+        kustomization.append({"patch": json.dumps(named(whole, body["metadata"]["name"]))})
+    (kustomize / "all.yaml").write_text("---\n".join(yaml.safe_dump(body) for body, _ in objects))
     (kustomize / "kustomization.yaml").write_text(yaml.safe_dump({"resources": ["all.yaml"], "patches": kustomization}))
     done = subprocess.run(["kubectl", "kustomize", kustomize], capture_output=True, text=True, check=True)
-    theirs = {body["metadata"]["name"]: body for body in yaml.safe_load_all(done.stdout)}
-    ours = {name: merge(named(deployment(), name), patch) for name, patch in bodies.items()}
-    assert {name: without_empty(body) for name, body in ours.items()} == {
-        name: without_empty(body) for name, body in theirs.items()
-    }
+    theirs = {body["metadata"]["name"]: comparable(body) for body in yaml.safe_load_all(done.stdout)}
+    for body, patch in objects:
+        assert comparable(merge(body, patch)) == theirs[body["metadata"]["name"]], patch
 
 
 def named(body: dict[str, Any], name: str) -> dict[str, Any]:
     return {**body, "metadata": {**body.get("metadata", {}), "name": name}}
 
 
-def without_empty(value: Any) -> Any:
-    """Kustomize drops some empty mappings that a patch leaves behind; neither means anything to Kubernetes."""
+def comparable(value: Any) -> Any:
+    """Without what has no meaning: some empty mappings, which Kustomize drops, and the order of ports."""
     if isinstance(value, dict):
-        inner = {key: without_empty(item) for key, item in value.items()}
+        inner = {key: comparable(item) for key, item in value.items()}
+        if "ports" in inner:
+            inner["ports"] = sorted(inner["ports"], key=lambda port: (port["containerPort"], port["protocol"]))
         return {key: item for key, item in inner.items() if item != {} or key == "emptyDir"}
-    return [without_empty(item) for item in value] if isinstance(value, list) else value
+    return [comparable(item) for item in value] if isinstance(value, list) else value
