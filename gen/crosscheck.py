@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import Findings, Location
+from gen.diagnostics import Findings, Location, near
 from gen.kinds import KINDS
 from gen.load import read
-from gen.patch.target import may_fit
+from gen.patch.target import BESIDE, may_fit, may_fit_storage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from gen.manifest import File
+    from gen.model.overlay import Target
     from gen.outcome import Outcome, Reading
     from gen.overlay import Overlay
     from gen.patch.types import Patch
+
+_REGULAR = re.compile(r"\.[*+]|[|^$()\\]")
+"""What regular expressions have and names do not."""
 
 
 def crosscheck(
@@ -97,17 +102,34 @@ def _every_patch_matches(
     matched: set[Location] = set()
     failed: dict[str, list[Reading]] = defaultdict(list)
     by_name = {overlay.name: overlay for overlay in overlays}
-    for outcome in (*(o for reading in readings for o in reading.outcomes), *storage):
+    rendered = [outcome for reading in readings for outcome in reading.outcomes]
+    for outcome in (*rendered, *storage):
         matched.update(by_name[outcome.overlay].patches[index].place for index in outcome.matched)
     for reading in readings:
         for name in set(reading.overlays) - {outcome.overlay for outcome in reading.outcomes}:
             failed[name].append(reading)
+    some, stored = {outcome.overlay for outcome in rendered}, {outcome.overlay for outcome in storage}
     for overlay in overlays:
+        if failed[overlay.name] and overlay.name not in some:
+            continue  # nothing is there to judge by
         for patch in overlay.patches:
-            if patch.place not in matched and not any(_could(patch, reading) for reading in failed[overlay.name]):
-                hint = "correct `target`, or remove the patch; names are those of the jobs, without a run's hash"
+            excused = overlay.name not in stored and may_fit_storage(patch.target)
+            if not excused and patch.place not in matched and not any(_could(patch, r) for r in failed[overlay.name]):
+                hint = _hint(patch.target, [reading.name for reading in readings])
                 found.error("unmatched-patch", patch.place, "the patch matches no rendered object", hint)
                 matched.add(patch.place)
+
+
+def _hint(target: Target, names: Sequence[str]) -> str:
+    """What is probably wrong with a target that nothing fits."""
+    kinds = {*BESIDE, *(kind.resource for kind in KINDS.values())}
+    if target.kind is not None and target.kind not in kinds and (guess := near(target.kind, kinds)):
+        return f"no object has the kind `{target.kind}`; did you mean `{guess}`?"
+    if target.name is not None and target.name not in names and (guess := near(target.name, names)):
+        return f"no object is called `{target.name}`; did you mean `{guess}`?"
+    if any(_REGULAR.search(text) for text in (target.kind, target.name, target.namespace) if text is not None):
+        return "write `*` for any text: patterns of `target` are no regular expressions"
+    return "correct `target`, or remove the patch; names are those of the jobs, without a run's hash"
 
 
 def _could(patch: Patch, reading: Reading) -> bool:

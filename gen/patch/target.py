@@ -35,15 +35,22 @@ def fits(target: Target, manifest: Manifest) -> bool:
     )
 
 
-_BESIDE = frozenset({"ConfigMap", "Deployment", "Ingress", "PersistentVolume", "PersistentVolumeClaim", "Service"})
+_STORAGE = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+BESIDE = _STORAGE | {"ConfigMap", "Deployment", "Ingress", "Service"}
+"""Kinds of objects that are no workload of a job."""
 
 
 def may_fit(target: Target, kind: str | None, namespace: str, job: str) -> bool:
     """Whether an object of a job that could not be built might fit; `kind` is that of its workload, if it is known."""
-    kinds = _BESIDE | ({kind} if kind else set())
+    kinds = BESIDE | ({kind} if kind else set())
     if not any(_like(target.kind, candidate) for candidate in kinds) or not _like(target.namespace, namespace):
         return kind is None
-    return target.kind is None or target.kind in _BESIDE or _like(target.name, job)
+    return target.kind is None or target.kind in BESIDE or _like(target.name, job)
+
+
+def may_fit_storage(target: Target) -> bool:
+    """Whether an object of a volume that could not be built might fit."""
+    return any(_like(target.kind, kind) for kind in _STORAGE)
 
 
 def _like(pattern: str | None, text: str) -> bool:
