@@ -49,21 +49,34 @@ def report_secrets(data: Mapping[str, Data], layers: Layers, found: Findings) ->
             for route, text in _texts(data, ()):
                 if pattern.search(text):
                     found.error("secret-value", layers.place(route), f"this looks like {what}", _HINT)
-    for route, text in _environment(data):
-        if _NAME.search(str(route[-1])) and not _HARMLESS.fullmatch(text):
-            message = f"`{route[-1]}` is a secret by its name, and its value stands here"
+    for route, name, text in (*_environment(data), *_entries(data, ())):
+        if _NAME.search(name) and not _HARMLESS.fullmatch(text):
+            message = f"`{name}` is a secret by its name, and its value stands here"
             found.error("secret-value", layers.place(route), message, _HINT)
 
 
-def _environment(data: Mapping[str, Data], at: Route = ()) -> Iterator[tuple[Route, str]]:
+def _environment(data: Mapping[str, Data], at: Route = ()) -> Iterator[tuple[Route, str, str]]:
     """The literal variables of a job and its roles, or of an overlay's defaults."""
     for field, inner in data.items():
         if not isinstance(inner, dict):
             continue
         if field == "env":
-            yield from (((*at, field, name), value) for name, value in inner.items() if isinstance(value, str))
+            yield from (((*at, field, name), name, value) for name, value in inner.items() if isinstance(value, str))
         elif field in ("roles", "defaults", "kinds") or (at and at[-1] in ("roles", "kinds")):
             yield from _environment(inner, (*at, field))
+
+
+def _entries(data: Data | Mapping[str, Data], route: Route) -> Iterator[tuple[Route, str, str]]:
+    """Variables in Kubernetes' form: entries of a `name` and a `value`."""
+    if isinstance(data, list):
+        for index, entry in enumerate(data):
+            yield from _entries(entry, (*route, index))
+    elif not isinstance(data, str):
+        name, value = data.get("name"), data.get("value")
+        if isinstance(name, str) and isinstance(value, str):
+            yield (*route, "value"), name, value
+        for key, inner in data.items():
+            yield from _entries(inner, (*route, key))
 
 
 def _texts(data: Data | Mapping[str, Data], route: Route) -> Iterator[tuple[Route, str]]:

@@ -49,7 +49,7 @@ class OverlayReader:
         found = Findings()
         data = _laid_over(chain)
         layers = Layers(tuple(Layer(source) for source in chain))
-        report_secrets(data, layers, found)
+        report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
         patches = read_patches(self.root, chain, found)
         fields = _validated(data, layers, found)
         kubernetes = check_overlay(fields, data, layers, found) if fields is not None else ""

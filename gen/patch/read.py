@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from gen.patch.embedded import read_embedded
 from gen.patch.operations import read_operations
 from gen.patch.target import no_selector
 from gen.patch.types import Patch
+from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +57,7 @@ class _Reader:
         if loaded is None:
             return None
         data, layer = loaded
+        _report_secrets(data, layer, self.found)
         if isinstance(data, list):
             return self._operations(fields.target, data, layer)
         return self._merge(fields.target, data, layer)
@@ -127,6 +129,15 @@ class _Reader:
 
     def _refuse(self, place: Location, message: str, hint: str) -> None:
         self.found.error("invalid-patch", place, message, hint)
+
+
+def _report_secrets(data: Data, layer: Layer, found: Findings) -> None:
+    """In the patch, or in each of its operations."""
+    operations = enumerate(data) if isinstance(data, list) else ()
+    parts = [(data, layer), *((entry, replace(layer, prefix=(*layer.prefix, i))) for i, entry in operations)]
+    for part, at in parts:
+        if isinstance(part, dict):
+            report_secrets(part, Layers((at,)), found)
 
 
 def _named_target(data: dict[str, Data]) -> Target | None:
