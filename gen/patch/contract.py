@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
     from gen.manifest import Manifest
 
-_DEPTH = 5
-"""How many steps lead to the template of a training resource: `spec`, replica map, role, `template`, and one more."""
+_DEPTH = 4
+"""How many steps lead to the template of a training resource: `spec`, replica map, role, `template`."""
 
 
 @dataclass(frozen=True, slots=True)
