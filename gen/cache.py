@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gen.diagnostics import Diagnostic, Findings, Location, Severity
+from gen.files import MAX_BYTES, read_regular
 from gen.manifest import File
 from gen.outcome import Outcome, Reading, Rendering
 from gen.workspace import OVERLAYS, all_jobs
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _DEPENDENCIES = ("jinja2", "jsonschema_rs", "kubernetes_validate", "orjson", "pydantic", "pydantic_core", "yaml")
 """Packages whose version can change what comes out or what is found."""
+_MOST = 1 << 28
+"""Bytes of a cache: several hundred for each rendered file."""
 _WRONG = (OSError, ValueError, KeyError, TypeError, IndexError)
 """What a damaged cache can lead to."""
 
@@ -38,8 +41,11 @@ _WRONG = (OSError, ValueError, KeyError, TypeError, IndexError)
 class Cache:
     """The cache of one repository. It counts only for the inputs and the tools that it was made with."""
 
+    root: Path
+    kubernetes: str | None
     path: Path
     key: str
+    """Of the tools and the overlays as they were before anything was read."""
     jobs: dict[str, Any]
     """Digest of each job file, and what became of it."""
     run: dict[str, Any] | None = None
@@ -49,18 +55,18 @@ class Cache:
     def open(cls, root: Path, folder: Path, kubernetes: str | None) -> Cache:
         """Read the cache of a repository from the folder that holds those of all."""
         path = folder / f"{_sha(os.fsencode(root))[:16]}.json"
-        key = _sha(orjson.dumps([*_tools(), kubernetes, *_overlays(root)]))
+        key = _key(root, kubernetes)
         with suppress(*_WRONG):
-            stored = orjson.loads(path.read_bytes())
+            stored = orjson.loads(read_regular(path, _MOST))
             if stored["key"] == key:
-                return cls(path, key, stored["jobs"], stored["run"])
-        return cls(path, key, {})
+                return cls(root, kubernetes, path, key, stored["jobs"], stored["run"])
+        return cls(root, kubernetes, path, key, {})
 
-    def rendering(self, root: Path) -> Rendering | None:
+    def rendering(self) -> Rendering | None:
         """The whole run over again, without texts, when no job changed since."""
         found = Findings()
         with suppress(*_WRONG):
-            digests = {job.key: file_digest(root / job.file) for job in all_jobs(root, found)}
+            digests = {job.key: file_digest(self.root / job.file) for job in all_jobs(self.root, found)}
             if self.run is None or found.items or digests != {key: entry[0] for key, entry in self.jobs.items()}:
                 return None
             stored = [outcome for entry in self.jobs.values() for outcome in entry[4]] + self.run["storage"]
@@ -69,16 +75,21 @@ class Cache:
             return Rendering(files, tuple(self.run["overlays"]), len(digests), whole=True, findings=findings)
         return None
 
-    def reading(self, job: JobFile, root: Path) -> Reading | None:
+    def reading(self, job: JobFile) -> Reading | None:
         """What became of a job file, without texts, when it is as it was."""
         with suppress(*_WRONG):
             digest, name, kind, overlays, outcomes = self.jobs[job.key]
-            if file_digest(root / job.file) == digest:
+            if file_digest(self.root / job.file) == digest:
                 return Reading(job, digest, name, kind, tuple(overlays), tuple(_outcome(o) for o in outcomes))
         return None
 
     def save(self, readings: Sequence[Reading], storage: Sequence[Outcome], rendering: Rendering) -> None:
-        """Keep what a whole run without errors made. It is no loss when that cannot be done."""
+        """Keep what a whole run without errors made. It is no loss when that cannot be done.
+
+        Nothing is kept when an overlay was edited meanwhile: nobody knows whether it was read before or after that.
+        """
+        if _key(self.root, self.kubernetes) != self.key:
+            return
         clean = [reading for reading in readings if not reading.findings]
         run = {
             "findings": [_flat_finding(finding) for finding in rendering.findings],
@@ -94,18 +105,30 @@ class Cache:
             temporary.replace(self.path)
 
 
-def cache_folder() -> Path:
-    """Where programs keep what they can make again (XDG base directories)."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen"
+def cache_folder() -> Path | None:
+    """Where programs keep what they can make again; None for a user without a home.
+
+    A relative `XDG_CACHE_HOME` does not count, as the XDG base directory specification wants it.
+    """
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if given.is_absolute():
+        return given / "gen"
+    with suppress(RuntimeError):
+        return Path.home() / ".cache" / "gen"
+    return None
 
 
 def file_digest(path: Path) -> str:
     """Of a file's bytes. OSError when it cannot be read."""
-    return _sha(path.read_bytes())
+    return _sha(read_regular(path, MAX_BYTES))
 
 
 def _sha(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
+
+
+def _key(root: Path, kubernetes: str | None) -> str:
+    return _sha(orjson.dumps([*_tools(), kubernetes, *_overlays(root)]))
 
 
 def _tools() -> Iterator[Any]:
@@ -125,10 +148,24 @@ def _stamp(path: Path) -> tuple[str, int, int]:
     return str(path), status.st_mtime_ns, status.st_size
 
 
-def _overlays(root: Path) -> Iterator[tuple[str, str]]:
-    for path in sorted((root / OVERLAYS).rglob("*")):
-        if path.is_file():
-            yield path.relative_to(root).as_posix(), file_digest(path)
+def _overlays(root: Path) -> Iterator[tuple[str, Any]]:
+    """Everything below `overlays/`: a name alone can be a finding, or the near name in one."""
+    for folder, folders, files in os.walk(root / OVERLAYS):
+        folders.sort()
+        for name in sorted(files + folders):
+            path = Path(folder, name)
+            yield ascii(str(path)), _state(path)  # a name may be no UTF-8
+
+
+def _state(path: Path) -> Any:
+    """The digest of what gen could read; of anything else, such as weights that lie beside a patch, the stamp."""
+    try:
+        return file_digest(path)
+    except OSError:
+        with suppress(OSError):
+            status = path.lstat()
+            return status.st_mode, status.st_size, status.st_mtime_ns
+    return None
 
 
 def _flat(outcome: Outcome) -> list[Any]:

@@ -75,7 +75,7 @@ def _compared(request: Request) -> tuple[Path, Rendering, Comparison | None]:
     whole = not request.jobs and not request.overlays
     cache = Cache.open(root, request.cache, kubernetes) if request.cache is not None and whole else None
     for known in (cache, None):
-        rendering = (known.rendering(root) if known else None) or _rendered(root, request, kubernetes, known)
+        rendering = (known.rendering() if known else None) or _rendered(root, request, kubernetes, known)
         if rendering.findings.failed():
             return root, rendering, None
         comparison = compare(root, rendering, rendering.findings, prune_storage=request.prune_storage)

@@ -62,7 +62,7 @@ def _one_name_each(root: Path, readings: Sequence[Reading], found: Findings) -> 
 
 
 def _name_place(root: Path, reading: Reading) -> Location:
-    source = read(root / reading.job.file, reading.job.file, Findings())
+    source = read(root, reading.job.file, Findings())
     return source.place(("name",)) if source else Location(reading.job.file)
 
 

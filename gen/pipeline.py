@@ -78,7 +78,7 @@ def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Fin
 def render_file(root: Path, job: JobFile, overlays: Sequence[Overlay]) -> Reading:
     """One job file in every overlay that selects it."""
     found = Findings()
-    source = read(root / job.file, job.file, found)
+    source = read(root, job.file, found)
     selected = [overlay for overlay in overlays if selects(overlay, job.key)]
     if source is None:
         return Reading(job, "", job.stem, "", tuple(o.name for o in selected), (), tuple(found))
@@ -116,7 +116,7 @@ def render(
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
     whole = not overlays and not patterns
     judge = whole and not found.failed()  # a job may belong to an overlay that cannot be read
-    known = {job: reading for job in jobs if cache is not None and (reading := cache.reading(job, root)) is not None}
+    known = {job: reading for job in jobs if cache is not None and (reading := cache.reading(job)) is not None}
     fresh = spread(render_file, root, [job for job in jobs if job not in known], chosen, parallel)
     known.update((reading.job, reading) for reading in fresh)
     readings = [known[job] for job in jobs]

@@ -35,7 +35,7 @@ LAYERS = (
     ("gen.secrets", "gen.expression"),
     ("gen.load",),
     ("gen.workspace",),
-    ("gen.diagnostics", "gen.kubernetes", "gen.quantity"),
+    ("gen.diagnostics", "gen.files", "gen.kubernetes", "gen.quantity"),
 )
 """A module may import those of its own line and of the lines below, at run time."""
 
@@ -102,6 +102,7 @@ def test_only_reading_writing_and_the_command_line_touch_the_disk() -> None:
         "gen.__main__",
         "gen.cli",
         "gen.commands",
+        "gen.files",
         "gen.load",
         "gen.overlay",
         "gen.scaffold",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gen import pipeline
-from gen.cache import Cache
+from gen.cache import Cache, cache_folder
 from gen.report.text import text
 from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {nas: /data}\n"
 RUN = "rendered/dev/jobs/team/a/pytorchjob-a.yaml"
@@ -140,3 +143,68 @@ def test_a_cache_that_cannot_be_written_is_no_error(repo: Repository) -> None:
     (repo.root / "cache").write_text("a file is in the way")
     assert repo.render(cache=repo.root / "cache")[1] == 0
     assert Cache.open(repo.root, repo.root / "cache", None).jobs == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda root: (root / "overlays/dev/weights.bin").write_bytes(b"y" * (2 << 20)),
+        lambda root: (root / "overlays/dev/link").symlink_to("elsewhere"),
+        lambda root: os.mkfifo(root / "overlays/dev/pipe"),
+        lambda root: (root / "overlays/stray").mkdir(),
+    ],
+)
+def test_whatever_lies_beside_overlays_counts(repo: Repository, change: Callable[[Path], object]) -> None:
+    before = Cache.open(repo.root, repo.root / "cache", None).key
+    change(repo.root)
+    assert Cache.open(repo.root, repo.root / "cache", None).key != before
+
+
+def test_large_files_beside_overlays_are_not_read(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = repo.write("overlays/dev/weights.bin", b"")
+    os.truncate(weights, 1 << 40)
+    real, sizes = os.read, list[int]()
+
+    def counted(descriptor: int, size: int) -> bytes:
+        sizes.append(size)
+        return real(descriptor, size)
+
+    monkeypatch.setattr(os, "read", counted)
+    Cache.open(repo.root, repo.root / "cache", None)
+    assert sum(sizes) < 1 << 20
+
+
+def test_an_overlay_that_is_edited_during_a_run_is_read_again(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.job(JOB, name="a")
+    original = pipeline.render_file
+
+    def interrupted(root: Path, job: Any, overlays: Any) -> Any:
+        repo.overlay(OVERLAY + "defaults: {cpu: 2}\n")
+        return original(root, job, overlays)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "render_file", interrupted)
+        assert repo.render(cache=repo.root / "cache")[1] == 0
+    assert not (repo.root / "cache").exists()
+    assert repo.render(cache=repo.root / "cache")[0].summary == repo.check()[0].summary.replace(
+        "would write 0, would remove 0, 3", "wrote 1, removed 0, 2"
+    )
+
+
+def test_the_cache_lies_where_xdg_says_and_nowhere_relative(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/me")
+    assert cache_folder() == Path("/var/cache/me/gen")
+    for ignored in ("cache", "./cache", ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", ignored)
+        assert cache_folder() == Path.home() / ".cache/gen"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == Path.home() / ".cache/gen"
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setitem(sys.modules, "pwd", None)  # as where the user's number has no entry
+    assert cache_folder() is None

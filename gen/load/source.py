@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import stat
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,15 +11,13 @@ from yaml.cyaml import CSafeLoader
 from yaml.nodes import MappingNode, SequenceNode
 
 from gen.diagnostics import Location
+from gen.files import MAX_BYTES, NotRegularError, TooLargeError, linked_folder, read_regular
 from gen.load.text import Data, parse
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.diagnostics import Findings, Route
-
-MAX_BYTES = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -77,27 +74,23 @@ class Source:
         return Location(self.file, mark.line + 1, mark.column + 1)
 
 
-def read(path: Path, file: str, found: Findings) -> Source | None:
-    """Read one file, which must be a regular one: a link could lead anywhere. None when something was found."""
+def read(root: Path, file: str, found: Findings) -> Source | None:
+    """Read the file at a path below `root`: a regular one, as a link could lead anywhere. None with a finding."""
     here = Location(file)
+    if (folder := linked_folder(root, file)) is not None:
+        hint = "links are not followed; put the folder itself there"
+        found.error("not-a-file", here, f"the folder {folder} is a link", hint)
+        return None
     try:
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            found.error(
-                "not-a-file",
-                here,
-                "this is not a regular file",
-                "links are not followed; write the file itself",
-            )
-            return None
-        if status.st_size > MAX_BYTES:
-            found.error("too-large", here, f"the file is larger than {MAX_BYTES} bytes", "split it")
-            return None
-        raw = path.read_bytes()
+        return source_of(read_regular(f"{root}/{file}", MAX_BYTES), file, found)
+    except NotRegularError:
+        hint = "links are not followed; write the file itself"
+        found.error("not-a-file", here, "this is not a regular file", hint)
+    except TooLargeError:
+        found.error("too-large", here, f"the file is larger than {MAX_BYTES} bytes", "split it")
     except OSError as error:
         found.error("unreadable", here, f"cannot be read: {error.strerror}", "check that it exists and may be read")
-        return None
-    return source_of(raw, file, found)
+    return None
 
 
 def source_of(raw: bytes, file: str, found: Findings) -> Source | None:

@@ -88,7 +88,7 @@ class OverlayReader:
         return self._sources[name]
 
     def _mapping(self, name: str) -> Source | None:
-        source = read(self.root / "overlays" / name / FILE, f"overlays/{name}/{FILE}", self.found)
+        source = read(self.root, f"overlays/{name}/{FILE}", self.found)
         if source is not None and not isinstance(source.data, dict):
             self.found.error(
                 "invalid-value", source.place(()), "an overlay is a mapping of fields", "write `field: value`"

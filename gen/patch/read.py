@@ -93,7 +93,7 @@ class _Reader:
         if not os.path.lexists(self.root / file):  # also False for what can be no path
             self.found.error("missing-file", place, f"there is no {file}", "correct the path, or add the file")
             return None
-        source = read(self.root / file, file, self.found)
+        source = read(self.root, file, self.found)
         return None if source is None else (source.data, Layer(source))
 
     def _merge(self, target: Target | None, data: Data, layer: Layer) -> Patch | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location
 from gen.emit import HEADER, digest_of, header, untouched
+from gen.files import read_regular
 from gen.workspace import RENDERED
 from gen.write.immutable import immutable_change
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 STAGING = f"{RENDERED}/.gen.tmp"
 """Where new files lie until they are swapped in. Only a killed run leaves it behind."""
+
+_MOST = 1 << 24
+"""Bytes of a rendered file: ten times what a cluster stores of an object."""
 
 _GITOPS = ("argocd", "flux")
 """Folders below `rendered/` that are no overlay's."""
@@ -165,11 +169,6 @@ def _files(root: Path, path: str) -> Iterator[str]:
 def _read(root: Path, path: str) -> str | None:
     """The text of a regular file; None for anything else, and for bytes that gen would not have written."""
     try:
-        descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
+        return read_regular(f"{root}/{path}", _MOST).decode("utf-8")
+    except (OSError, UnicodeDecodeError):
         return None
-    with os.fdopen(descriptor, "rb") as stream:
-        try:
-            return stream.read().decode("utf-8")
-        except (OSError, UnicodeDecodeError):
-            return None
