@@ -20,9 +20,10 @@ import orjson
 
 from gen.diagnostics import Diagnostic, Findings, Location, Severity
 from gen.files import MAX_BYTES, read_regular
+from gen.jobs import all_jobs
 from gen.manifest import File
 from gen.outcome import Outcome, Reading, Rendering
-from gen.workspace import OVERLAYS, all_jobs
+from gen.workspace import OVERLAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

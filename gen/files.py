@@ -7,6 +7,8 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import UsageError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -72,3 +74,13 @@ def linked_folder(root: Path, file: str) -> str | None:
             return file[:at]
         at = file.find("/", at + 1)
     return None
+
+
+def shown_path(path: str) -> str:
+    """A path for messages: names on a disk are bytes, which need not be UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def unusable(path: str | Path, error: OSError, remedy: str) -> UsageError:
+    """What to raise where the system refuses something: about what, why, and what to do."""
+    return UsageError(f"{shown_path(str(path))}: {error.strerror or error}; {remedy}")

@@ -16,6 +16,7 @@ from gen.crosscheck import crosscheck
 from gen.diagnostics import Findings
 from gen.emit import emit
 from gen.identity import seal, unsealed
+from gen.jobs import all_jobs, chosen_jobs
 from gen.load import read
 from gen.model.parse import job_name, parse_job
 from gen.outcome import Outcome, Reading, Rendering
@@ -26,7 +27,6 @@ from gen.patch import apply_patches
 from gen.plan import make_plan
 from gen.plan.storage import plan_storage
 from gen.validate import validate
-from gen.workspace import all_jobs, chosen_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

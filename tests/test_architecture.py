@@ -34,6 +34,7 @@ LAYERS = (
     ("gen.model",),
     ("gen.secrets", "gen.expression"),
     ("gen.load",),
+    ("gen.jobs",),
     ("gen.workspace",),
     ("gen.diagnostics", "gen.files", "gen.kubernetes", "gen.quantity"),
 )
@@ -103,6 +104,7 @@ def test_only_reading_writing_and_the_command_line_touch_the_disk() -> None:
         "gen.cli",
         "gen.commands",
         "gen.files",
+        "gen.jobs",
         "gen.load",
         "gen.overlay",
         "gen.scaffold",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings, Route
 
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """How far a route could be followed, and where that is."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _LISTED = 40
 """Changes that are named one by one when their diff is not shown."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def text(report: Report) -> str:
@@ -26,7 +26,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield from _finding(finding)
     listed = report.changes[:_LISTED] if report.done else report.changes
     for change in listed:
-        yield f"{_done(change) if report.done else change.status.value:<12} {change.path}"
+        yield _shown(f"{_done(change) if report.done else change.status.value:<12} {change.path}")
     if len(listed) < len(report.changes):
         yield f"… and {len(report.changes) - len(listed)} more"
     if not report.done:
