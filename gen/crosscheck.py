@@ -45,20 +45,17 @@ def crosscheck(
 
 
 def _one_name_each(root: Path, readings: Sequence[Reading], found: Findings) -> None:
-    first: dict[tuple[str, str], Reading] = {}
+    """Two jobs may share a name where no overlay has both; a pair that shares several is reported once."""
+    first: dict[tuple[str, str, str], Reading] = {}
     for reading in readings:
-        key = reading.job.namespace, reading.name
-        other = first.setdefault(key, reading)
-        if other is not reading and set(other.overlays) & set(reading.overlays):
-            message = f"two jobs of `{key[0]}` are called `{key[1]}`"
-            there = (_name_place(root, other), "the other one")
-            found.error(
-                "duplicate-job",
-                _name_place(root, reading),
-                message,
-                "give one of them another `name`",
-                [there],
-            )
+        namespace, name = reading.job.namespace, reading.name
+        others = {o.job: o for o in (first.setdefault((to, namespace, name), reading) for to in reading.overlays)}
+        for job, other in others.items():
+            if job != reading.job:
+                message = f"two jobs of `{namespace}` are called `{name}`"
+                there = (_name_place(root, other), "the other one")
+                hint = "give one of them another `name`"
+                found.error("duplicate-job", _name_place(root, reading), message, hint, [there])
 
 
 def _name_place(root: Path, reading: Reading) -> Location:
