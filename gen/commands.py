@@ -42,10 +42,10 @@ def render(request: Request) -> tuple[Report, int]:
     if comparison is None or rendering.findings.failed():
         return _refused(rendering)
     removed = [change for change in comparison.changes if change.new is None]
-    if rendering.whole and not rendering.jobs and removed and not request.allow_empty:
-        raise UsageError(
-            f"there are no jobs, and {len(removed)} files would be removed; if that is meant, add --allow-empty"
-        )
+    if rendering.whole and not rendering.files and removed and not request.allow_empty:
+        why = "no job is left in any overlay" if rendering.jobs else "there are no jobs"
+        files = "1 file" if len(removed) == 1 else f"{len(removed)} files"
+        raise UsageError(f"{why}, and {files} would be removed; if that is meant, add --allow-empty")
     apply(root, comparison)
     summary = _summary(rendering, comparison, "wrote", "removed")
     return Report(tuple(rendering.findings), comparison.changes, summary), CLEAN

@@ -13,6 +13,7 @@ from gen.model.explain import explain
 from gen.model.overlay import OverlayFields
 from gen.overlay import Overlay
 from gen.overlay.check import check_overlay
+from gen.overlay.names import FILE, overlay_names
 from gen.patch.read import read_patches
 from gen.secrets import report_secrets
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-FILE = "overlay.yaml"
 _OWN = ("abstract", "patches")
 """Fields that an overlay does not take from the one it extends: patches are added up file by file."""
 
@@ -34,12 +34,15 @@ class OverlayReader:
     _sources: dict[str, Source | None] = field(default_factory=dict)
 
     def read(self, names: Collection[str] = ()) -> list[Overlay]:
-        """The overlays that render something: those named, or all. UsageError when a name is unknown."""
-        existing = overlay_names(self.root)
+        """The overlays that render something: those named, or all. UsageError when a name is unknown, or none does."""
+        existing = overlay_names(self.root, Findings() if names else self.found)
         for name in names:
             if name not in existing:
                 raise UsageError(f"there is no overlays/{name}/{FILE}: {did_you_mean(name, existing)}")
         overlays = [self._overlay(name) for name in existing if not names or name in names]
+        if not any(overlays) and not self.found.failed():
+            why = "there is none" if not existing else "those that are `abstract` are only extended"
+            raise UsageError(f"no overlay renders anything: {why}; add overlays/<name>/{FILE}")
         return [overlay for overlay in overlays if overlay is not None]
 
     def _overlay(self, name: str) -> Overlay | None:
@@ -79,7 +82,7 @@ class OverlayReader:
 
     def _source(self, name: str, at: Location | None = None) -> Source | None:
         if name not in self._sources:
-            existing = overlay_names(self.root)
+            existing = overlay_names(self.root, Findings())
             if name in existing or at is None:
                 self._sources[name] = self._mapping(name)
             else:
@@ -95,11 +98,6 @@ class OverlayReader:
             )
             return None
         return source
-
-
-def overlay_names(root: Path) -> list[str]:
-    """The folders below `overlays/` that hold an overlay."""
-    return sorted(entry.name for entry in (root / "overlays").iterdir() if (entry / FILE).is_file())
 
 
 def _laid_over(chain: list[Source]) -> dict[str, Data]:
