@@ -29,6 +29,10 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        at = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"gen: {at}{error.strerror or error}; check permissions and free space, and run it again\n")
+        sys.exit(USAGE)
     except Exception:  # noqa: BLE001 - whatever gets here is ours
         import traceback  # noqa: PLC0415
 

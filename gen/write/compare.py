@@ -6,19 +6,21 @@ Whether a file is ours, and whether somebody changed it by hand, is written in i
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location
 from gen.emit import HEADER, digest_of, header, untouched
-from gen.files import read_regular
-from gen.workspace import RENDERED
+from gen.files import NotRegularError, TooLargeError, read_regular, shown_path, unusable
+from gen.workspace import ENGINES, RENDERED
+from gen.write.folders import Folders
 from gen.write.immutable import immutable_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from gen.manifest import File
     from gen.outcome import Rendering
@@ -29,8 +31,8 @@ STAGING = f"{RENDERED}/.gen.tmp"
 _MOST = 1 << 24
 """Bytes of a rendered file: ten times what a cluster stores of an object."""
 
-_GITOPS = ("argocd", "flux")
-"""Folders below `rendered/` that are no overlay's."""
+_DATA = re.compile(r"^[\"']?kind[\"']?\s*:\s*[\"']?PersistentVolume", re.MULTILINE)
+"""An object that stands for data, wherever its file lies and whatever was done to it by hand."""
 
 
 class Status(StrEnum):
@@ -66,11 +68,16 @@ class Comparison:
 
 
 def compare(root: Path, rendering: Rendering, found: Findings, *, prune_storage: bool = False) -> Comparison:
-    """Compare; files that are in the way, and data that a cluster could not follow, are findings."""
+    """Compare; files that are in the way, and data that a cluster could not follow, are findings.
+
+    UsageError when a folder of `rendered/` is a link, or a file cannot be read.
+    """
     changes: list[Change] = []
+    folders = Folders(root)
     same = 0
     unknown = False
     for path, file in rendering.files.items():
+        folders.check(path.rpartition("/")[0])
         old = _read(root, path)
         if old is not None and _equal(old, file):
             same += 1
@@ -78,7 +85,10 @@ def compare(root: Path, rendering: Rendering, found: Findings, *, prune_storage:
             unknown = True
         elif (change := _changed(root, file, file.text, old, found)) is not None:
             changes.append(change)
-    changes += _surplus(root, rendering, found, prune_storage=prune_storage)
+    for folder in _folders(root, rendering):
+        if folders.check(folder.rpartition("/")[0]):
+            present = (path for path in _files(root, folder) if path not in rendering.files)
+            changes += _surplus(root, present, found, prune_storage=prune_storage)
     return Comparison(tuple(sorted(changes)), same, unknown)
 
 
@@ -92,83 +102,65 @@ def _equal(old: str, file: File) -> bool:
 def _changed(root: Path, file: File, text: str, old: str | None, found: Findings) -> Change | None:
     if old is None and not os.path.lexists(f"{root}/{file.path}"):
         return Change(file.path, Status.MISSING, None, text)
-    if old is None or HEADER.match(old) is None:
+    if old is None or (old and HEADER.match(old) is None):  # an empty file may be what a crash left, and holds nothing
         hint = "move it away or delete it; gen replaces only what it wrote itself"
         found.error("foreign-file", Location(file.path), f"this is not gen's, and {file.identity} belongs here", hint)
         return None
     edited = not untouched(old)
-    if file.storage and not edited and (route := immutable_change(old, text)):
-        hint = f"declare it under another name, or delete {file.path} if it was never applied"
+    if file.storage and (route := immutable_change(old, text)):
+        back = f"take back what was edited in {file.path}, " if edited else ""
+        hint = f"{back}declare it under another name, or delete {file.path} if it was never applied"
         message = f"`{route}` of {file.identity} changed, and a cluster cannot change it"
         found.error("immutable-storage", file.source, message, hint)
     return Change(file.path, Status.EDITED if edited else Status.STALE, old, text)
 
 
-def _surplus(root: Path, rendering: Rendering, found: Findings, *, prune_storage: bool) -> Iterator[Change]:
-    """Files in the folders that were rendered which should not be there."""
-    for path in _present(root, rendering):
-        if path in rendering.files:
-            continue
+def _surplus(root: Path, paths: Iterator[str], found: Findings, *, prune_storage: bool) -> Iterator[Change]:
+    """What is to become of files that should not be there."""
+    for path in paths:
         text = _read(root, path)
+        place = Location(shown_path(path))
         if text is None or HEADER.match(text) is None:
-            found.warning(
-                "foreign-file",
-                Location(path),
-                "this is not gen's, and is left alone",
-                "move it out of rendered/",
-            )
-        elif path.split("/")[2] == "storage" and not prune_storage:
+            found.warning("foreign-file", place, "this is not gen's, and is left alone", "move it out of rendered/")
+        elif not prune_storage and (path.split("/")[2:3] == ["storage"] or _DATA.search(text)):
             hint = "it stays, so that no data is lost; `gen render --prune-storage` removes the file"
-            found.warning("unused-storage", Location(path), "no job uses this any more", hint)
+            found.warning("unused-storage", place, "no job uses this any more", hint)
         else:
             yield Change(path, Status.LEFTOVER if untouched(text) else Status.EDITED, text, None)
 
 
-def _present(root: Path, rendering: Rendering) -> Iterator[str]:
-    for folder in sorted(_folders(root, rendering)):
-        yield from _files(root, folder)
-
-
-def _folders(root: Path, rendering: Rendering) -> Iterator[str]:
-    """The folders whose whole content is known."""
+def _folders(root: Path, rendering: Rendering) -> list[str]:
+    """The folders whose whole content is known, in order; and files among them."""
     if not rendering.whole:
-        yield from rendering.folders
-        return
-    with os.scandir(root / RENDERED) if (root / RENDERED).is_dir() else _Nothing() as entries:
-        for entry in entries:
-            if entry.name not in _GITOPS and entry.name != Path(STAGING).name:
-                yield f"{RENDERED}/{entry.name}"
-
-
-class _Nothing:
-    """No entries, where there is no folder yet."""
-
-    def __enter__(self) -> tuple[os.DirEntry[str], ...]:
-        return ()
-
-    def __exit__(self, *_: object) -> None:
-        pass
+        return sorted(rendering.folders)
+    names = (name for name in _listed(root, RENDERED) if name not in ENGINES)
+    return [f"{RENDERED}/{name}" for name in names if f"{RENDERED}/{name}" != STAGING]
 
 
 def _files(root: Path, path: str) -> Iterator[str]:
-    """Everything below a folder that is no folder itself; links are not followed."""
-    full = root / path
-    if full.is_symlink() or not full.is_dir():
-        if os.path.lexists(full):
-            yield path
-        return
-    with os.scandir(full) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            inner = f"{path}/{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                yield from _files(root, inner)
-            else:
-                yield inner
+    """Everything at or below a path that is no folder; links are not followed."""
+    full = f"{root}/{path}"
+    if os.path.isdir(full) and not os.path.islink(full):  # noqa: PTH112, PTH114 - a tenth of the time of a Path
+        for name in _listed(root, path):
+            yield from _files(root, f"{path}/{name}")
+    elif os.path.lexists(full):
+        yield path
+
+
+def _listed(root: Path, folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(f"{root}/{folder}"))  # noqa: PTH208 - names, not paths
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise unusable(folder, error, "check its permissions") from error
 
 
 def _read(root: Path, path: str) -> str | None:
-    """The text of a regular file; None for anything else, and for bytes that gen would not have written."""
+    """The text of a regular file, with stand-ins for bytes that are not UTF-8; None for anything else."""
     try:
-        return read_regular(f"{root}/{path}", _MOST).decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        return read_regular(f"{root}/{path}", _MOST).decode("utf-8", "surrogateescape")
+    except (FileNotFoundError, NotRegularError, TooLargeError):
         return None
+    except OSError as error:
+        raise unusable(path, error, "make it readable, or remove it; `gen render` writes it anew") from error

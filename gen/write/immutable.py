@@ -23,7 +23,8 @@ def immutable_change(old: str, new: str) -> str:
     """The first field that a cluster would refuse to change, dotted; empty when there is none."""
     from gen.load.text import parse  # noqa: PLC0415 - for the rare file that changed
 
-    before, after = parse(old, "", Findings()), parse(new, "", Findings())
+    readable = old.encode("utf-8", "replace").decode("utf-8")  # somebody may have edited it
+    before, after = parse(readable, "", Findings()), parse(new, "", Findings())
     if not isinstance(before, dict) or not isinstance(after, dict):
         return ""
     claim = after.get("kind") == "PersistentVolumeClaim"

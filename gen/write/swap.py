@@ -1,7 +1,8 @@
 """Putting files in place, so that at any moment each is either the old or the new one.
 
-New texts go to a staging folder beside their targets and are renamed over them; then what is surplus is removed.
-A run that is killed leaves at most the staging folder, and the next run finishes the work.
+All new texts go to a staging folder first, so that a full disk is noticed before anything changes. Then they are
+renamed over their targets, and what is surplus is removed. A run that is killed leaves at most the staging folder and
+the swap half done; the next run finishes it.
 """
 
 from __future__ import annotations
@@ -9,82 +10,103 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import UsageError
+from gen.files import unusable
 from gen.workspace import RENDERED
 from gen.write.compare import STAGING
+from gen.write.folders import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gen.write.compare import Comparison
+    from gen.write.compare import Change, Comparison
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def apply(root: Path, comparison: Comparison) -> None:
-    """Make every change. UsageError when another run is at work, or a folder of `rendered/` is a link."""
-    if not comparison.changes and not (root / STAGING).exists():
+    """Make every change. UsageError when the system refuses one, another run is at work, or a folder is a link."""
+    staging = root / STAGING
+    if not comparison.changes and not os.path.lexists(staging):
         return
-    _own_folder(root, RENDERED, set())
+    folders = Folders(root)
+    with _told(RENDERED):
+        folders.make(RENDERED)
     with _alone(root / RENDERED):
-        staging = root / STAGING
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir()
-        _write(root, staging, comparison)
-        _remove(root, comparison)
+        with _told(STAGING):
+            _clear(staging)
+            staging.mkdir()
+        try:
+            _write(root, staging, [change for change in comparison.changes if change.new is not None], folders)
+            _remove(root, [change for change in comparison.changes if change.new is None], folders)
+        finally:
+            with suppress(OSError):
+                _clear(staging)
+
+
+def _write(root: Path, staging: Path, changes: list[Change], folders: Folders) -> None:
+    for number, change in enumerate(changes):
+        with _told(change.path):
+            folders.make(change.path.rpartition("/")[0])
+            descriptor = os.open(f"{staging}/{number}", _CREATE, 0o666)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write((change.new or "").encode())
+    for number, change in enumerate(changes):
+        with _told(change.path):
+            os.rename(f"{staging}/{number}", f"{root}/{change.path}")  # noqa: PTH104 - a tenth of the time of a Path
+
+
+def _remove(root: Path, changes: list[Change], folders: Folders) -> None:
+    """Remove what is surplus, and the folders that are empty then. What is gone already, somebody else removed."""
+    for change in changes:
+        folder = change.path.rpartition("/")[0]
+        if not folders.check(folder):
+            continue
+        with _told(change.path):
+            (root / change.path).unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            while folder != RENDERED:
+                (root / folder).rmdir()
+                folder = folder.rpartition("/")[0]
+
+
+def _clear(staging: Path) -> None:
+    """Remove what a killed run left, or whatever else stands there."""
+    if staging.is_dir() and not staging.is_symlink():
         shutil.rmtree(staging)
+    else:
+        staging.unlink(missing_ok=True)
 
 
-def _write(root: Path, staging: Path, comparison: Comparison) -> None:
-    safe: set[str] = set()
-    staged = f"{staging}/file"
-    for change in comparison.changes:
-        if change.new is None:
-            continue
-        _own_folder(root, change.path.rsplit("/", 1)[0], safe)
-        descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(change.new.encode())
-        os.rename(staged, f"{root}/{change.path}")  # noqa: PTH104 - a tenth of the time of a Path, per file
-
-
-def _remove(root: Path, comparison: Comparison) -> None:
-    """Remove what is surplus, and the folders that are empty then."""
-    for change in comparison.changes:
-        if change.new is not None:
-            continue
-        (root / change.path).unlink(missing_ok=True)
-        folder = (root / change.path).parent
-        while folder != root / RENDERED and not any(folder.iterdir()):
-            folder.rmdir()
-            folder = folder.parent
-
-
-def _own_folder(root: Path, folder: str, safe: set[str]) -> None:
-    """Make a folder, refusing to go through a link: it could lead out of the repository."""
-    if folder in safe:
-        return
-    if "/" in folder:
-        _own_folder(root, folder.rsplit("/", 1)[0], safe)
-    path = root / folder
-    if path.is_symlink() or (path.exists() and not path.is_dir()):
-        raise UsageError(f"{folder} is not a folder of its own; remove it")
-    path.mkdir(exist_ok=True)
-    safe.add(folder)
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Say what could not be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "make room or correct the permissions, and run `gen render` again, which finishes the work"
+        raise unusable(path, error, remedy) from error
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Hold a lock on `rendered/`, which vanishes with the process."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    with _told(RENDERED):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise UsageError("another `gen render` is writing to rendered/; wait for it") from None
-    try:
+        with _told(RENDERED):
+            _lock(descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError("another `gen render` is writing to rendered/; wait for it") from None

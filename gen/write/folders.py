@@ -1,0 +1,50 @@
+"""The folders of `rendered/`: none of them may be a link, which could lead out of the repository."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Looks at each folder of a repository once. Paths are relative to the repository, with `/`."""
+
+    root: Path
+    _present: dict[str, bool] = field(default_factory=dict)
+
+    def check(self, folder: str) -> bool:
+        """Whether a folder is there. UsageError when it, or one around it, is something other than a folder."""
+        known = self._present.get(folder)
+        if known is not None:
+            return known
+        parent = folder.rpartition("/")[0]
+        present = (not parent or self.check(parent)) and self._is_folder(folder)
+        self._present[folder] = present
+        return present
+
+    def make(self, folder: str) -> None:
+        """Make a folder, and those around it, unless it is there."""
+        if self.check(folder):
+            return
+        if "/" in folder:
+            self.make(folder.rpartition("/")[0])
+        (self.root / folder).mkdir(exist_ok=True)
+        del self._present[folder]
+        self.check(folder)
+
+    def _is_folder(self, folder: str) -> bool:
+        try:
+            mode = os.lstat(f"{self.root}/{folder}").st_mode
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISDIR(mode):
+            raise UsageError(f"{folder} is not a folder of its own; remove it")
+        return True
