@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import UsageError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Executor
     from pathlib import Path
 
     from gen.outcome import Reading
@@ -30,7 +33,10 @@ _task: tuple[Work, Path, Sequence[Overlay]] | None = None
 def spread(
     work: Work, root: Path, jobs: Sequence[JobFile], overlays: Sequence[Overlay], parallel: int
 ) -> list[Reading]:
-    """`work` for every job, in the order of `jobs`. This process does its share, too."""
+    """`work` for every job, in the order of `jobs`. This process does its share, too.
+
+    UsageError when the system ends one of the others, which it does where memory is short.
+    """
     processes = min(parallel, len(jobs) // _WORTH_IT)
     if processes <= 1:
         return [work(root, job, overlays) for job in jobs]
@@ -41,14 +47,31 @@ def spread(
         for share in (rest[number::processes] for number in range(1, processes))
         for start in range(0, len(share), _BATCH)
     ]
+    with _pool(processes - 1, (work, root, overlays)) as pool:
+        others = [pool.submit(_batch, batch) for batch in batches]
+        readings.update((job, work(root, job, overlays)) for job in rest[::processes])
+        while others:
+            readings.update((reading.job, reading) for reading in others.pop(0).result())
+    return [readings[job] for job in jobs]
+
+
+@contextmanager
+def _pool(processes: int, task: tuple[Work, Path, Sequence[Overlay]]) -> Iterator[Executor]:
+    """Processes that are given up, and not waited for, when something goes wrong."""
+    import multiprocessing  # noqa: PLC0415 - takes a while, and one process needs none of it
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor  # noqa: PLC0415
+
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
-    with context.Pool(processes - 1, _start, (work, root, overlays)) as pool:
-        others = pool.imap_unordered(_batch, batches)
-        readings.update((job, work(root, job, overlays)) for job in rest[::processes])
-        for done in others:
-            readings.update((reading.job, reading) for reading in done)
-    return [readings[job] for job in jobs]
+    pool = ProcessPoolExecutor(processes, context, _start, task)
+    try:
+        yield pool
+    except BrokenProcessPool:
+        raise UsageError(
+            "a process was killed, probably because memory is short; nothing was written; try again with `--parallel 1`"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _start(work: Work, root: Path, overlays: Sequence[Overlay]) -> None:

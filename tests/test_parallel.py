@@ -1,0 +1,73 @@
+"""Processes that share the work, and what becomes of a run when one of them does not end as it should."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support import Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB = "kind: batch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
+
+# the first job that another process than the parent looks at is its last
+BROKEN = """
+import os, signal, sys, time
+from gen import pipeline
+parent, real = os.getpid(), pipeline.render_file
+def render_file(root, job, overlays):
+    if os.getpid() != parent:
+        {what}
+    return real(root, job, overlays)
+pipeline.render_file = render_file
+sys.argv = ["gen", "render", "--parallel", "3", "--no-cache"]
+from gen.__main__ import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repo = Repository.at(tmp_path_factory.mktemp("many") / "repo")
+    for index in range(200):
+        repo.job(JOB, name=f"job-{index}")
+    return repo.root
+
+
+def broken(root: Path, what: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", BROKEN.format(what=what)]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_killed_process_ends_the_run_with_a_remedy(many: Path) -> None:
+    done = broken(many, "os.kill(os.getpid(), signal.SIGKILL)")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("gen: a process was killed, probably because memory is short; nothing was written;")
+    assert not (many / "rendered").exists()
+
+
+def test_a_bug_in_another_process_is_a_bug(many: Path) -> None:
+    done = broken(many, "raise KeyError('other')")
+    assert done.returncode == 3
+    assert "KeyError: 'other'" in done.stderr
+
+
+def test_an_interrupt_ends_all_processes(many: Path) -> None:
+    script = BROKEN.format(what="time.sleep(0.02)")
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=many, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        time.sleep(1.5)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (130, "")
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
