@@ -99,8 +99,8 @@ def source_of(raw: bytes, file: str, found: Findings) -> Source | None:
     try:
         text = raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        place = Location(file, line, error.start - raw.rfind(b"\n", 0, error.start))
+        before = raw[: error.start].decode("utf-8").removeprefix("\ufeff")
+        place = Location(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
         found.error("not-utf-8", place, "the file is not UTF-8", "save it as UTF-8")
         return None
     data = parse(text, file, found)

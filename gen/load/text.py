@@ -60,7 +60,7 @@ def parse(text: str, file: str, found: Findings) -> Data | None:
     except _Refused as problem:
         found.error(problem.code, _at(file, problem.mark), problem.message, problem.hint)
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark = _mark(error, text)
         said, remedy = _explained(" ".join(str(error.problem or error.context or "unreadable").split()), text, mark)
         found.error("invalid-yaml", _at(file, mark), f"not valid YAML: {said}", remedy)
     except YAMLError as error:  # pragma: no cover - libyaml marks every error it knows
@@ -175,10 +175,19 @@ def _at(file: str, mark: Any) -> Location:
     return Location(file, mark.line + 1, mark.column + 1) if mark is not None else Location(file)
 
 
+def _mark(error: MarkedYAMLError, text: str) -> Any:
+    """Where to look: the problem, or what was never closed when it shows only at the end of the file."""
+    problem, opening = error.problem_mark, error.context_mark
+    if problem is None or (opening is not None and problem.index >= len(text.rstrip())):
+        return opening
+    return problem
+
+
 _REMEDIES = (
     ("mapping values are not allowed", "quote a value that holds `: `, and indent keys of one mapping alike"),
     ("could not find expected ':'", "write `key: value`, and indent continued text deeper than its key"),
     ("found unexpected end of stream", "close the quote or the bracket that is open"),
+    ("did not find expected ',' or", "close the bracket that is open, and write `,` between its entries"),
     ("found unknown escape character", "use single quotes, or double the backslash"),
 )
 

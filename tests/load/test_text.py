@@ -44,8 +44,13 @@ def test_only_text_comes_out_as_it_was_written() -> None:
         ("{a: 1}: 2\n", "1:1", "invalid-key"),
         ("? [a]\n: 2\n", "1:3", "invalid-key"),
         ("a:\n\tb: 1\n", "2:1", "invalid-yaml"),
-        ("a: 'b\n", "2:1", "invalid-yaml"),
-        ("a: [1\n", "2:1", "invalid-yaml"),
+        ("a: 'b\n", "1:4", "invalid-yaml"),
+        ('a: 1\n\u00e9: "x\nc: 2\nd: 3\n\n', "2:4", "invalid-yaml"),
+        ("a: [1\n", "1:4", "invalid-yaml"),
+        ("a: {b: 1\n\n\n", "1:4", "invalid-yaml"),
+        ("a: [1, 'x\n", "1:8", "invalid-yaml"),
+        ("a: [1\nb: 2\n", "2:2", "invalid-yaml"),
+        ("a: 1\nb\n", "2:1", "invalid-yaml"),
         ("a: \u202eb\n", "1:4", "control-character"),
         ("a: b\nc: \x07\n", "2:4", "control-character"),
         ('a: "\\0"\n', "1:4", "control-character"),
@@ -66,7 +71,13 @@ def test_deep_nesting_is_a_finding_and_no_crash(opening: str) -> None:
 
 
 def test_bytes_that_are_not_utf_8_have_a_place() -> None:
-    assert load(b"a: b\nc: \xff\n")[1] == [("job.yaml:2:4", "not-utf-8")]
+    for raw, place in (
+        (b"a: b\nc: \xff\n", "2:4"),
+        (b"\xff", "1:1"),
+        ("a: b\n\u00e9\u4e2d: ".encode() + b"\xff", "2:5"),
+        (b"\xef\xbb\xbfa: \xff", "1:4"),
+    ):
+        assert load(raw)[1] == [(f"job.yaml:{place}", "not-utf-8")]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
