@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import re
+import os
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from gen.diagnostics import UsageError, did_you_mean
+from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.emit import to_yaml
+from gen.files import linked_folder, unusable
 from gen.kinds import KINDS
+from gen.kubernetes import MAX_NAME
+from gen.load import source_of
 from gen.model.docs import field_docs
-from gen.workspace import JOBS, JobFile
+from gen.plan.names import JOB_NAME, longest_suffix
+from gen.workspace import JOBS, LABEL, JobFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,23 +41,50 @@ OPTIONAL: Mapping[str, Any] = {
 }
 """Fields that are shown as comments, with a value that is of the right form."""
 
-_NAME = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
-
 
 def new_job(root: Path, kind: str, name: str, namespace: str | None) -> JobFile:
     """Write a job file and say which. UsageError for an unknown kind, an impossible name, or a file that exists."""
     if kind not in KINDS:
         raise UsageError(f"there is no kind of job `{kind}`: {did_you_mean(kind, KINDS)}")
+    text = job_text(kind, with_schema=(root / SCHEMA_FILE).exists())
+    _check_name(kind, name, text)
     job = JobFile(namespace or _only_namespace(root), name)
-    for text in (job.namespace, job.stem):
-        if not _NAME.fullmatch(text):
-            raise UsageError(f"`{text}` cannot be a name: use lower-case letters, digits and `-`, with a letter first")
-    path = root / job.file
-    if path.exists():
-        raise UsageError(f"{job.file} exists already")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(job_text(kind, with_schema=(root / SCHEMA_FILE).exists()), "utf-8")
+    if not LABEL.fullmatch(job.namespace):
+        raise UsageError(f"`{job.namespace}` cannot be a namespace: use at most 63 lower-case letters, digits and `-`")
+    try:
+        _create(root, job, text)
+    except FileExistsError:
+        raise UsageError(f"{job.file} exists already") from None
+    except OSError as error:
+        raise unusable(job.file, error, "correct the permissions, or make room") from error
     return job
+
+
+def _check_name(kind: str, name: str, text: str) -> None:
+    """The name has to pass what is asked of a job's name when it is rendered."""
+    if not JOB_NAME.fullmatch(name):
+        raise UsageError(f"`{name}` cannot be a name: use lower-case letters, digits and `-`, with a letter first")
+    source = source_of(text.encode(), "", Findings())
+    assert source is not None  # noqa: S101 - gen wrote it
+    roles = KINDS[kind].model_validate(source.data).replica_roles(name)
+    _, room = longest_suffix(roles, hashed=True, tensorboard=False)
+    if len(name) + room > MAX_NAME:
+        raise UsageError(
+            f"`{name}` is too long: with what is appended to it, {MAX_NAME - room} characters are possible"
+        )
+
+
+def _create(root: Path, job: JobFile, text: str) -> None:
+    """Write a file that is not there yet, through no link."""
+    if (linked := linked_folder(root, job.file)) is not None:
+        raise UsageError(f"{linked} is a link, and links are not followed; put the folder itself there")
+    folder = root / JOBS / job.namespace
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{JOBS}/{job.namespace} is not a folder; move it away")
+    folder.mkdir(exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(root / job.file, flags, 0o666), "wb") as stream:
+        stream.write(text.encode())
 
 
 def job_text(kind: str, *, with_schema: bool) -> str:
@@ -86,7 +117,8 @@ def _commented(field: str, value: Any) -> str:
 
 
 def _only_namespace(root: Path) -> str:
-    names = sorted(entry.name for entry in (root / JOBS).iterdir() if entry.is_dir())
+    folders = (entry for entry in (root / JOBS).iterdir() if entry.is_dir() and not entry.is_symlink())
+    names = sorted(entry.name for entry in folders if LABEL.fullmatch(entry.name))
     if len(names) == 1:
         return names[0]
     known = f" ({', '.join(names)})" if names else ""

@@ -55,6 +55,13 @@ def test_violations_and_differences_exit_with_1(repo: Repository) -> None:
         ["new", "pytroch", "x"],
         ["new", "pytorch", "Bad_Name"],
         ["new", "pytorch", "demo"],
+        ["new", "pytorch", "2nd"],
+        ["new", "pytorch", "x" * 46],
+        ["new", "batch", "../x"],
+        ["new", "pytorch", "x", "--namespace", "Team"],
+        ["new", "pytorch", "x", "--namespace", "../.."],
+        ["new", "pytorch", "x", "--namespace", "n" * 64],
+        ["render", "--root", "jobs"],
         ["schema", "jobs"],
     ],
 )
@@ -124,6 +131,17 @@ def test_new_writes_a_job_that_renders(repo: Repository, kind: str) -> None:
     assert gen("new", kind, "first", "--namespace", "team", cwd=repo.root).returncode == 0
     assert gen("new", kind, "second", cwd=repo.root).returncode == 0, "the only namespace"
     assert gen("render", cwd=repo.root).returncode == 0
+
+
+def test_a_repository_that_cannot_be_used_is_said_without_a_traceback(repo: Repository) -> None:
+    repo.job(JOB)
+    script = (
+        "import os, sys\nfrom gen.__main__ import main\nimport gen.commands\n"
+        "def refuse(*_, **__): raise OSError(5, 'Input/output error', 'some/file')\n"
+        "gen.commands.compare = refuse\nsys.argv = ['gen', 'render']\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.startswith("gen: some/file: Input/output error; ")) == (2, True)
 
 
 def test_schema_prints_what_is_committed() -> None:

@@ -10,12 +10,13 @@ from gen.kubernetes import MAX_NAME, RUN
 from gen.model.scalars import LABEL_KEY, LABEL_VALUE, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gen.kinds import Role
     from gen.plan.context import Context
     from gen.plan.types import PodPlan
 
+JOB_NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 HASH_LENGTH = 8
 TENSORBOARD = "-tensorboard"
 
@@ -47,19 +48,26 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     """The job's name, with everything that is appended to it, must be a DNS label that starts with a letter."""
     name = context.given.name
     route = ("name",) if context.job.name else ()
-    if not re.fullmatch(r"[a-z](?:[-a-z0-9]*[a-z0-9])?", name):
+    if not JOB_NAME.fullmatch(name):
         hint = "use lower-case letters, digits and `-`, with a letter first; Services are named after the job"
         context.error("invalid-name", route, f"a job cannot be called `{name}`", hint)
         return
-    hashed = 0 if context.overlay.fields.runs.naming == "stable" else HASH_LENGTH + 1
-    suffixes = {pod.role.last_pod_suffix: hashed + len(pod.role.last_pod_suffix) for pod in pods}
-    if context.job.tensorboard:
-        suffixes[TENSORBOARD] = len(TENSORBOARD)
-    suffix, room = max(suffixes.items(), key=lambda item: item[1])
+    hashed = context.overlay.fields.runs.naming != "stable"
+    tensorboard = bool(context.job.tensorboard)
+    suffix, room = longest_suffix((pod.role for pod in pods), hashed=hashed, tensorboard=tensorboard)
     if len(name) + room > MAX_NAME:
         shown = f"`-<hash>{suffix}`" if suffix != TENSORBOARD and hashed else f"`{suffix}`"
         message = f"the name has {len(name)} characters, and with {shown} it is longer than {MAX_NAME}"
         context.error("name-too-long", route, message, f"shorten it to at most {MAX_NAME - room} characters")
+
+
+def longest_suffix(roles: Iterable[Role], *, hashed: bool, tensorboard: bool) -> tuple[str, int]:
+    """What is appended to a job's name at most, without the run's hash, and the characters that it takes with it."""
+    room = HASH_LENGTH + 1 if hashed else 0
+    suffixes = {role.last_pod_suffix: room + len(role.last_pod_suffix) for role in roles}
+    if tensorboard:
+        suffixes[TENSORBOARD] = len(TENSORBOARD)
+    return max(suffixes.items(), key=lambda item: item[1])
 
 
 def check_metadata(context: Context) -> None:

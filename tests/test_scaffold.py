@@ -1,0 +1,59 @@
+"""New job files: where they may be written, and under which names."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.diagnostics import UsageError
+from gen.kinds import KINDS
+from gen.scaffold import new_job
+from tests.support import Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_name_is_as_long_as_one_that_renders_and_no_longer(repo: Repository, kind: str) -> None:
+    with pytest.raises(UsageError, match=r"is too long: .*, (\d+) characters are possible") as refused:
+        new_job(repo.root, kind, "x" * 60, "1st")
+    room = int(str(refused.value).rsplit(" characters", 1)[0].rsplit(" ", 1)[1])
+    job = new_job(repo.root, kind, "x" * room, "1st")
+    assert repo.codes() == []
+    (repo.root / job.file).rename(repo.root / f"jobs/1st/{'x' * (room + 1)}.yaml")
+    assert repo.codes() == ["name-too-long"]
+
+
+@pytest.mark.parametrize("link", ["jobs/team", "jobs/team/x.yaml"])
+def test_nothing_is_written_through_a_link(repo: Repository, tmp_path: Path, link: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo.root / link).parent.mkdir(exist_ok=True)
+    (repo.root / link).symlink_to(outside / "new.yaml" if link.endswith(".yaml") else outside)
+    for namespace in ("team", None):
+        with pytest.raises(UsageError, match=r"is a link|exists already|which namespace"):
+            new_job(repo.root, "pytorch", "x", namespace)
+    assert list(outside.iterdir()) == []
+
+
+def test_a_file_that_appears_meanwhile_is_kept(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+
+    def late(path: Path, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_CREAT:
+            repo.write("jobs/team/x.yaml", "kept")
+        return real(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", late)
+    with pytest.raises(UsageError, match=r"jobs/team/x.yaml exists already"):
+        new_job(repo.root, "pytorch", "x", "team")
+    assert (repo.root / "jobs/team/x.yaml").read_text() == "kept"
+
+
+def test_a_file_in_the_place_of_the_namespace_is_said(repo: Repository) -> None:
+    repo.write("jobs/team", "x")
+    with pytest.raises(UsageError, match="jobs/team is not a folder; move it away"):
+        new_job(repo.root, "pytorch", "x", "team")
