@@ -102,8 +102,11 @@ class Cache:
         temporary = self.path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(orjson.dumps(document))
-            temporary.replace(self.path)
+            try:
+                temporary.write_bytes(orjson.dumps(document))
+                temporary.replace(self.path)
+            finally:
+                temporary.unlink(missing_ok=True)
 
 
 def cache_folder() -> Path | None:

@@ -183,6 +183,7 @@ def _mark(error: MarkedYAMLError, text: str) -> Any:
     return problem
 
 
+_UNCLOSED = ("found unexpected end of stream", "did not find expected ',' or")
 _REMEDIES = (
     ("mapping values are not allowed", "quote a value that holds `: `, and indent keys of one mapping alike"),
     ("could not find expected ':'", "write `key: value`, and indent continued text deeper than its key"),
@@ -195,7 +196,10 @@ _REMEDIES = (
 def _explained(problem: str, text: str, mark: Any) -> tuple[str, str]:
     """The parser's sentence, or ours where that one misleads; and what to do."""
     lines = text.splitlines()
-    if mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t":
+    there = lines[mark.line][mark.column : mark.column + 1] if mark is not None and mark.line < len(lines) else ""
+    if there == "\t":
         return "a tab stands where the indentation is", "indent with spaces"
+    if there and there in "\"'[{" and problem.startswith(_UNCLOSED):
+        return f"the {there} that stands here is never closed", "close it; quote a text that starts with one"
     otherwise = "check the indentation, quotes and brackets of this line and the one above"
     return problem, next((remedy for start, remedy in _REMEDIES if start in problem), otherwise)

@@ -31,7 +31,7 @@ STAGING = f"{RENDERED}/.gen.tmp"
 _MOST = 1 << 24
 """Bytes of a rendered file: ten times what a cluster stores of an object."""
 
-_DATA = re.compile(r"^[\"']?kind[\"']?\s*:\s*[\"']?PersistentVolume", re.MULTILINE)
+_DATA = re.compile(r"^(?:\{.*[{,\s])?[\"']?kind[\"']?\s*:\s*[\"']?PersistentVolume", re.MULTILINE)
 """An object that stands for data, wherever its file lies and whatever was done to it by hand."""
 
 

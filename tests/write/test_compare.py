@@ -274,6 +274,22 @@ def test_data_is_never_removed_wherever_its_file_lies(rendered: Repository, path
     assert not stray.exists()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"apiVersion": "v1", "kind": "PersistentVolume"}',
+        "'kind': 'PersistentVolumeClaim'",
+        "a: b\n---\nkind:  PersistentVolume",
+    ],
+)
+def test_data_is_known_however_somebody_wrote_it(rendered: Repository, text: str) -> None:
+    first = (rendered.root / RUN).read_text().splitlines()[0]
+    rendered.write("rendered/dev/jobs/x.yaml", f"{first}\n{text}\n")
+    report, _ = rendered.render()
+    assert [f.code for f in report.findings] == ["unused-storage"]
+    assert (rendered.root / "rendered/dev/jobs/x.yaml").exists()
+
+
 @pytest.mark.parametrize("place", ["x.yaml", "dev/x.yaml", "gone.yaml/x"])
 def test_ours_in_another_place_is_left_over(rendered: Repository, place: str) -> None:
     stray = rendered.write(f"rendered/{place}", (rendered.root / RUN).read_bytes())
