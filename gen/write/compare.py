@@ -120,7 +120,8 @@ def _surplus(root: Path, paths: Iterator[str], found: Findings, *, prune_storage
     for path in paths:
         text = _read(root, path)
         place = Location(shown_path(path))
-        if text is None or HEADER.match(text) is None:
+        ours = path.isascii() and path.isprintable()  # as all that gen ever wrote
+        if not ours or text is None or HEADER.match(text) is None:
             found.warning("foreign-file", place, "this is not gen's, and is left alone", "move it out of rendered/")
         elif not prune_storage and (path.split("/")[2:3] == ["storage"] or _DATA.search(text)):
             hint = "it stays, so that no data is lost; `gen render --prune-storage` removes the file"
