@@ -1,4 +1,4 @@
-"""`{{ … }}` inside the texts of a job: Jinja's syntax, read by Jinja's parser, and nothing that could compute.
+"""`{{ … }}` inside a text: Jinja's syntax, read by Jinja's parser, and nothing that could compute.
 
 Allowed are `params`, `job`, `run` and `overlay`, their attributes, quoted text, and a few filters. Values are put in
 after YAML is parsed and only inside a text, so an expression can never change a file's structure.
@@ -7,76 +7,79 @@ after YAML is parsed and only inside a text, so an expression can never change a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean
 from gen.kubernetes import RUN
+from gen.load import forbidden_character
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jinja2 import Environment
 
-    from gen.diagnostics import Findings, Route
-    from gen.load import Data, Layers
-
-Values = Mapping[str, Mapping[str, str]]
-"""What expressions can name: a few mappings of texts."""
+Values = Mapping[str, Mapping[str, str | None]]
+"""What expressions can name: a few mappings of texts. None stands for a value that was found wrong already."""
 
 LITERAL = "to write `{{` itself, write `{{ '{{' }}`"
+MAX_INSERTED = 64 << 10
+"""Characters that the expressions of one text may put in; without a limit a few lines could ask for terabytes."""
+
+_RETURN = "\ufdd3"
+"""Stands for a carriage return, which Jinja would take for a line feed; a noncharacter, which no input can hold."""
+
+
+class ExpressionError(Exception):
+    """An expression that cannot be evaluated: what is wrong, what to do, and where in the text it begins."""
+
+    def __init__(self, message: str, hint: str = "", offset: int = 0) -> None:
+        super().__init__(message)
+        self.message, self.hint, self.offset = message, hint, offset
+
+
+class FollowingError(ExpressionError):
+    """An expression over a value that was found wrong already, so that there is nothing to report."""
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    if len(text) + text.count(old) * (len(new) - len(old)) > MAX_INSERTED:
+        raise _too_long()
+    return text.replace(old, new)
+
+
+def _too_long() -> ExpressionError:
+    message = f"the expressions of one text cannot put in more than {MAX_INSERTED} characters"
+    return ExpressionError(message, "keep long texts in `files` or on a volume")
+
 
 FILTERS: dict[str, Callable[..., str]] = {
     "basename": lambda text: text.rstrip("/").rsplit("/", 1)[-1],
     "lower": str.lower,
-    "replace": lambda text, old, new: text.replace(old, new),
+    "replace": _replaced,
     "trim": str.strip,
     "upper": str.upper,
 }
 
 
-class ExpressionError(Exception):
-    """An expression that cannot be evaluated: what is wrong, and what to do."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message, self.hint = message, hint
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """Puts values into every text of nested data, and reports what cannot be."""
-
-    values: Values
-    layers: Layers
-    found: Findings
-    skip: frozenset[str] = field(default_factory=frozenset)
-    """Top-level fields to leave alone."""
-
-    def __call__(self, data: Mapping[str, Data]) -> dict[str, Data]:
-        return {key: value if key in self.skip else self._data(value, (key,)) for key, value in data.items()}
-
-    def _data(self, data: Data, route: Route) -> Data:
-        if isinstance(data, str):
-            return self._text(data, route) if "{{" in data else data
-        if isinstance(data, dict):
-            return {key: self._data(value, (*route, key)) for key, value in data.items()}
-        return [self._data(value, (*route, index)) for index, value in enumerate(data)]
-
-    def _text(self, text: str, route: Route) -> str:
-        try:
-            return evaluate(text, self.values)
-        except ExpressionError as error:
-            hint = f"{error.hint}; {LITERAL}" if error.hint else LITERAL
-            self.found.error("invalid-expression", self.layers.place(route), error.message, hint)
-            return text
-
-
 def evaluate(text: str, values: Values) -> str:
     """The text with its expressions replaced. ExpressionError when one of them is not allowed or not defined."""
-    parts = _parse(text)
-    return "".join(part if isinstance(part, str) else _value(part, values) for part in parts)
+    marked = text.replace("\r", _RETURN)
+    done, inserted, seen = [], 0, 0
+    for part in _parse(marked):
+        if isinstance(part, str):
+            done.append(part)
+            continue
+        try:
+            done.append(_bounded_value(part, values))
+            inserted += len(done[-1])
+            if inserted > MAX_INSERTED:
+                raise _too_long()
+        except ExpressionError as error:
+            error.offset = _offset(marked, seen)
+            raise
+        seen += 1
+    return "".join(done)
 
 
 @cache
@@ -89,18 +92,52 @@ def _environment() -> Environment:
     )
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _parse(text: str) -> tuple[Any, ...]:
     """Texts and expression nodes, in order."""
     from jinja2 import TemplateSyntaxError, nodes  # noqa: PLC0415
 
     try:
-        # Jinja makes one kind of line end of all kinds
-        tree = _environment().parse(text.replace("\r", "\0r"))
+        tree = _environment().parse(text)
     except TemplateSyntaxError as error:
-        raise ExpressionError(f"this is no expression: {error.message}") from None
+        said = error.message or "unreadable"
+        if repr(_RETURN) in said:
+            said = "a carriage return stands in it"
+        raise ExpressionError(f"this is no expression: {said}", offset=_on_line(text, error.lineno)) from None
+    except (RecursionError, ValueError, MemoryError):  # of Jinja's parser: deep brackets, numbers of 5,000 digits
+        raise ExpressionError("this is no expression: it is too large", "write it shorter") from None
     parts = (node for output in tree.body for node in (output.nodes if isinstance(output, nodes.Output) else [output]))
-    return tuple(part.data.replace("\0r", "\r") if isinstance(part, nodes.TemplateData) else part for part in parts)
+    return tuple(part.data.replace(_RETURN, "\r") if isinstance(part, nodes.TemplateData) else part for part in parts)
+
+
+def _on_line(text: str, line: int) -> int:
+    """Where the expression begins that Jinja's parser stumbled over in a line."""
+    start = -1
+    for _ in range(line - 1):
+        start = text.index("\n", start + 1)
+    first = text.find("{{", start + 1)
+    return first if first >= 0 else max(text.rfind("{{"), 0)
+
+
+def _offset(text: str, number: int) -> int:
+    """Where the expression of this number, counted from 0, begins."""
+    end = begin = 0
+    tokens = ((kind, value) for _, kind, value in _environment().lex(text))
+    for kind, value in tokens:
+        begin = text.index(value, end)  # Jinja leaves out the white space before `{{-`
+        end = begin + len(value)
+        if kind == "variable_begin":
+            if number == 0:
+                break
+            number -= 1
+    return begin
+
+
+def _bounded_value(node: Any, values: Values) -> str:
+    try:
+        return _value(node, values)
+    except RecursionError:
+        raise ExpressionError("an expression cannot be this deep", "write it shorter") from None
 
 
 def _value(node: Any, values: Values) -> str:
@@ -108,13 +145,15 @@ def _value(node: Any, values: Values) -> str:
 
     match node:
         case nodes.Const(value=str(text)):
-            return text
+            return _constant(text)
         case nodes.Getattr(node=nodes.Name(name=scope), attr=name):
             return _lookup(scope, name, values)
         case nodes.Getitem(node=nodes.Name(name=scope), arg=nodes.Const(value=str(name))):
             return _lookup(scope, name, values)
-        case nodes.Filter(node=inner, name=name, args=arguments) if inner is not None and not node.kwargs:
-            return _filtered(inner, name, [_value(argument, values) for argument in arguments], values)
+        case nodes.Filter(node=inner, name=name, args=args, kwargs=[], dyn_args=None, dyn_kwargs=None) if (
+            inner is not None
+        ):
+            return _filtered(inner, name, [_value(argument, values) for argument in args], values)
         case nodes.Name(name=name):
             hint = "write `params.<name>`, `job.name`, `job.namespace`, `run.name`, `run.hash` or `overlay.name`"
             raise ExpressionError(f"`{name}` alone has no value", hint)
@@ -122,6 +161,15 @@ def _value(node: Any, values: Values) -> str:
     raise ExpressionError(
         f"an expression cannot do this ({what})", "only names, their attributes and filters are allowed"
     )
+
+
+def _constant(text: str) -> str:
+    """Jinja reads escapes, which could write what no input may hold."""
+    if _RETURN in text:
+        raise ExpressionError("a carriage return stands inside a quoted text", "write `\\r`")
+    if (match := forbidden_character(text)) is not None:
+        raise ExpressionError(f"the character U+{ord(match[0]):04X} is not allowed", "remove it")
+    return text
 
 
 def _lookup(scope: str, name: str, values: Values) -> str:
@@ -132,7 +180,9 @@ def _lookup(scope: str, name: str, values: Values) -> str:
         raise ExpressionError(
             f"`{scope}.{name}` is not defined", did_you_mean(name, values[scope], otherwise=otherwise)
         )
-    return values[scope][name]
+    if (value := values[scope][name]) is None:
+        raise FollowingError(f"`{scope}.{name}` has no value")
+    return value
 
 
 def _filtered(inner: Any, name: str, arguments: list[str], values: Values) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gen.expression import ExpressionError, evaluate
+from gen.expression import ExpressionError, FollowingError, evaluate
 from gen.kubernetes import RUN
 
 VALUES = {
-    "params": {"lr": "1e-3", "dotted.name": "x", "path": "/a/b/"},
+    "params": {"lr": "1e-3", "dotted.name": "x", "path": "/a/b/", "long": "a" * 40_000},
     "job": {"name": "demo"},
     "run": {"name": f"demo-{RUN}", "hash": RUN},
     "overlay": {"name": "ack"},
@@ -58,12 +59,60 @@ def test_values_are_put_in(text: str, expected: str) -> None:
         ("{{ params.lr", "this is no expression"),
         ("{{.Names}}", "this is no expression"),
         ("{{ }}", "this is no expression"),
+        ("{{ params.lr | upper(*job) }}", "cannot do this (filter)"),
+        ("{{ params.lr | upper(**job) }}", "cannot do this (filter)"),
+        ("{{ params.lr | replace('1', new='2') }}", "cannot do this (filter)"),
+        ("{{ params.lr\r\n }}", "a carriage return stands in it"),
+        ("{{ 'a\rb' }}", "a carriage return stands inside a quoted text"),
+        ("{{ " + "(" * 100_000 + " }}", "too large"),
+        ("{{ " + "1" * 5000 + " }}", "too large"),
+        ("{{ params.lr" + " | trim" * 100_000 + " }}", "cannot be this deep"),
+        ("{{ params.lr" + ".lr" * 100_000 + " }}", "cannot do this (getattr)"),
+        ("{{ '\\0' }}", "the character U+0000 is not allowed"),
+        ("{{ '\\ud800' }}", "the character U+D800 is not allowed"),
+        ("{{ '\\u202e' }}", "the character U+202E is not allowed"),
+        ("{{ '\\ufdd0' }}", "the character U+FDD0 is not allowed"),
+        ("{{ params.lr | replace('1', '\\ufdd0') }}", "the character U+FDD0 is not allowed"),
+        ("{{ params['\\ufdd0'] }}", "is not defined"),
+        ("{{ params.long }}{{ params.long }}", "more than 65536 characters"),
+        ("{{ params.long | replace('a', 'aa') }}", "more than 65536 characters"),
+        ("{{ 'a'" + " | replace('a', 'aaaaaaaaaaaaaaaaaaaa')" * 100 + " }}", "more than 65536 characters"),
     ],
+    ids=lambda text: text[:40],
 )
 def test_everything_else_is_refused(text: str, message: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         evaluate(text, VALUES)
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("{{ params.rl }}", 0),
+        ("a {{ params.lr }} {{ params.rl }}", 18),
+        ("a\r\n{{ '}}' }}  {{- params.rl }}", 15),
+        ("a\nb {{ params.lr }}\nc {{ params.lr", 22),
+        ("{{ params.lr }} {{", 0),
+    ],
+)
+def test_an_error_says_where_its_expression_begins(text: str, offset: int) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        evaluate(text, VALUES)
+    assert caught.value.offset == offset
+
+
+def test_what_was_found_wrong_already_is_an_error_of_its_own() -> None:
+    with pytest.raises(FollowingError):
+        evaluate("{{ params.wrong }}", {"params": {"wrong": None}})
+
+
+def test_long_texts_take_no_longer_than_their_length() -> None:
+    started = time.process_time()
+    for text in ("{{ params.lr }} " * 20_000, "{{" * 500_000, "{{ '" * 250_000, "x" * (1 << 20) + "{{ params.lr }}"):
+        with contextlib.suppress(ExpressionError):
+            evaluate(text, VALUES)
+    assert time.process_time() - started < 8
 
 
 @given(st.text(max_size=60))

@@ -2,7 +2,18 @@
 
 from gen.load.layers import Layer, Layers, lay_over
 from gen.load.source import Source, read, source_of
-from gen.load.text import Data, Plain
+from gen.load.text import Data, Plain, forbidden_character
 from gen.load.typed import typed
 
-__all__ = ["Data", "Layer", "Layers", "Plain", "Source", "lay_over", "read", "source_of", "typed"]
+__all__ = [
+    "Data",
+    "Layer",
+    "Layers",
+    "Plain",
+    "Source",
+    "forbidden_character",
+    "lay_over",
+    "read",
+    "source_of",
+    "typed",
+]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import Location
 from gen.load.text import Data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gen.diagnostics import Location, Route
+    from gen.diagnostics import Route
     from gen.load.source import Found, Source
 
 
@@ -39,6 +41,21 @@ class Layers:
         setting = (one for one in found if one.steps >= deciding or (one.steps > 0 and one.ends))
         best = next(setting, None) or max(found, key=lambda one: one.steps)
         return best.key if key else best.value
+
+    def place_of(self, route: Route, part: str) -> Location:
+        """Where `part` of the text at `route` stands, which has no line break; the text itself when it is escaped."""
+        start = self.place(route)
+        source = next(layer.source for layer in self.layers if layer.source.file == start.file)
+        lines = _LINE.split(source.text)[start.line - 1 :]
+        for index, line in enumerate(lines):
+            column = line.find(part, start.column - 1 if index == 0 else 0)
+            if column >= 0:
+                return Location(start.file, start.line + index, column + 1)
+        return start
+
+
+_LINE = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+"""Line breaks as libyaml counts them."""
 
 
 _NESTED = {"roles": 2, "kinds": 2, "defaults": 1}

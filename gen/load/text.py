@@ -156,15 +156,19 @@ def _refused_reference(event: Any) -> _Refused:
 
 
 _FORBIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
 _NEVER = re.compile("[\0\ufdd0-\ufdef]")
 """Refused in any spelling: no process can be given a NUL, and gen uses noncharacters itself."""
 
 
+def forbidden_character(text: str) -> re.Match[str] | None:
+    """The first control character, or one that makes a reviewer see another order than a reader gets."""
+    return _FORBIDDEN.search(text)
+
+
 def _forbidden_character(text: str, file: str) -> tuple[str, Location, str, str] | None:
-    """Control characters, and those that make a reviewer see another order than a reader gets."""
-    if (match := _FORBIDDEN.search(text)) is None:
+    if (match := forbidden_character(text)) is None:
         return None
     before = text[: match.start()]
     place = Location(file, before.count("\n") + 1, match.start() - (before.rfind("\n") + 1) + 1)

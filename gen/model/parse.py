@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
 
 from gen.diagnostics import Findings, did_you_mean
-from gen.expression import Evaluation
 from gen.kinds import KINDS, Job
-from gen.kubernetes import RUN
 from gen.load import Data, Layer, Layers, Source, lay_over
+from gen.model.evaluation import evaluated
 from gen.model.explain import explain
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from gen.diagnostics import Location, Route
+    from gen.model.evaluation import Evaluated
     from gen.overlay import Overlay
 
 
@@ -29,8 +31,12 @@ class JobInput:
     namespace: str
     source: Source
     layers: Layers
-    complete: bool
-    """False when fields were left out because they are wrong, which has been reported."""
+    left_out: frozenset[str]
+    """Fields without some or all of what was written there, because it is wrong, which has been reported."""
+
+    @property
+    def complete(self) -> bool:
+        return not self.left_out
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.layers.place(route, key=key)
@@ -44,12 +50,13 @@ def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Fi
     written = cast("dict[str, Data]", source.data)
     layers = Layers((Layer(source), *(overlay.layers_of(kind) if overlay else ())))
     data = lay_over(overlay.defaults_of(kind), written) if overlay else written
-    data = _evaluated(data, source, namespace, overlay, layers, found)
-    report_secrets(data, layers, found)
-    job, complete = _validated(KINDS[kind], data, layers, found)
+    name, _ = job_name(source)
+    texts = evaluated(data, {"name": name, "namespace": namespace, "kind": kind}, overlay, layers, found)
+    report_secrets(texts.data, layers, found)
+    job, left_out = _validated(KINDS[kind], texts, layers, found)
     if job is None:
         return None
-    return JobInput(job, job.name or _stem(source), namespace, source, layers, complete)
+    return JobInput(job, job.name or _stem(source), namespace, source, layers, left_out)
 
 
 def job_name(source: Source) -> tuple[str, str]:
@@ -84,55 +91,33 @@ def _kind(source: Source, found: Findings) -> str | None:
     return None
 
 
-def _evaluated(
-    data: dict[str, Data],
-    source: Source,
-    namespace: str,
-    overlay: Overlay | None,
-    layers: Layers,
-    found: Findings,
-) -> dict[str, Data]:
-    """The data with its expressions replaced. Parameters come first, and cannot refer to each other."""
-    name, kind = job_name(source)
-    run = name if overlay and overlay.fields.runs.naming == "stable" else f"{name}-{RUN}"
-    values = {
-        "job": {"name": name, "namespace": namespace, "kind": kind},
-        "run": {"name": run, "hash": RUN},
-        "overlay": {"name": overlay.name if overlay else ""},
-    }
-    own = {"params": data.get("params", {})}
-    values["params"] = _texts(Evaluation(values, layers, found)(own)["params"])
-    if overlay is not None:
-        given = cast("dict[str, Data]", {"params": overlay.fields.params})
-        values["params"] |= _texts(Evaluation(values, overlay.layers, found)(given)["params"])
-    if overlay is None:
-        return data  # an overlay may define what is missing here
-    return Evaluation(values, layers, found, skip=frozenset({"params", "name", "kind"}))(data)
-
-
-def _texts(data: Data) -> dict[str, str]:
-    return {key: value for key, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}
-
-
-def _validated(model: type[Job], data: dict[str, Data], layers: Layers, found: Findings) -> tuple[Job | None, bool]:
-    """The job, and whether all of the data is in it: wrong fields are reported and then left out."""
+def _validated(
+    model: type[Job], texts: Evaluated, layers: Layers, found: Findings
+) -> tuple[Job | None, frozenset[str]]:
+    """The job, and the fields of which something is not in it: what is wrong is reported and then left out."""
+    data = _without(texts.data, texts.failed)
+    left_out = {str(route[0]) for route in texts.failed}
     try:
-        return model.model_validate(data), True
+        return model.model_validate(data), frozenset(left_out)
     except ValidationError as error:
         wrong = explain(error, model, layers, found)
+    left_out |= {str(route[0]) for route in wrong}
     try:
-        return model.model_validate(_without(data, wrong)), False
+        return model.model_validate(_without(data, wrong)), frozenset(left_out)
     except ValidationError:
-        return None, False
+        return None, frozenset(left_out)
 
 
-def _without(data: dict[str, Data], routes: list[Route]) -> dict[str, Data]:
+def _without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:
     """The data without what lies at the routes, or without the entry around it: half an entry means nothing."""
-    pruned: dict[str, Any] = dict(data)
+    entries: dict[str, set[str | int]] = {}
+    whole = {str(route[0]) for route in routes if len(route) == 1 or not isinstance(data.get(str(route[0])), dict)}
     for route in routes:
-        field = route[0]
-        if len(route) > 1 and isinstance(pruned.get(str(field)), dict):
-            pruned[str(field)] = {key: value for key, value in pruned[str(field)].items() if key != route[1]}
-        else:
-            pruned.pop(str(field), None)
-    return pruned
+        entries.setdefault(str(route[0]), set()).update(route[1:2])
+    return {
+        field: {key: inner for key, inner in value.items() if key not in entries[field]}
+        if field in entries and isinstance(value, dict)
+        else value
+        for field, value in data.items()
+        if field not in whole
+    }
