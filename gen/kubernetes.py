@@ -15,6 +15,10 @@ A Unicode noncharacter, which is there for such uses inside a program; no input 
 
 OWN = "gen/"
 """Prefix of our own labels and annotations."""
+
+HASH_LENGTH = 8
+"""Hexadecimal digits of a run's hash."""
+
 JOB_LABEL = "gen/job"
 RUN_LABEL = "gen/run"
 VOLUME_LABEL = "gen/volume"
@@ -29,6 +33,11 @@ ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
 
 MAX_NAME = 63
+
+
+def with_hash(text: str) -> str:
+    """The text with a hash where `RUN` stands, to judge its form: any hash has as many letters and digits."""
+    return text.replace(RUN, "0" * HASH_LENGTH) if RUN in text else text
 
 
 def present(**fields: Any) -> Body:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _STAYS_TRUE = frozenset(
     {"unknown-volume", "unknown-network", "unknown-queue", "unknown-priority", "unknown-service-account"}
-    | {"unknown-namespace", "not-granted", "reserved-metadata", "reserved-env", "invalid-label"}
+    | {"unknown-namespace", "not-granted", "missing-field", "reserved-metadata", "reserved-env", "invalid-label"}
 )
 """Findings about something that is there: they hold even when other fields of the job had to be left out."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Route, did_you_mean
 from gen.model.annotations import fields_at
 from gen.model.base import LONG, SHORT
-from gen.model.scalars import clipped, empty, shown
+from gen.model.scalars import clipped, empty, null, shown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -71,15 +71,32 @@ def _say(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Said:
         return _Said("unknown-field", f"unknown field {name}", did_you_mean(str(route[-1]), known))
     if kind == "missing":
         return _Said("missing-field", f"{name} is missing", f"add `{route[-1]}`")
+    if (nothing := _nothing(name, value)) is not None:
+        return nothing
+    return _about(kind, name, value, context)
+
+
+def _nothing(name: str, value: object) -> _Said | None:
+    """Where a value was forgotten, nothing else needs to be said of it."""
     if empty(value):
         return _Said("no-value", f"{name} has no value", 'give it one, write "" for an empty text, or delete the line')
+    if null(value):
+        hint = "give it a value, or delete the line; quote it if it is meant as a text"
+        return _Said("no-value", f"{name} is empty, because `{value}` stands for nothing", hint)
+    return None
+
+
+def _about(kind: str, name: str, value: Any, context: dict[str, Any]) -> _Said:
+    if kind in _LENGTHS:
+        bound, remedy = _LENGTHS[kind]
+        return _Said("invalid-value", f"{name} must have {bound.format(**context)}, and has {len(value)}", remedy)
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(context["expected"]))
         return _Said("invalid-value", f"{name} cannot be {shown(value)}", did_you_mean(str(value), allowed))
     if kind == "gen":
         remedy = str(context["remedy"]) or f"write {context['expected']}"
-        return _Said("invalid-value", f"{name} {detail['msg']}", remedy)
-    expected, remedy = _EXPECTED.get(kind, (detail["msg"], "see `gen schema`"))
+        return _Said("invalid-value", f"{name} must be {context['expected']}, not {context['shown']}", remedy)
+    expected, remedy = _EXPECTED.get(kind, ("something else", "see `gen schema`"))
     return _Said("invalid-value", f"{name} must be {expected.format(**context)}, not {shown(value)}", remedy)
 
 
@@ -94,7 +111,10 @@ _EXPECTED = {
     "string_type": ("a text", "write one text"),
     "greater_than_equal": ("at least {ge}", "raise it, or remove the line"),
     "less_than_equal": ("at most {le}", "lower it, or remove the line"),
-    "too_long": ("a list with at most {max_length} entries", "remove some"),
-    "too_short": ("a list with at least {min_length} entry", "add an entry, or remove the line"),
 }
 """pydantic's type of error, what was expected, and what to do."""
+_LENGTHS = {
+    "too_long": ("at most {max_length} entries", "remove some"),
+    "too_short": ("at least {min_length} entry", "add an entry, or remove the line"),
+}
+"""The same for the number of entries of a list."""

@@ -13,7 +13,9 @@ from gen.model.scalars import (
     Count,
     Duration,
     EnvName,
+    Given,
     ImageRef,
+    JobName,
     Label,
     LabelKey,
     LabelValue,
@@ -28,7 +30,7 @@ from gen.model.scalars import (
 )
 
 OneOrMore = Annotated[
-    Annotated[Text, ShortForm] | Annotated[tuple[Text, ...], LongForm, Field(min_length=1)], ScalarOrList
+    Annotated[Given, ShortForm] | Annotated[tuple[Text, ...], LongForm, Field(min_length=1)], ScalarOrList
 ]
 Labels = Annotated[
     Annotated[LabelValue, ShortForm] | Annotated[tuple[LabelValue, ...], LongForm, Field(min_length=1)], ScalarOrList
@@ -138,9 +140,9 @@ class ReplicatedRole(RoleFields):
 class Code(Model):
     """Source code that is fetched before the container starts, to `<workingDir>/code/<name>`."""
 
-    git: Text | None = None
+    git: Given | None = None
     """URL of a Git repository, without user name or password."""
-    ref: Text = "HEAD"
+    ref: Given = "HEAD"
     """Branch, tag or full commit hash; only a hash makes the run reproducible."""
     depth: Count = 1
     """How many commits to fetch; 0 is the whole history."""
@@ -148,7 +150,7 @@ class Code(Model):
     """Whether submodules are fetched."""
     credentials: ObjectName | None = None
     """A Secret in the job's namespace: keys `username` and `password` for https, `ssh` and `known_hosts` for ssh."""
-    rsync: Text | None = None
+    rsync: Given | None = None
     """Source of an rsync daemon, `host::module/path`, instead of `git`. It is neither encrypted nor authenticated."""
     name: Label | None = None
     """Directory below `code/`; the last part of the URL when it is left out."""
@@ -159,7 +161,7 @@ class Mount(Model):
 
     path: MountPath
     """Directory in the container."""
-    sub_path: Text | None = None
+    sub_path: Given | None = None
     """Directory of the volume, instead of all of it."""
     read_only: Truth | None = None
     """Mount it read-only; the overlay's `readOnly` cannot be undone here."""
@@ -190,7 +192,7 @@ class JobFields(PodFields):
 
     kind: str
     """Kind of job."""
-    name: Label | None = None
+    name: JobName | None = None
     """Name of the job; the file's name when it is left out."""
     workers: Annotated[Positive, Field(le=100_000)] = 1
     """How many pods train."""

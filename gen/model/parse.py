@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
 
-from gen.diagnostics import Findings, did_you_mean
+from gen.diagnostics import Findings, did_you_mean, near
 from gen.kinds import KINDS, Job
 from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.model.evaluation import evaluated
 from gen.model.explain import explain
+from gen.model.scalars import JOB_NAME, empty, null, shown
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from gen.diagnostics import Location, Route
     from gen.model.evaluation import Evaluated
@@ -51,6 +52,7 @@ def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Fi
     layers = Layers((Layer(source), *(overlay.layers_of(kind) if overlay else ())))
     data = lay_over(overlay.defaults_of(kind), written) if overlay else written
     name, _ = job_name(source)
+    _check_file_name(source, found)
     texts = evaluated(data, {"name": name, "namespace": namespace, "kind": kind}, overlay, layers, found)
     report_secrets(texts.data, layers, found)
     job, left_out = _validated(KINDS[kind], texts, layers, found)
@@ -70,22 +72,30 @@ def _stem(source: Source) -> str:
     return source.file.rsplit("/", 1)[-1].removesuffix(".yaml")
 
 
+def _check_file_name(source: Source, found: Findings) -> None:
+    """What names the job has the form of `name`, which is checked with the other fields."""
+    stem = _stem(source)
+    if not (isinstance(source.data, dict) and "name" in source.data) and not JOB_NAME.fullmatch(stem):
+        hint = "use lower-case letters, digits and `-`, with a letter first; rename the file, or add `name`"
+        found.error("invalid-name", source.place((), key=True), f"a job cannot be called `{stem}`", hint)
+
+
 def _kind(source: Source, found: Findings) -> str | None:
     if not isinstance(source.data, dict):
         found.error("invalid-value", source.place(()), "a job is a mapping of fields", "write `field: value`")
         return None
     kind = source.data.get("kind")
-    if kind is None:
-        hint = "add `kind`: " + ", ".join(f"`{name}`" for name in KINDS)
-        found.error("missing-field", source.place((), key=True), "`kind` is missing", hint)
+    choice = ", ".join(f"`{name}`" for name in KINDS)
+    if kind is None and (misspelt := near("kind", source.data)):
+        place = source.place((misspelt,), key=True)
+        found.error("unknown-field", place, f"unknown field `{misspelt}`", "did you mean `kind`?")
+    elif kind is None:
+        found.error("missing-field", source.place((), key=True), "`kind` is missing", f"add `kind`: {choice}")
+    elif empty(kind) or null(kind):
+        found.error("no-value", source.place(("kind",)), "`kind` is empty", f"choose one: {choice}")
     elif not isinstance(kind, str) or kind not in KINDS:
-        shown = kind if isinstance(kind, str) else "…"
-        found.error(
-            "unknown-kind",
-            source.place(("kind",)),
-            f"there is no kind of job `{shown}`",
-            did_you_mean(shown, KINDS),
-        )
+        message = f"there is no kind of job {shown(kind)}"
+        found.error("unknown-kind", source.place(("kind",)), message, did_you_mean(str(kind), KINDS))
     else:
         return kind
     return None
@@ -101,11 +111,17 @@ def _validated(
         return model.model_validate(data), frozenset(left_out)
     except ValidationError as error:
         wrong = explain(error, model, layers, found)
-    left_out |= {str(route[0]) for route in wrong}
+    left_out |= {str(route[0]) for route in wrong} | _meant(model, wrong)
     try:
         return model.model_validate(_without(data, wrong)), frozenset(left_out)
     except ValidationError:
         return None, frozenset(left_out)
+
+
+def _meant(model: type[Job], routes: Iterable[Route]) -> set[str]:
+    """The fields that misspelt ones were probably meant to be."""
+    known = [str(field.alias) for field in model.model_fields.values()]
+    return {near(str(route[0]), known) for route in routes if route[0] not in known}
 
 
 def _without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:

@@ -13,10 +13,12 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from gen import quantity
+from gen.kubernetes import with_hash
 from gen.load import Plain
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+JOB_NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 LABEL_KEY = r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 ENV_NAME = r"(?!\.\.?$)[A-Za-z_.-][A-Za-z0-9_.-]*"
@@ -59,6 +61,17 @@ def empty(value: object) -> bool:
     return isinstance(value, Plain) and value == ""
 
 
+def null(value: object) -> bool:
+    """True for the words that YAML has for nothing; where any text will do, they are texts like others."""
+    return isinstance(value, Plain) and value in ("null", "Null", "NULL", "~")
+
+
+def _given(value: Any) -> Any:
+    if null(value):
+        raise refuse("a value", value, "write it, or delete the line; quote it if it is meant as a text")
+    return value
+
+
 def _text(value: Any) -> Any:
     if empty(value):
         raise refuse("some text", value, 'write the value, or "" for an empty one')
@@ -85,7 +98,8 @@ def _truth(value: Any) -> Any:
 
 def matching(pattern: re.Pattern[str], limit: int, expected: str, remedy: str = "") -> BeforeValidator:
     def check(value: Any) -> Any:
-        if isinstance(value, str) and len(value) <= limit and pattern.fullmatch(value):
+        _given(value)
+        if isinstance(value, str) and len(judged := with_hash(value)) <= limit and pattern.fullmatch(judged):
             return value
         raise refuse(expected, value, remedy)
 
@@ -106,7 +120,12 @@ def _bytes(value: Any) -> Any:
     text = _quantity(value)
     amount = quantity.amount(text)
     if 0 < amount < 1 << 20:
-        raise refuse("an amount of memory of at least 1Mi", value, f"did you mean `{value}Gi`?")
+        bare = str(value).isdecimal()
+        raise refuse(
+            "an amount of memory of at least 1Mi",
+            value,
+            f"did you mean `{value}Gi`?" if bare else "write it like `64Gi`",
+        )
     if amount % 1:
         raise refuse("a whole number of bytes", value, "write it like `64Gi`")
     return text
@@ -134,6 +153,8 @@ Text = Annotated[
     # `~` and `null` are texts here too
     str, BeforeValidator(_text), _schema("text", "string", "number", "boolean", "null")
 ]
+Given = Annotated[Text, BeforeValidator(_given), _schema("text", "string", "number", "boolean")]
+"""A text that stands for one thing, so that `null` can only mean that it was left out."""
 Count = Annotated[int, BeforeValidator(_whole), _number("number", 0), Field(ge=0, le=INT32)]
 Positive = Annotated[int, BeforeValidator(_whole), _number("number from 1", 1), Field(ge=1, le=INT32)]
 Port = Annotated[int, BeforeValidator(_whole), _number("port", 1), Field(ge=1, le=65535)]
@@ -154,6 +175,16 @@ Label = Annotated[
         "start and end it with a letter or a digit",
     ),
     _schema("name", "string", pattern=rf"^{_DNS_LABEL.pattern}$|\{{\{{", maxLength=63),
+]
+JobName = Annotated[
+    str,
+    matching(
+        JOB_NAME,
+        63,
+        "a name of at most 63 lower-case letters, digits and `-`, with a letter first",
+        "start it with a letter; Services are named after the job",
+    ),
+    _schema("name", "string", pattern=f"^{JOB_NAME.pattern}$", maxLength=63),
 ]
 ObjectName = Annotated[
     str,
@@ -188,7 +219,7 @@ ResourceName = Annotated[
 LabelValue = Annotated[
     str,
     matching(re.compile(LABEL_VALUE), 63, "the value of a label", "use at most 63 letters, digits, `-`, `_` and `.`"),
-    _schema("value of a label", "string", "number", "boolean", "null"),
+    _schema("value of a label", "string", "number", "boolean"),
 ]
 PodField = Annotated[
     str,

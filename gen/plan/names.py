@@ -6,7 +6,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from gen.kubernetes import MAX_NAME, RUN
+from gen.kubernetes import HASH_LENGTH, MAX_NAME, with_hash
 from gen.model.scalars import LABEL_KEY, LABEL_VALUE, shown
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gen.plan.context import Context
     from gen.plan.types import PodPlan
 
-JOB_NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
-HASH_LENGTH = 8
 TENSORBOARD = "-tensorboard"
 
 _KEY = re.compile(LABEL_KEY)
@@ -45,13 +43,9 @@ _OPERATORS = frozenset({"controller-uid", "group-name", "job-name", "job-role", 
 
 
 def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
-    """The job's name, with everything that is appended to it, must be a DNS label that starts with a letter."""
+    """The job's name, with everything that is appended to it, must fit into a DNS label."""
     name = context.given.name
     route = ("name",) if context.job.name else ()
-    if not JOB_NAME.fullmatch(name):
-        hint = "use lower-case letters, digits and `-`, with a letter first; Services are named after the job"
-        context.error("invalid-name", route, f"a job cannot be called `{name}`", hint)
-        return
     hashed = context.overlay.fields.runs.naming != "stable"
     tensorboard = bool(context.job.tensorboard)
     suffix, room = longest_suffix((pod.role for pod in pods), hashed=hashed, tensorboard=tensorboard)
@@ -85,8 +79,7 @@ def check_pod_metadata(context: Context, role: Role) -> None:
 def _check_labels(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
     _check_keys(context, route, values)
     for key, value in values.items():
-        # whatever the run's hash will be, it has as many letters and digits as this
-        if not _VALUE.fullmatch(value.replace(RUN, "0" * HASH_LENGTH)):
+        if not _VALUE.fullmatch(with_hash(value)):
             hint = "use at most 63 letters, digits, `-`, `_` and `.`, or make it an annotation"
             context.error("invalid-label", (*route, key), f"{shown(value)} cannot be the value of a label", hint)
 

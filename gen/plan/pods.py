@@ -69,7 +69,7 @@ def _runs(role: Role, field: str) -> bool:
 
 def _check_images(context: Context, roles: tuple[Role, ...]) -> None:
     without = [role.name for role in roles if not context.of_role(role, "image")]
-    if not without or not context.given.complete:
+    if not without or context.given.left_out & {"image", "roles"}:
         return
     message = "`image` is missing" + ("" if len(without) == len(roles) else f" for {', '.join(without)}")
     context.error("missing-field", (), message, "add `image`, best pinned to a tag or a digest", key=True)
@@ -80,7 +80,7 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
         return ()
     command, args = context.of_role(role, "command"), context.of_role(role, "args")
     if command is None:
-        if not args:
+        if not args and not context.given.left_out & {"command", "args", "roles"}:
             context.error(
                 "missing-field",
                 (),

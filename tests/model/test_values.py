@@ -6,6 +6,7 @@ import pytest
 
 from tests.support import Repository
 
+WITHOUT_JOBS = 'kubernetes: "1.34"\nselect: {include: [other/*]}\n'
 JOB = "kind: {kind}\nimage: a:1\ncommand: x\n"
 
 
@@ -125,3 +126,29 @@ def test_an_empty_failure_policy_and_doubled_secrets_leave_nothing_behind(repo: 
     spec = repo.one("Job")["spec"]
     assert "podFailurePolicy" not in spec
     assert spec["template"]["spec"]["imagePullSecrets"] == [{"name": "a"}, {"name": "b"}]
+
+
+@pytest.mark.parametrize("field", ["image: 'a:{{ run.hash }}'", "imagePullSecrets: ['pull-{{ run.hash }}']"])
+def test_a_hash_that_is_not_known_yet_is_judged_as_one(repo: Repository, field: str) -> None:
+    repo.job(JOB.format(kind="pytorch").replace("image: a:1\n", "" if "image:" in field else "image: a:1\n") + field)
+    report, code = repo.render()
+    assert code == 0, report
+
+
+def test_a_name_of_the_right_form_is_as_long_as_it_will_be(repo: Repository) -> None:
+    repo.job(JOB.format(kind="pytorch") + f"queue: '{'q' * 60}{{{{ run.hash }}}}'\n")
+    assert repo.codes() == ["invalid-value"]
+
+
+@pytest.mark.parametrize("name", ["3d", "Foo", "a_b", "null", "a" * 64, "'{{ job.name }}'", "a-"])
+def test_a_name_is_checked_even_where_no_overlay_selects_the_job(repo: Repository, name: str) -> None:
+    repo.overlay(WITHOUT_JOBS)
+    repo.job(JOB.format(kind="pytorch") + f"name: {name}\n")
+    (found,) = (f for f in repo.render()[0].findings if "selects" not in f.code and "selected" not in f.code)
+    assert (found.place.line, found.place.column) == (4, 7)
+
+
+def test_a_files_name_is_checked_as_early(repo: Repository) -> None:
+    repo.overlay(WITHOUT_JOBS)
+    repo.job(JOB.format(kind="pytorch"), name="Foo_bar")
+    assert "invalid-name" in repo.codes()
