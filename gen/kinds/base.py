@@ -38,7 +38,7 @@ class Role:
     gpus: int = 0
     """GPUs of one pod, filled in by the plan."""
     env: tuple[Body, ...] = ()
-    """Environment that the kind provides, where the job does not set it."""
+    """Environment that the kind provides, and that a job cannot set."""
     ports: tuple[Body, ...] = ()
     subdomain: str | None = None
     """Headless Service that gives the pods their host names, where the operator does not say it."""
@@ -73,7 +73,7 @@ class Job(JobFields, ABC):
     suspend: ClassVar[tuple[str, ...]]
     """Where the rendered object says that it is suspended."""
     reserved_env: ClassVar[frozenset[str]] = frozenset()
-    """Environment that the operator sets behind the user's back, so that a user's value would be lost."""
+    """Environment that the operator sets, so that a user's value would be lost, or what relies on it would break."""
     example: ClassVar[Mapping[str, object]]
     """The fields of a small job of this kind, for `gen new`."""
 

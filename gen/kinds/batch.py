@@ -50,6 +50,8 @@ class BatchJob(Job):
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"batch/v1": ("Never", "OnFailure")}
     container: ClassVar[str] = "trainer"
     suspend: ClassVar[tuple[str, ...]] = ("spec", "suspend")
+    # the Job controller adds it to every container of an indexed Job that has none
+    reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
     example: ClassVar[Mapping[str, object]] = {
         "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
         "command": "torchrun --nnodes=$NNODES --node-rank=$NODE_RANK "

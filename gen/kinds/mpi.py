@@ -35,6 +35,12 @@ class MPIJob(KubeflowJob):
     resource: ClassVar[str] = "MPIJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {V2: ("OnFailure", "Never"), V1: RESTART_V1}
     container: ClassVar[str] = "mpi"
+    # mpi-operator `pkg/controller/mpi_job_controller.go`: appended behind the user's environment
+    reserved_env: ClassVar[frozenset[str]] = frozenset(
+        {"K_MPI_JOB_ROLE", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames"}
+        | {"OMPI_MCA_plm_rsh_args", "I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"}
+        | {"HYDRA_HOST_FILE", "HYDRA_LAUNCH_EXTRA_ARGS"}
+    )
     example: ClassVar[Mapping[str, object]] = {
         "image": "horovod/horovod:0.28.1",
         "command": "mpirun -np 2 python train.py",

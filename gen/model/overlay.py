@@ -12,6 +12,7 @@ from gen.model.scalars import (
     Bytes,
     Count,
     ImageRef,
+    ImageStart,
     Label,
     LabelKey,
     ObjectName,
@@ -143,7 +144,7 @@ class ImageRule(Model):
 
     from_: Text = Field(alias="from")
     """Start of the full image name; Docker Hub's images count as `docker.io/…` and `docker.io/library/…`."""
-    to: Text
+    to: ImageStart
     """What stands there instead."""
 
 

@@ -21,7 +21,7 @@ _DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 JOB_NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 LABEL_KEY = r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-ENV_NAME = r"(?!\.\.?$)[A-Za-z_.-][A-Za-z0-9_.-]*"
+ENV_NAME = r"(?!\.\.|\.$)[A-Za-z_.-][A-Za-z0-9_.-]*"
 LABEL_VALUE = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?"
 _IMAGE = re.compile(
     r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
@@ -244,13 +244,33 @@ ContainerResource = Annotated[
     ),
     _schema("resource of the container", "string"),
 ]
+_MAX_IMAGE = 512
+
+
+def is_image(text: str) -> bool:
+    """Whether a text is an image reference."""
+    return len(judged := with_hash(text)) <= _MAX_IMAGE and _IMAGE.fullmatch(judged) is not None
+
+
 ImageRef = Annotated[
     str,
-    matching(_IMAGE, 512, "an image reference", "write it like `registry.example.com/team/train:1.2`"),
+    matching(_IMAGE, _MAX_IMAGE, "an image reference", "write it like `registry.example.com/team/train:1.2`"),
     _schema("image", "string"),
 ]
+ImageStart = Annotated[
+    str,
+    matching(
+        re.compile(r"(?!.*//)(?:[A-Za-z0-9][-A-Za-z0-9._:/]*)?"),
+        256,
+        "the start of an image reference",
+        "write it like `registry.example.com/mirror/`, without `https://`",
+    ),
+    _schema("start of an image", "string"),
+]
+PATH = r"/(?!\.\.(?:/|$))[^\x00-\x1f/:]*"
+"""A slash and what follows it in a path that cannot lead out of where it begins; repeat it for all of a path."""
 MountPath = Annotated[
     str,
-    matching(re.compile(r"/[^\0:]*"), 4096, "an absolute path without `:`", "start it with `/`"),
+    matching(re.compile(rf"(?:{PATH})+"), 4096, "an absolute path without `:` and `..`", "start it with `/`"),
     _schema("absolute path", "string", pattern=r"^/|\{\{"),
 ]

@@ -44,7 +44,7 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
         )
         return None
     return CodePlan(
-        image=rewritten(image, context.overlay.fields.images),
+        image=rewritten(context, image),
         git=code.git,
         rsync=code.rsync,
         ref=code.ref,
@@ -83,4 +83,4 @@ def code_volumes(code: CodePlan) -> tuple[VolumePlan, ...]:
 
 def code_mount(code: CodePlan) -> MountPlan:
     """The whole volume: git-sync makes a relative link to the checkout beside it, which a `subPath` would cut off."""
-    return MountPlan(volume=CODE, path=code.directory)
+    return MountPlan(volume=CODE, path=code.directory, route=("code",))

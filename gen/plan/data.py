@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from gen.plan.types import MountPlan, VolumePlan
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from gen.diagnostics import Route
     from gen.model.overlay import VolumeFields
     from gen.plan.context import Context
 
@@ -36,7 +38,9 @@ class DataPlan:
 
 def plan_data(context: Context) -> DataPlan:
     volumes, mounts = [], []
-    for name, value in context.job.data.items():
+    for name, value in sorted(
+        context.job.data.items()
+    ):  # their order in the file means nothing, so no run depends on it
         declared = _declared(context, name)
         if declared is None:
             continue
@@ -44,7 +48,8 @@ def plan_data(context: Context) -> DataPlan:
         read_only = declared.read_only or bool(mount.read_only)
         source = declared.profile.pod_source(volume_of(context.overlay, context.given.namespace, name))
         volumes.append(VolumePlan(name=name, source=source))
-        mounts.append(MountPlan(volume=name, path=_clean(mount.path), sub_path=mount.sub_path, read_only=read_only))
+        path, route = _clean(mount.path), ("data", name)
+        mounts.append(MountPlan(volume=name, path=path, sub_path=mount.sub_path, read_only=read_only, route=route))
         if mount.sub_path is not None and (mount.sub_path.startswith("/") or ".." in mount.sub_path.split("/")):
             hint = "name a directory of the volume, without `..` and without `/` in front"
             context.error("invalid-value", ("data", name, "subPath"), f"`{mount.sub_path}` leaves the volume", hint)
@@ -53,7 +58,8 @@ def plan_data(context: Context) -> DataPlan:
     if files:
         volumes.append(VolumePlan(name=FILES, source={"configMap": {"name": f"{context.run}-files"}}))
         mounts += [
-            MountPlan(volume=FILES, path=_clean(path), sub_path=key, read_only=True) for key, path in files.items()
+            MountPlan(volume=FILES, path=_clean(path), sub_path=key, read_only=True, route=("files", path))
+            for key, path in files.items()
         ]
     content = {key: context.job.files[path] for key, path in files.items()}
     return DataPlan(storage, tuple(volumes), tuple(mounts), content)
@@ -90,14 +96,18 @@ def _declared(context: Context, name: str) -> VolumeFields | None:
 def _files(context: Context) -> dict[str, str]:
     """ConfigMap key to path. A key is the file's name, with a number where two files share one."""
     keys: dict[str, str] = {}
-    for path in context.job.files:
+    numbers: Counter[str] = Counter()
+    for path in sorted(context.job.files):
         if not path.startswith("/") or path.endswith("/") or ".." in path.split("/") or ":" in path:
             hint = "write the absolute path of a file, such as `/etc/app/conf.yaml`"
             context.error("invalid-value", ("files", path), f"`{path}` is no path of a file", hint, key=True)
             continue
         name = re.sub(r"[^A-Za-z0-9._-]", "_", path.rsplit("/", 1)[-1])[:200]
         name = f"_{name}" if name.startswith("..") or name == "." else name
-        key = next(k for k in (name, *(f"{name}.{n}" for n in range(1, len(keys) + 2))) if k not in keys)
+        key = name
+        while key in keys:
+            numbers[name] += 1
+            key = f"{name}.{numbers[name]}"
         keys[key] = path
     size = sum(len(context.job.files[path].encode()) for path in context.job.files)
     if size > _MAX_CONFIG_MAP:
@@ -110,27 +120,22 @@ def _files(context: Context) -> dict[str, str]:
     return keys
 
 
-def shared_memory(size: str) -> tuple[VolumePlan, MountPlan]:
+def shared_memory(size: str, route: Route) -> tuple[VolumePlan, MountPlan]:
     """Containers get 64 MiB, too little for NCCL and data loaders; without a limit it could fill the node."""
     volume = VolumePlan(name=SHARED_MEMORY, source={"emptyDir": present(medium="Memory", sizeLimit=size)})
-    return volume, MountPlan(volume=SHARED_MEMORY, path="/dev/shm")  # noqa: S108 - a mount point in a container
+    path = "/dev/shm"  # noqa: S108 - a mount point in a container
+    return volume, MountPlan(volume=SHARED_MEMORY, path=path, route=route)
 
 
 def check_mounts(context: Context, mounts: Iterable[MountPlan]) -> None:
-    """No two things in one place."""
-    seen: dict[str, str] = {}
+    """No two things in one place. What the author placed is at fault, and not what has its place from gen."""
+    seen: dict[str, MountPlan] = {}
     for mount in mounts:
         if (other := seen.get(mount.path)) is not None:
-            route = next((r for r in _routes(context, mount.path) if r), ())
-            message = f"`{mount.path}` is taken twice: by `{other}` and by `{mount.volume}`"
-            context.error("mount-conflict", route, message, "give one of them another path")
-        seen[mount.path] = mount.volume
-
-
-def _routes(context: Context, path: str) -> Iterable[tuple[str, ...]]:
-    yield from (("files", name) for name in context.job.files if _clean(name) == path)
-    named = {n: v.path if isinstance(v, Mount) else v for n, v in context.job.data.items()}
-    yield from (("data", name) for name, mounted in reversed(named.items()) if _clean(mounted) == path)
+            route = mount.route if mount.route[0] in ("data", "files") else other.route
+            message = f"`{mount.path}` is taken twice: by `{other.volume}` and by `{mount.volume}`"
+            context.error("mount-conflict", route, message, "give one of them another path", key=route[0] == "files")
+        seen[mount.path] = mount
 
 
 def _clean(path: str) -> str:

@@ -8,7 +8,7 @@ from gen.kubernetes import Body, present
 from gen.model.job import EnvSource
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from gen.kinds import Role
     from gen.plan.context import Context
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 _SOURCES = ("secret", "config_map", "field", "resource")
 
 
+_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+_NO_DEVICES = ("void", "none")
+
+
 def environment(context: Context, role: Role, network: Mapping[str, str]) -> tuple[Body, ...]:
-    """What kind and network provide, then what the author says, who wins: later entries may refer to earlier ones."""
+    """What kind and network provide, then what the author says: later entries may refer to earlier ones."""
     provided = {entry["name"]: entry for entry in role.env}
     if role.trains:
         provided |= {name: {"name": name, "value": value} for name, value in network.items()}
@@ -31,20 +35,33 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
     if role.fields is not None:
         values |= role.fields.env
         routes |= {name: ("roles", role.name, "env", name) for name in role.fields.env}
+    kinds = {str(entry["name"]) for entry in role.env}
     entries = {}
     for name, value in values.items():
-        if name in context.job.reserved_env:
-            hint = "remove it; the operator sets it in every pod, and its value would win"
-            context.error(
-                "reserved-env",
-                routes[name],
-                f"`{name}` belongs to the operator of `{context.job.kind}`",
-                hint,
-                key=True,
-            )
+        if (reason := _reserved(context, name, kinds)) is not None:
+            context.error("reserved-env", routes[name], *reason, key=True)
+        elif name == _DEVICES and value not in _NO_DEVICES and _by_the_job(context, routes[name]):
+            hint = "ask for GPUs with `gpus`; only `void` and `none`, which hide them, are possible here"
+            message = f"`{_DEVICES}` would give the container GPUs that nobody counts"
+            context.error("reserved-env", routes[name], message, hint, key=True)
         else:
             entries[name] = _entry(context, name, value, routes[name])
     return entries
+
+
+def _reserved(context: Context, name: str, kinds: Collection[str]) -> tuple[str, str] | None:
+    """Message and hint about a variable that is not the author's."""
+    kind = context.job.kind
+    if name in context.job.reserved_env:
+        return f"`{name}` belongs to the operator of `{kind}`", "remove it; the operator sets it in every pod"
+    if name in kinds:
+        return f"`{name}` is set for every pod of `{kind}`", "remove it; it follows from the other fields"
+    return None
+
+
+def _by_the_job(context: Context, route: tuple[str, ...]) -> bool:
+    """Whether the job's own file sets a value, and not the overlay's defaults."""
+    return context.place(*route).file == context.given.source.file
 
 
 def _entry(context: Context, name: str, value: str | EnvSource, route: tuple[str, ...]) -> Body:

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from gen.model.scalars import is_image, shown
 
-    from gen.model.overlay import ImageRule
+if TYPE_CHECKING:
+    from gen.plan.context import Context
 
 _DOCKER_HUB = "docker.io/"
 
 
-def rewritten(image: str, rules: Sequence[ImageRule]) -> str:
+def rewritten(context: Context, image: str) -> str:
     """The image by the rule with the longest match, or as it was written."""
-    for spelling in (_full(image), image):
-        matching = [rule for rule in rules if spelling.startswith(rule.from_)]
+    rules = context.overlay.fields.images
+    for spelling in (_full(image), image) if image else ():
+        matching = [(len(rule.from_), -index) for index, rule in enumerate(rules) if spelling.startswith(rule.from_)]
         if matching:
-            rule = max(matching, key=lambda rule: len(rule.from_))
-            return rule.to + spelling.removeprefix(rule.from_)
+            index = -max(matching)[1]
+            return _checked(context, index, image, rules[index].to + spelling.removeprefix(rules[index].from_))
     return image
+
+
+def _checked(context: Context, index: int, image: str, result: str) -> str:
+    """What the overlay's rule makes of an image must be one."""
+    if not is_image(result):
+        message = f"this rule makes {shown(result)} of {shown(image)}, which is no image reference"
+        hint = "`from` and `to` end alike, both with `/` or both without"
+        context.found.error("invalid-image", context.overlay.place("images", index, "to"), message, hint)
+    return result
 
 
 def _full(image: str) -> str:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -> tuple[PodPlan, ...]:
     """One plan for each role of the kind that has pods."""
     roles = context.job.replica_roles(context.run)
+    if not roles:
+        hint = "give one of them `replicas: 1` or more"
+        context.error("no-pods", ("roles",), "no role of the job has any pods", hint)
     _check_images(context, roles)
     return tuple(_pod(context, role, data, network, restart) for role in roles)
 
@@ -38,14 +41,14 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
         mounts.append(code_mount(code))
     if (size := context.of_role(role, "shared_memory")) is not None:
         _check_shared_memory(context, role, size)
-        volume, mount = shared_memory(size)
+        volume, mount = shared_memory(size, context.route_of(role, "shared_memory"))
         volumes.append(volume)
         mounts.append(mount)
     check_mounts(context, mounts)
     check_pod_metadata(context, role)
     return PodPlan(
         role=role,
-        image=rewritten(context.of_role(role, "image") or "", context.overlay.fields.images),
+        image=rewritten(context, context.of_role(role, "image") or ""),
         pull_policy=context.of_role(role, "image_pull_policy"),
         command=_command(context, role),
         args=context.of_role(role, "args") if _runs(role, "args") else (),
@@ -71,8 +74,10 @@ def _check_images(context: Context, roles: tuple[Role, ...]) -> None:
     without = [role.name for role in roles if not context.of_role(role, "image")]
     if not without or context.given.left_out & {"image", "roles"}:
         return
-    message = "`image` is missing" + ("" if len(without) == len(roles) else f" for {', '.join(without)}")
-    context.error("missing-field", (), message, "add `image`, best pinned to a tag or a digest", key=True)
+    some = len(without) < len(roles)
+    message = "`image` is missing" + (f" for {', '.join(without)}" if some else "")
+    route = ("roles", without[0]) if some else ()
+    context.error("missing-field", route, message, "add `image`, best pinned to a tag or a digest", key=True)
 
 
 def _command(context: Context, role: Role) -> tuple[str, ...]:

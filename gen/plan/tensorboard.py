@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gen.kubernetes import RUN
 from gen.model.job import TensorBoard
 from gen.plan.images import rewritten
 from gen.plan.names import TENSORBOARD
-from gen.plan.types import IngressPlan, MountPlan, TensorBoardPlan, VolumePlan
+from gen.plan.types import IngressPlan, TensorBoardPlan, VolumePlan
 
 if TYPE_CHECKING:
     from gen.plan.context import Context
     from gen.plan.data import DataPlan
+    from gen.plan.types import MountPlan
 
 
 def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None:
@@ -19,6 +22,7 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
     if wanted is False:
         return None
     wanted = TensorBoard() if wanted is True else wanted
+    _check_lasting(context, wanted)
     mount = _mount(context, data, wanted.logdir)
     if mount is None:
         return None
@@ -26,13 +30,24 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
     volume = next(volume for volume in data.volumes if volume.name == mount.volume)
     return TensorBoardPlan(
         name=context.given.name + TENSORBOARD,
-        image=rewritten(wanted.image or defaults.image, context.overlay.fields.images),
+        image=rewritten(context, wanted.image or defaults.image),
         logdir=wanted.logdir or mount.path,
         resources={"cpu": defaults.cpu, "memory": defaults.memory},
-        mount=MountPlan(volume=mount.volume, path=mount.path, sub_path=mount.sub_path, read_only=True),
+        mount=replace(mount, read_only=True),
         volume=_read_only(volume),
         ingress=_ingress(context) if wanted.ingress else None,
     )
+
+
+def _check_lasting(context: Context, wanted: TensorBoard) -> None:
+    """What outlives the runs cannot carry the hash of one."""
+    texts: list[tuple[tuple[str, ...], str]] = [(("tensorboard", "logdir"), wanted.logdir or "")]
+    texts += [(("labels", key), value) for key, value in context.job.labels.items()]
+    texts += [(("annotations", key), value) for key, value in context.job.annotations.items()]
+    for route, text in texts:
+        if RUN in text:
+            message = "`run` has no value here, because the job's TensorBoard is the same for all its runs"
+            context.error("invalid-expression", route, message, "leave it out; `job.name` is the same for all runs")
 
 
 def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | None:

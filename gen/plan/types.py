@@ -10,7 +10,7 @@ from gen.kubernetes import Body
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gen.diagnostics import Location
+    from gen.diagnostics import Location, Route
     from gen.kinds.base import Job, Role
     from gen.networks import Effect
     from gen.storage import StorageProfile, Volume
@@ -24,6 +24,8 @@ class MountPlan:
     path: str
     sub_path: str | None = None
     read_only: bool = False
+    route: Route = ()
+    """The field of the job that asks for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,13 +11,13 @@ from typing import Annotated, Literal
 from pydantic import WithJsonSchema
 
 from gen.kubernetes import Body
-from gen.model.scalars import matching
+from gen.model.scalars import PATH, matching
 from gen.storage.base import StaticProfile, Volume, csi
 from gen.storage.nas import Server
 
 SharePath = Annotated[
     str,
-    matching(re.compile(r"/share(/[^\0:]*)?"), 4096, "a path below `/share`", "CPFS exports nothing else"),
+    matching(re.compile(rf"/share(?:{PATH})*"), 4096, "a path below `/share`", "CPFS exports nothing else"),
     WithJsonSchema({"title": "path below /share", "type": "string", "pattern": "^/share"}),
 ]
 
