@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from gen.diagnostics import Findings
+from gen.load import Layer, Layers, source_of
 from gen.report.text import text
+from gen.secrets import report_secrets
 from tests.support import OVERLAY, Repository
 
 JOB = "kind: pytorch\nimage: a:1\ncommand: {command}\n"
@@ -24,7 +29,21 @@ JOB = "kind: pytorch\nimage: a:1\ncommand: {command}\n"
         "-----BEGIN RSA PRIVATE KEY-----",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig",
         "https://user:hunter2@example.com/x.git",
+        "redis://:hunter2@cache:6379/0",
+        "https://sometoken@github.com/team/project.git",
+        "HTTPS://sometoken@github.com/team/project.git",
+        "git+https://x-access-token:abc@github.com/team/project.git",
+        "sk-proj-" + "a1" * 20,
+        "sk-" + "a1" * 24,
+        "AIza" + "a" * 35,
+        "wandb login " + "0123456789" * 4,
+        "glrt-" + "a" * 20,
+        "xapp-1-A012345678",
+        "ASIA" + "A1" * 8,
+        "AccountKey=" + "a" * 86 + "==",
+        "npm_" + "a" * 36,
     ],
+    ids=lambda text: text[:12],
 )
 def test_known_forms_are_found_wherever_they_stand(repo: Repository, secret: str) -> None:
     repo.job(JOB.format(command=f"run --with '{secret}'"))
@@ -37,7 +56,40 @@ def test_known_forms_are_found_wherever_they_stand(repo: Repository, secret: str
     assert set(repo.codes()) == {"secret-value"}
 
 
-@pytest.mark.parametrize("name", ["TOKEN", "HF_TOKEN", "wandb_api_key", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"])
+def test_a_secret_at_the_start_of_a_line_or_in_a_key_is_found_too(repo: Repository) -> None:
+    repo.job(JOB.format(command="|\n  x\n  AKIAIOSFODNN7EXAMPLE\n"))
+    assert repo.codes() == ["secret-value"]
+    repo.job(JOB.format(command="x") + "files: {/etc/AKIAIOSFODNN7EXAMPLE: x}\nlabels: {AKIAIOSFODNN7EXAMPLE: x}\n")
+    assert repo.codes() == ["secret-value", "secret-value"]
+
+
+def test_no_other_finding_shows_a_secret(repo: Repository) -> None:
+    token = "ghp_" + "a" * 36
+    repo.job(JOB.format(command="x") + f"gpus: {token}\n{token}: x\ncode: {{git: 'hhtp://a:{token}@x y'}}\n")
+    report, _ = repo.render()
+    assert {finding.code for finding in report.findings} == {"secret-value"}
+    assert token not in text(report)
+
+
+SECRET = [
+    "TOKEN",
+    "HF_TOKEN",
+    "wandb_api_key",
+    "DB_PASSWORD",
+    "AWS_SECRET_ACCESS_KEY",
+    "apiKey",
+    "dbPassword",
+    "PASSWORD_FOR_DB",
+    "MYSQL_PASS",
+    "DB_PWD",
+    "githubToken2",
+    "clientsecret",
+    "SSH_PRIVATE_KEY",
+    "SECRET_2",
+]
+
+
+@pytest.mark.parametrize("name", SECRET)
 def test_a_variable_that_is_a_secret_by_its_name_needs_a_reference(repo: Repository, name: str) -> None:
     repo.job(JOB.format(command="x") + f"env: {{{name}: abc}}\n")
     assert repo.codes() == ["secret-value"]
@@ -48,9 +100,128 @@ def test_a_variable_that_is_a_secret_by_its_name_needs_a_reference(repo: Reposit
 
 
 @pytest.mark.parametrize(
-    "variable",
-    ["MAX_TOKENS: 4096", "TOKENIZERS_PARALLELISM: 'false'", "TOKEN: ''", "USE_TOKEN: true", "TOKEN: /run/secrets/t"],
+    "overlay",
+    [
+        "params: {apiKey: abc}",
+        "defaults: {env: {TOKEN: abc}}",
+        "defaults: {params: {password: abc}}",
+        "defaults: {kinds: {pytorch: {env: {TOKEN: abc}}}}",
+        "defaults: {kinds: {pytorch: {roles: {master: {env: {TOKEN: abc}}}}}}",
+        "patches: [{target: {kind: X}, patch: {spec: {containers: [{name: a, env: [{name: TOKEN, value: abc}]}]}}}]",
+        "patches: [{target: {kind: X}, patch: [{op: add, path: /a, value: {name: TOKEN, value: abc}}]}]",
+    ],
 )
-def test_what_only_looks_alike_is_left_alone(repo: Repository, variable: str) -> None:
-    repo.job(JOB.format(command="git clone https://example.com:8443/a@b") + f"env: {{{variable}}}\n")
+def test_an_overlay_holds_none_either(repo: Repository, overlay: str) -> None:
+    repo.overlay(OVERLAY + overlay + "\n")
+    assert [code for code in repo.codes() if code != "unmatched-patch"] == ["secret-value"]
+
+
+@pytest.mark.parametrize(
+    "job",
+    ["params: {dbPassword: abc}", "env: {TOKEN: '{{ params.t }}'}\nparams: {t: abc}", "env: {TOKEN: \"{{ '{{' }}\"}"],
+)
+def test_an_expression_hides_nothing(repo: Repository, job: str) -> None:
+    repo.job(JOB.format(command="x") + job + "\n")
+    assert repo.codes() == ["secret-value"]
+
+
+@pytest.mark.parametrize("value", ["/x", "/etc", "abc/def", "1234", "/a b/c"])
+def test_a_short_path_or_a_number_may_be_a_password(repo: Repository, value: str) -> None:
+    repo.job(JOB.format(command="x") + f"env: {{DB_PASSWORD: '{value}'}}\n")
+    assert repo.codes() == ["secret-value"]
+
+
+HARMLESS = {
+    "MAX_TOKENS": "4096",
+    "num_tokens": "131072",
+    "TOKENIZER": "meta-llama/Llama-3.1-8B",
+    "TOKENIZERS_PARALLELISM": "false",
+    "USE_TOKEN": "true",
+    "TOKEN": "",
+    "HF_TOKEN": "/run/secrets/hf/token",
+    "HF_TOKEN_PATH": "/token",
+    "AWS_SHARED_CREDENTIALS_FILE": "credentials",
+    "GOOGLE_APPLICATION_CREDENTIALS": "/var/run/secrets/google.json",
+    "SECRET_NAME": "wandb",
+    "TOKEN_URL": "https://auth.example.com/token",
+    "AWS_ACCESS_KEY_ID": "minio",
+    "PAD_TOKEN": "<pad>",
+    "eos_token": "</s>",
+    "bosToken": "<|begin_of_text|>",
+    "image_token": "IMG",
+    "unk_token": "[UNK]",
+    "TOKEN_MIXING": "mlp",
+    "token_level_loss": "mean",
+    "tokens_per_batch": "65536",
+    "TOKEN_DROPOUT": "0.1",
+    "PASSWORD_LENGTH": "12",
+    "GIT_CREDENTIAL_HELPER": "store",
+    "API_TOKEN": "$(FROM_SECRET)",
+    "PWD": "workspace",
+    "SORT_KEY": "length",
+    "KEY": "value",
+    "NCCL_ALGO": "Ring",
+    "PASSES": "3",
+    "FORWARD_PASS": "fused",
+    "COMPASS": "north",
+    "SECRETARY": "bird",
+    "ACCESS_KEY_TYPE": "ram",
+}
+
+
+def test_what_only_looks_alike_is_left_alone(repo: Repository) -> None:
+    lines = "".join(f"  {name}: '{value}'\n" for name, value in HARMLESS.items())
+    repo.job(JOB.format(command="x") + f"env:\n{lines}params:\n{lines}")
+    repo.overlay(OVERLAY + f"params:\n{lines}")
     assert repo.codes() == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git clone https://example.com:8443/a@b",
+        "git clone ssh://git@example.com/a.git && git clone git@example.com:a.git",
+        "git clone https://$USER:$TOKEN@example.com/a.git https://${TOKEN}@example.com/a",
+        "git clone https://<token>@example.com/a.git https://user:***@example.com/b",
+        "curl 'https://example.com/?mail=me@example.com' 'https://medium.com/@me/x'",
+        "pip install torch@https://example.com/torch-2.7-cp311.whl 'x @ git+ssh://git@example.com/x'",
+        "python train.py --task-name=task-0123456789abcdef0123456789abcdef0123 --run hf_large_batch_size_4096_lr_1e4",
+        "wandb login --relogin $WANDB_API_KEY && git checkout 0123456789012345678901234567890123456789",
+        "python -m disk-0123456789abcdef0123456789abcdef eyJhbGciOiJIUzI1NiJ9 xoxo-hugs glm-4-9b-chat-hf-quantized",
+        "mpirun -np 2 --hostfile /etc/mpi/hostfile s3://bucket/a:b@c docker://image:tag@sha256:" + "0" * 64,
+        "openssl rsa -in key.pem # not a BEGIN PRIVATE KEY",
+    ],
+)
+def test_ordinary_commands_hold_no_secret(repo: Repository, command: str) -> None:
+    repo.job(JOB.format(command="|\n  " + command))
+    assert repo.codes() == []
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "eyJ",
+        "eyJ-eyJaaaaaaaaaa.",
+        "a://",
+        "http://a:",
+        "https://aaaaaaaa",
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KE",
+        "hf_",
+        "sk-",
+        "LTAI",
+        "gh",
+        "A",
+        "/",
+        "/a",
+        "token_",
+        "aA",
+    ],
+)
+def test_a_mebibyte_is_looked_through_in_a_second(unit: str) -> None:
+    long = unit * ((1 << 20) // len(unit))
+    source = source_of(b"a: b", "jobs/team/demo.yaml", Findings())
+    assert source is not None
+    started = time.process_time()
+    report_secrets({"command": long + "-", "env": {"TOKEN": long, long: "x"}}, Layers((Layer(source),)), Findings(), ())
+    assert time.process_time() - started < 1

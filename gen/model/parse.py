@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from gen.diagnostics import Location, Route
-    from gen.model.evaluation import Evaluated
     from gen.overlay import Overlay
 
 
@@ -54,8 +53,8 @@ def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Fi
     name, _ = job_name(source)
     _check_file_name(source, found)
     texts = evaluated(data, {"name": name, "namespace": namespace, "kind": kind}, overlay, layers, found)
-    report_secrets(texts.data, layers, found)
-    job, left_out = _validated(KINDS[kind], texts, layers, found)
+    hidden = report_secrets(texts.data, layers, found, texts.failed)
+    job, left_out = _validated(KINDS[kind], texts.data, texts.failed | hidden, layers, found)
     if job is None:
         return None
     return JobInput(job, job.name or _stem(source), namespace, source, layers, left_out)
@@ -102,11 +101,11 @@ def _kind(source: Source, found: Findings) -> str | None:
 
 
 def _validated(
-    model: type[Job], texts: Evaluated, layers: Layers, found: Findings
+    model: type[Job], data: dict[str, Data], failed: Collection[Route], layers: Layers, found: Findings
 ) -> tuple[Job | None, frozenset[str]]:
     """The job, and the fields of which something is not in it: what is wrong is reported and then left out."""
-    data = _without(texts.data, texts.failed)
-    left_out = {str(route[0]) for route in texts.failed}
+    data = _without(data, failed)
+    left_out = {str(route[0]) for route in failed}
     try:
         return model.model_validate(data), frozenset(left_out)
     except ValidationError as error:

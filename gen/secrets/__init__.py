@@ -1,0 +1,77 @@
+"""Secret values in inputs. They must never get into Git, so a job can only name a Secret.
+
+A finding shows the place and never the value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.secrets.forms import forms_in, known_form
+from gen.secrets.names import is_harmless, names_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from gen.diagnostics import Findings, Route
+    from gen.load import Data, Layers
+
+_HINT = "put it into a Secret and write `{secret: <name>, key: <entry>}`; if it was ever pushed, revoke it"
+_NAMED = ("env", "params")
+"""Fields that map a name to a value, wherever they stand."""
+
+
+def report_secrets(
+    data: Mapping[str, Data], layers: Layers, found: Findings, unevaluated: Collection[Route] | None = None
+) -> set[Route]:
+    """Report every text that is, or by its name should be, a secret.
+
+    `unevaluated` are the routes of texts whose expressions still stand, None when all do; what such a text will be is
+    seen elsewhere. Returns the routes of what must not be shown.
+    """
+    hidden = set(_known(data, layers, found))
+    for route, name, text in _named(data, ()):
+        pending = "{{" in text and (unevaluated is None or route in unevaluated or "params" in route)
+        if not pending and route not in hidden and names_secret(name) and not is_harmless(name, text):
+            message = f"`{name}` is a secret by its name, and its value stands here"
+            found.error("secret-value", layers.place(route), message, _HINT)
+    return hidden
+
+
+def _known(data: Mapping[str, Data], layers: Layers, found: Findings) -> Iterator[Route]:
+    if not (forms := forms_in(data)):
+        return
+    for route, text, key in _texts(data, ()):
+        if (what := known_form(text, forms)) is not None:
+            found.error("secret-value", layers.place(route, key=key), f"this looks like {what}", _HINT)
+            yield route
+
+
+def _texts(data: Data | Mapping[str, Data], route: Route) -> Iterator[tuple[Route, str, bool]]:
+    """Every text and every key, with its route and whether it is a key."""
+    if isinstance(data, str):
+        yield route, data, False
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _texts(value, (*route, index))
+    else:
+        for key, value in data.items():
+            yield (*route, key), key, True
+            yield from _texts(value, (*route, key))
+
+
+def _named(data: Data | Mapping[str, Data], route: Route) -> Iterator[tuple[Route, str, str]]:
+    """Every text that stands behind a name: in `env` and `params`, and in entries of a `name` and a `value`."""
+    if isinstance(data, list):
+        for index, entry in enumerate(data):
+            yield from _named(entry, (*route, index))
+    elif not isinstance(data, str):
+        name, value = data.get("name"), data.get("value")
+        if isinstance(name, str) and isinstance(value, str):
+            yield (*route, "value"), name, value
+        named = bool(route) and route[-1] in _NAMED
+        for key, inner in data.items():
+            if not isinstance(inner, str):
+                yield from _named(inner, (*route, key))
+            elif named:
+                yield (*route, key), key, inner

@@ -1,0 +1,74 @@
+"""Secrets that can be told by their form. The patterns are those of the issuers' own keys, tight enough to trust."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gen.load import Data
+
+_KEY = "[0-9A-Za-z]"
+_TOKEN = "[0-9A-Za-z_-]"  # noqa: S105 - a class of characters
+_FREE = r"[^\s/?#@:'\"\\${}<>]"
+"""What a user name or a password in a URL consists of, when it is no variable."""
+
+_FORMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "an AWS access key": (("AKIA", "ASIA"), (rf"(?:AKIA|ASIA)[0-9A-Z]{{16}}(?!{_KEY})",)),
+    "an Alibaba Cloud access key": (("LTAI",), (rf"LTAI{_KEY}{{12,26}}(?!{_KEY})",)),
+    "a Tencent Cloud secret id": (("AKID",), (rf"AKID{_KEY}{{13,40}}(?!{_KEY})",)),
+    "a Google key": (
+        ("AIza", "ya29.", "GOCSPX-"),
+        (rf"AIza{_TOKEN}{{35}}", rf"ya29\.{_TOKEN}{{20}}", rf"GOCSPX-{_TOKEN}{{20}}"),
+    ),
+    "an Azure storage key": (("AccountKey=",), (r"AccountKey=[0-9A-Za-z+/]{80}",)),
+    "a GitHub token": (("gh", "github_pat_"), (rf"gh[pousr]_{_KEY}{{36}}", r"github_pat_[0-9A-Za-z_]{22}")),
+    "a GitLab token": (("gl",), (rf"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-{_TOKEN}{{20}}",)),
+    "a Hugging Face token": (("hf_", "api_org_"), (rf"(?:hf|api_org)_{_KEY}{{30}}",)),
+    "a Weights & Biases key": (
+        ("wandb",),
+        (r"wandb login (?:--[a-z]{1,20} )?[0-9a-f]{40}(?![0-9a-f])", r"wandb_v1_[0-9A-Za-z_]{40}"),
+    ),
+    "a Slack token": (
+        ("xox", "xapp-", "hooks.slack.com"),
+        (rf"xox[abeoprs]-{_TOKEN}{{10}}", rf"xapp-[0-9]-{_TOKEN}{{10}}", rf"hooks\.slack\.com/services/T{_KEY}{{8}}"),
+    ),
+    "an OpenAI key, or one like it": (
+        ("sk-",),
+        (rf"sk-(?:proj|svcacct|admin|ant)-{_TOKEN}{{20}}", rf"sk-{_KEY}{{32}}"),
+    ),
+    "a token of a registry": (
+        ("dckr_pat_", "npm_", "pypi-"),
+        (rf"dckr_pat_{_TOKEN}{{20}}", rf"npm_{_KEY}{{36}}", rf"pypi-AgEI{_TOKEN}{{20}}"),
+    ),
+    "a private key": (("PRIVATE KEY",), (r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY",)),
+    "a JSON web token": (("eyJ",), (rf"eyJ{_TOKEN}{{10,}}\.eyJ{_TOKEN}{{10,}}\.",)),
+    "a password in a URL": (
+        ("://",),
+        (rf"(?i:[a-z][a-z0-9+.-]{{1,20}})://{_FREE}{{0,128}}:(?![*.xX]+@|%s@){_FREE}{{1,256}}@(?!sha[0-9]{{3}}:)",),
+    ),
+    "a user name or a token in a URL": (("://",), (rf"(?i:https?)://{_FREE}{{1,256}}@",)),
+}
+"""What it is, parts one of which must be there, and the patterns.
+
+No pattern starts inside a word, and none reads a stretch of text more than a few times, however long it is.
+"""
+Form = tuple[str, re.Pattern[str]]
+_COMPILED = tuple(
+    (what, parts, re.compile(rf"(?<!{_TOKEN})(?:{'|'.join(patterns)})")) for what, (parts, patterns) in _FORMS.items()
+)
+
+
+def forms_in(data: Mapping[str, Data]) -> list[Form]:
+    """The forms that may be somewhere in the data, found quickly."""
+    everything = orjson.dumps(data).decode()
+    return [(what, pattern) for what, parts, pattern in _COMPILED if any(part in everything for part in parts)]
+
+
+def known_form(text: str, forms: Iterable[Form]) -> str | None:
+    """What a text holds that must not be in Git."""
+    return next((what for what, pattern in forms if pattern.search(text)), None)
