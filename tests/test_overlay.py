@@ -168,3 +168,33 @@ def test_a_patched_sidecar_does_not_take_the_first_place_of_the_training_contain
     repo.job(JOB.replace("pytorch", "mpi"))
     containers = repo.one("MPIJob")["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["containers"]
     assert [entry["name"] for entry in containers] == ["mpi", "side"]
+
+
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [
+        ("defaults: {kinds: {pytorch: 8}}", "invalid-value"),
+        ("defaults: {kinds: {pytorch: [gpus]}}", "invalid-value"),
+        ("defaults: {kinds: {ptorch: {}}}", "unknown-kind"),
+        ("namespaces: {team: {allow: [hostPth]}}", "unknown-permission"),
+        ("namespaces: {Team: {}, team: {}}", "invalid-value"),
+        ("namespaces: {team.a: {}, team: {}}", "invalid-value"),
+        ("volumes: {nas: {size: 10, nas: a.example.com}}", "invalid-value"),
+        ("volumes: {nas: {size: 0, storageClass: fast}}", "invalid-value"),
+        ("volumes: {nas: {size: 1023Ki, storageClass: fast}}", "invalid-value"),
+        ("volumes: {node: {hostPath: /a/../b}}", "invalid-value"),
+        ("volumes: {nas: {size: 1Gi, cpfs: {server: a.example.com, path: /share/..}}}", "invalid-value"),
+        ("defaults: {env: {..a: b}}", "invalid-value"),
+        ("defaults: {tensorboard: {logdir: /data/..}}", "invalid-value"),
+    ],
+)
+def test_what_an_overlay_cannot_mean_is_found(repo: Repository, field: str, code: str) -> None:
+    repo.job(JOB)
+    repo.overlay(VERSION + field + "\n")
+    assert code in repo.codes()
+
+
+def test_dots_that_lead_nowhere_else_are_part_of_a_name(repo: Repository) -> None:
+    repo.overlay(VERSION + "volumes: {node: {hostPath: /a/..b/c../...}}\nnamespaces: {'*': {allow: [hostPath]}}\n")
+    repo.job(JOB + "data: {node: /x/..y}\nworkingDir: /a/..b\nenv: {.a: b, a..b: c}\n")
+    assert repo.codes() == []

@@ -9,6 +9,7 @@ from pydantic import Field, WithJsonSchema, create_model, model_validator
 
 from gen.model.base import Model
 from gen.model.scalars import (
+    DNS_LABEL,
     Bytes,
     Count,
     ImageRef,
@@ -18,6 +19,7 @@ from gen.model.scalars import (
     ObjectName,
     Quantity,
     ResourceName,
+    Size,
     Text,
     Truth,
     matching,
@@ -41,7 +43,7 @@ def _chosen(fields: Model, registry: Mapping[str, type[Model]]) -> dict[str, Any
 class VolumeFields(Model):
     """A volume that jobs may mount by its name: one storage profile, and what all of them share."""
 
-    size: Quantity | None = None
+    size: Size | None = None
     """Capacity. File services do not enforce it, but the objects must say one."""
     access_modes: tuple[AccessMode, ...] = ()
     """Access modes; `ReadWriteMany`, or `ReadOnlyMany` with `readOnly`, when left out."""
@@ -103,9 +105,17 @@ Network: type[NetworkFields] = create_model(
     "Network", __base__=NetworkFields, __doc__=NetworkFields.__doc__, **_profile_fields(NETWORKS)
 )
 
-Permission = Annotated[
+PERMISSIONS = sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values()) if p.grant})
+Permission = Annotated[str, Field(json_schema_extra={"enum": PERMISSIONS})]
+NamespaceKey = Annotated[
     str,
-    Field(json_schema_extra={"enum": sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values()) if p.grant})}),
+    matching(
+        re.compile(rf"\*|{DNS_LABEL}"),
+        63,
+        "the name of a namespace, or `*` for all others",
+        "use lower-case letters, digits and `-`; quote the `*`",
+    ),
+    WithJsonSchema({"title": "namespace", "type": "string"}),
 ]
 
 
@@ -250,7 +260,7 @@ class OverlayFields(Model):
     """Fields laid under every job, and below `kinds` under the jobs of one kind; the job wins."""
     params: dict[str, Text] = {}
     """Values for `{{ params.… }}`; they win over the job's."""
-    namespaces: dict[str, Grant] = {}
+    namespaces: dict[NamespaceKey, Grant] = {}
     """What each namespace may use; `*` stands for every namespace that is not named."""
     volumes: dict[Label, Volume] = {}
     """Volumes that jobs may mount."""

@@ -17,7 +17,8 @@ from gen.kubernetes import with_hash
 from gen.load import Plain
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
-_DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_DNS_LABEL = re.compile(DNS_LABEL)
 JOB_NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 _DNS_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 LABEL_KEY = r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
@@ -30,6 +31,7 @@ _IMAGE = re.compile(
 )
 _SHOWN = 60
 """Characters of a value that fit into a line of a terminal beside the message."""
+_MEBIBYTE = 1 << 20
 _MILLI = quantity.amount("1m")
 INT32 = 2**31 - 1
 """The operators and the API server keep most numbers in 32 bits."""
@@ -119,16 +121,22 @@ def _quantity(value: Any) -> Any:
 def _bytes(value: Any) -> Any:
     text = _quantity(value)
     amount = quantity.amount(text)
-    if 0 < amount < 1 << 20:
-        bare = str(value).isdecimal()
-        raise refuse(
-            "an amount of memory of at least 1Mi",
-            value,
-            f"did you mean `{value}Gi`?" if bare else "write it like `64Gi`",
-        )
+    if 0 < amount < _MEBIBYTE:
+        raise refuse("an amount of memory of at least 1Mi", value, _with_unit(value))
     if amount % 1:
         raise refuse("a whole number of bytes", value, "write it like `64Gi`")
     return text
+
+
+def _size(value: Any) -> Any:
+    if quantity.amount(_quantity(value)) < _MEBIBYTE:
+        raise refuse("a size of at least 1Mi", value, _with_unit(value))
+    return _bytes(value)
+
+
+def _with_unit(value: object) -> str:
+    """A bare number is nearly always meant in GiB."""
+    return f"did you mean `{value}Gi`?" if str(value).isdecimal() and value != "0" else "write it like `64Gi`"
 
 
 def _duration(value: Any) -> Any:
@@ -165,6 +173,7 @@ Truth = Annotated[
 ]
 Quantity = Annotated[str, BeforeValidator(_quantity), _schema("quantity", "string", "number")]
 Bytes = Annotated[str, BeforeValidator(_bytes), _schema("amount of memory", "string", "number")]
+Size = Annotated[str, BeforeValidator(_size), _schema("size", "string", "number")]
 Duration = Annotated[int, BeforeValidator(_duration), _schema("duration", "string", "integer")]
 Label = Annotated[
     str,
@@ -207,7 +216,7 @@ EnvName = Annotated[
         re.compile(ENV_NAME),
         253,
         "the name of a variable",
-        "use letters, digits, `_`, `-` and `.`, with no digit first",
+        "use letters, digits, `_`, `-` and `.`, with no digit and no `..` first",
     ),
     _schema("name of a variable", "string"),
 ]
@@ -271,6 +280,11 @@ PATH = r"/(?!\.\.(?:/|$))[^\x00-\x1f/:]*"
 """A slash and what follows it in a path that cannot lead out of where it begins; repeat it for all of a path."""
 MountPath = Annotated[
     str,
-    matching(re.compile(rf"(?:{PATH})+"), 4096, "an absolute path without `:` and `..`", "start it with `/`"),
+    matching(
+        re.compile(rf"(?:{PATH})+"),
+        4096,
+        "an absolute path without `:` and `..`",
+        "start it with `/`, and name the place itself",
+    ),
     _schema("absolute path", "string", pattern=r"^/|\{\{"),
 ]

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import did_you_mean
 from gen.kinds import KINDS
 from gen.model.job import JobFields
+from gen.model.overlay import PERMISSIONS
+from gen.model.scalars import shown
 from gen.networks import POD_NETWORK
 from gen.validate.schemas import minor_version, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from gen.diagnostics import Findings, Route
     from gen.load import Data, Layers
@@ -40,17 +42,20 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
         place = layers.place(("networks", POD_NETWORK), key=True)
         found.error("reserved-name", place, "`pod` is the cluster's ordinary network", "choose another name")
     for namespace, grant in fields.namespaces.items():
-        for what, known in (("volumes", fields.volumes), ("networks", {*fields.networks, POD_NETWORK})):
+        for what, word, known, otherwise in _known_to_grants(fields):
             for index, name in enumerate(getattr(grant, what) or ()):
                 if name not in known:
                     place = layers.place(("namespaces", namespace, what, index))
-                    found.error(
-                        f"unknown-{what[:-1]}",
-                        place,
-                        f"the overlay has no {what[:-1]} `{name}`",
-                        did_you_mean(name, known, otherwise=f"declare it under `{what}`"),
-                    )
+                    hint = did_you_mean(name, known, otherwise=otherwise)
+                    found.error(f"unknown-{word}", place, f"there is no {word} {shown(name)} to grant", hint)
     return _kubernetes(fields, layers, found)
+
+
+def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, str, Collection[str], str]]:
+    """A field of `namespaces`, what its entries are called, those that exist, and what to do when there are none."""
+    yield "volumes", "volume", fields.volumes, "declare it under `volumes`"
+    yield "networks", "network", {*fields.networks, POD_NETWORK}, "declare it under `networks`"
+    yield "allow", "permission", PERMISSIONS, ""
 
 
 def _kubernetes(fields: OverlayFields, layers: Layers, found: Findings) -> str:
@@ -94,9 +99,15 @@ def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None
             "write `<kind>: {…}`",
         )
         return
-    _known(kinds, ("defaults", "kinds"), KINDS, layers, found)
     for kind, fields in kinds.items():
-        if kind in KINDS and isinstance(fields, dict):
+        if kind not in KINDS:
+            place = layers.place(("defaults", "kinds", kind), key=True)
+            found.error("unknown-kind", place, f"there is no kind of job {shown(kind)}", did_you_mean(kind, KINDS))
+        elif not isinstance(fields, dict):
+            message = f"`defaults.kinds.{kind}` must be a mapping of fields, not {shown(fields)}"
+            hint = "write `field: value` lines below it, indented"
+            found.error("invalid-value", layers.place(("defaults", "kinds", kind)), message, hint)
+        else:
             _known(fields, ("defaults", "kinds", kind), _fields(KINDS[kind]), layers, found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gen.kubernetes import present
+from gen.kubernetes import present, with_hash
 from gen.plan.images import rewritten
 from gen.plan.types import CodePlan, MountPlan, VolumePlan
 
@@ -35,7 +35,7 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
         hint = "use `git`, or ask the platform owner for `codeSync.rsyncImage`"
         context.error("no-rsync", ("code", "rsync"), f"the overlay `{context.overlay.name}` offers no rsync", hint)
         return None
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(with_hash(name)):
         context.error(
             "invalid-value",
             ("code",),

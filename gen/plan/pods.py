@@ -26,7 +26,7 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -
     roles = context.job.replica_roles(context.run)
     if not roles:
         hint = "give one of them `replicas: 1` or more"
-        context.error("no-pods", ("roles",), "no role of the job has any pods", hint)
+        context.error("no-pods", ("roles",), "no role of the job has any pods", hint, key=True)
     _check_images(context, roles)
     return tuple(_pod(context, role, data, network, restart) for role in roles)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gen.load import Data, Layers
 
 _HINT = "put it into a Secret and write `{secret: <name>, key: <entry>}`; if it was ever pushed, revoke it"
+_HINT_FOR_URLS = "leave it out of the URL; for Git, `credentials` names a Secret; if it was ever pushed, revoke it"
 _NAMED = ("env", "params")
 """Fields that map a name to a value, wherever they stand."""
 
@@ -43,8 +44,12 @@ def _known(data: Mapping[str, Data], layers: Layers, found: Findings) -> Iterato
         return
     for route, text, key in _texts(data, ()):
         if (what := known_form(text, forms)) is not None:
-            found.error("secret-value", layers.place(route, key=key), f"this looks like {what}", _HINT)
+            found.error("secret-value", layers.place(route, key=key), f"this looks like {what}", _hint_for(what))
             yield route
+
+
+def _hint_for(what: str) -> str:
+    return _HINT_FOR_URLS if what.endswith("URL") else _HINT
 
 
 def _texts(data: Data | Mapping[str, Data], route: Route) -> Iterator[tuple[Route, str, bool]]:

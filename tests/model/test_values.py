@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.support import Repository
@@ -152,3 +154,21 @@ def test_a_files_name_is_checked_as_early(repo: Repository) -> None:
     repo.overlay(WITHOUT_JOBS)
     repo.job(JOB.format(kind="pytorch"), name="Foo_bar")
     assert "invalid-name" in repo.codes()
+
+
+LONG = (
+    "image command workingDir memory timeout queue priority network name gpus restart kind env:{A labels:{a podLabels:{a"
+    " data:{data code:{git code:{rsync tensorboard:{logdir placement:{zone"
+)
+
+
+@pytest.mark.parametrize("unit", ["a", "-", "a-", "/.", "a@"])
+@pytest.mark.parametrize("field", LONG.split())
+def test_a_value_as_long_as_a_file_takes_no_time(repo: Repository, field: str, unit: str) -> None:
+    lines = JOB.format(kind="pytorch").splitlines(keepends=True)
+    others = "".join(line for line in lines if not line.startswith(f"{field}:"))
+    value = unit * (1_000_000 // len(unit))
+    repo.job(others + f"{field.replace(':', ': ')}: '{value}'" + "}\n" * ("{" in field) + "\n")
+    started = time.process_time()
+    assert all(len(finding.message) < 700 for finding in repo.render()[0].findings)
+    assert time.process_time() - started < 1

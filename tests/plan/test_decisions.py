@@ -52,7 +52,7 @@ def test_what_kind_and_operator_set_is_theirs(repo: Repository, kind: str, name:
 
 
 def test_a_job_without_pods_is_a_finding(repo: Repository) -> None:
-    assert findings(repo, "roles: {worker: {replicas: 0}}\n", "tensorflow") == [("no-pods", "4:8")]
+    assert findings(repo, "roles: {worker: {replicas: 0}}\n", "tensorflow") == [("no-pods", "4:1")]
 
 
 @pytest.mark.parametrize(
