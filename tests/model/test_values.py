@@ -157,8 +157,8 @@ def test_a_files_name_is_checked_as_early(repo: Repository) -> None:
 
 
 LONG = (
-    "image command workingDir memory timeout queue priority network name gpus restart kind env:{A labels:{a podLabels:{a"
-    " data:{data code:{git code:{rsync tensorboard:{logdir placement:{zone"
+    "image command workingDir memory timeout queue priority network name gpus restart kind env:{A labels:{a"
+    " podLabels:{a data:{data code:{git code:{rsync tensorboard:{logdir placement:{zone"
 )
 
 
