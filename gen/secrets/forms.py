@@ -26,11 +26,17 @@ _FORMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (rf"AIza{_TOKEN}{{35}}", rf"ya29\.{_TOKEN}{{20}}", rf"GOCSPX-{_TOKEN}{{20}}"),
     ),
     "an Azure storage key": (("AccountKey=",), (r"AccountKey=[0-9A-Za-z+/]{80}",)),
-    "a GitHub token": (("gh", "github_pat_"), (rf"gh[pousr]_{_KEY}{{36}}", r"github_pat_[0-9A-Za-z_]{22}")),
-    "a GitLab token": (("gl",), (rf"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-{_TOKEN}{{20}}",)),
+    "a GitHub token": (
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        (rf"gh[pousr]_{_KEY}{{36}}", r"github_pat_[0-9A-Za-z_]{22}"),
+    ),
+    "a GitLab token": (
+        ("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "gloas-"),
+        (rf"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-{_TOKEN}{{20}}",),
+    ),
     "a Hugging Face token": (("hf_", "api_org_"), (rf"(?:hf|api_org)_{_KEY}{{30}}",)),
     "a Weights & Biases key": (
-        ("wandb",),
+        ("wandb login", "wandb_v1_"),
         (r"wandb login (?:--[a-z]{1,20} )?[0-9a-f]{40}(?![0-9a-f])", r"wandb_v1_[0-9A-Za-z_]{40}"),
     ),
     "a Slack token": (
@@ -57,18 +63,20 @@ _FORMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 No pattern starts inside a word, and none reads a stretch of text more than a few times, however long it is.
 """
-Form = tuple[str, re.Pattern[str]]
-_COMPILED = tuple(
-    (what, parts, re.compile(rf"(?<!{_TOKEN})(?:{'|'.join(patterns)})")) for what, (parts, patterns) in _FORMS.items()
+Form = tuple[str, str, re.Pattern[str]]
+_BY_PART: tuple[Form, ...] = tuple(
+    (part, what, re.compile(rf"(?<!{_TOKEN})(?:{'|'.join(patterns)})"))
+    for what, (parts, patterns) in _FORMS.items()
+    for part in parts
 )
 
 
 def forms_in(data: Mapping[str, Data]) -> list[Form]:
     """The forms that may be somewhere in the data, found quickly."""
     everything = orjson.dumps(data).decode()
-    return [(what, pattern) for what, parts, pattern in _COMPILED if any(part in everything for part in parts)]
+    return [form for form in _BY_PART if form[0] in everything]
 
 
 def known_form(text: str, forms: Iterable[Form]) -> str | None:
     """What a text holds that must not be in Git."""
-    return next((what for what, pattern in forms if pattern.search(text)), None)
+    return next((what for part, what, pattern in forms if part in text and pattern.search(text)), None)
