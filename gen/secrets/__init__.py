@@ -11,7 +11,7 @@ from gen.secrets.forms import forms_in, known_form
 from gen.secrets.names import is_harmless, names_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     from gen.diagnostics import Findings, Route
     from gen.load import Data, Layers
@@ -23,7 +23,7 @@ _NAMED = ("env", "params")
 
 
 def report_secrets(
-    data: Mapping[str, Data], layers: Layers, found: Findings, unevaluated: Collection[Route] | None = None
+    data: Data, layers: Layers, found: Findings, unevaluated: Collection[Route] | None = None
 ) -> set[Route]:
     """Report every text that is, or by its name should be, a secret.
 
@@ -39,7 +39,7 @@ def report_secrets(
     return hidden
 
 
-def _known(data: Mapping[str, Data], layers: Layers, found: Findings) -> Iterator[Route]:
+def _known(data: Data, layers: Layers, found: Findings) -> Iterator[Route]:
     if not (forms := forms_in(data)):
         return
     for route, text, key in _texts(data, ()):
@@ -52,7 +52,7 @@ def _hint_for(what: str) -> str:
     return _HINT_FOR_URLS if what.endswith("URL") else _HINT
 
 
-def _texts(data: Data | Mapping[str, Data], route: Route) -> Iterator[tuple[Route, str, bool]]:
+def _texts(data: Data, route: Route) -> Iterator[tuple[Route, str, bool]]:
     """Every text and every key, with its route and whether it is a key."""
     if isinstance(data, str):
         yield route, data, False
@@ -65,7 +65,7 @@ def _texts(data: Data | Mapping[str, Data], route: Route) -> Iterator[tuple[Rout
             yield from _texts(value, (*route, key))
 
 
-def _named(data: Data | Mapping[str, Data], route: Route) -> Iterator[tuple[Route, str, str]]:
+def _named(data: Data, route: Route) -> Iterator[tuple[Route, str, str]]:
     """Every text that stands behind a name: in `env` and `params`, and in entries of a `name` and a `value`."""
     if isinstance(data, list):
         for index, entry in enumerate(data):

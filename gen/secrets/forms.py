@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from gen.load import Data
 
@@ -71,7 +71,7 @@ _BY_PART: tuple[Form, ...] = tuple(
 )
 
 
-def forms_in(data: Mapping[str, Data]) -> list[Form]:
+def forms_in(data: Data) -> list[Form]:
     """The forms that may be somewhere in the data, found quickly."""
     everything = orjson.dumps(data).decode()
     return [form for form in _BY_PART if form[0] in everything]
