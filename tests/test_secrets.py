@@ -116,17 +116,6 @@ def test_an_overlay_holds_none_either(repo: Repository, overlay: str) -> None:
     assert [code for code in repo.codes() if code != "unmatched-patch"] == ["secret-value"]
 
 
-@pytest.mark.parametrize("patch", ["path: patches/p.yaml", "patch: |\n      "])
-def test_a_patch_that_stands_elsewhere_holds_none_either(repo: Repository, patch: str) -> None:
-    text = "{spec: {env: [{name: TOKEN, value: abc}, {name: A, value: AKIAIOSFODNN7EXAMPLE}]}}\n"
-    repo.write("overlays/dev/patches/p.yaml", text)
-    inline = text if "|" in patch else "\n"
-    repo.overlay(OVERLAY + "patches:\n  - target: {kind: X}\n    " + patch + inline)
-    assert {code for code in repo.codes() if code != "unmatched-patch"} == {"secret-value"}
-    named = [f for f in repo.render()[0].findings if "by its name" in f.message]
-    assert len(named) == 1
-
-
 @pytest.mark.parametrize(
     "job",
     ["params: {dbPassword: abc}", "env: {TOKEN: '{{ params.t }}'}\nparams: {t: abc}", "env: {TOKEN: \"{{ '{{' }}\"}"],

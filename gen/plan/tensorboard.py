@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gen.kubernetes import RUN
 from gen.model.job import TensorBoard
 from gen.plan.images import rewritten
 from gen.plan.names import TENSORBOARD
@@ -22,7 +21,6 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
     if wanted is False:
         return None
     wanted = TensorBoard() if wanted is True else wanted
-    _check_lasting(context, wanted)
     mount = _mount(context, data, wanted.logdir)
     if mount is None:
         return None
@@ -37,17 +35,6 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
         volume=_read_only(volume),
         ingress=_ingress(context) if wanted.ingress else None,
     )
-
-
-def _check_lasting(context: Context, wanted: TensorBoard) -> None:
-    """What outlives the runs cannot carry the hash of one."""
-    texts: list[tuple[tuple[str, ...], str]] = [(("tensorboard", "logdir"), wanted.logdir or "")]
-    texts += [(("labels", key), value) for key, value in context.job.labels.items()]
-    texts += [(("annotations", key), value) for key, value in context.job.annotations.items()]
-    for route, text in texts:
-        if RUN in text:
-            message = "`run` has no value here, because the job's TensorBoard is the same for all its runs"
-            context.error("invalid-expression", route, message, "leave it out; `job.name` is the same for all runs")
 
 
 def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | None:

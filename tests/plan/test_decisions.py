@@ -75,18 +75,6 @@ def test_a_missing_image_of_one_role_is_placed_at_the_role(repo: Repository) -> 
 
 
 @pytest.mark.parametrize(
-    "field",
-    [
-        "tensorboard: {logdir: '/d/{{ run.name }}'}",
-        "tensorboard: true\nlabels: {a: '{{ run.hash }}'}",
-        "tensorboard: true\nannotations: {a: '{{ run.name }}'}",
-    ],
-)
-def test_what_outlives_a_run_cannot_name_it(repo: Repository, field: str) -> None:
-    assert [code for code, _ in findings(repo, f"data: {{data: /d}}\n{field}\n")] == ["invalid-expression"]
-
-
-@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("data: {data: /a, nas: /b}\n", "data: {nas: /b, data: /a}\n"),
