@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 LAYERS = (
     ("gen.__main__",),
     ("gen.cli",),
+    ("gen.edit",),
     ("gen.commands", "gen.scaffold", "gen.schema"),
     ("gen.report",),
     ("gen.write",),

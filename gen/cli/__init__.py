@@ -124,6 +124,22 @@ def new(
     typer.echo(f"wrote {job.file}; edit it, then run `gen render`")
 
 
+@app.command("set")
+def set_(
+    job: Annotated[str, typer.Argument(help="A job file, NAMESPACE/NAME, or a pattern over those.")],
+    assignments: Annotated[
+        list[str] | None, typer.Argument(help="Such as `state=finished` or `env.DEBUG=on`.", metavar="[FIELD=VALUE]...")
+    ] = None,
+    unset: Annotated[list[str] | None, typer.Option("--unset", help="Remove this field; may be repeated.")] = None,
+    root: Root = None,
+    output: Format = Output.TEXT,
+) -> None:
+    """Change fields of job files; comments, order and layout stay."""
+    from gen.edit import SetRequest, set_fields  # noqa: PLC0415
+
+    _finish(*set_fields(SetRequest(root, job, tuple(assignments or ()), tuple(unset or ()))), output)
+
+
 @app.command()
 def schema(document: Annotated[Document, typer.Argument(help="What the schema is of.")]) -> None:
     """Print the JSON Schema that editors check job files and overlays with."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
@@ -15,12 +16,31 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
 
 
+class Form(Enum):
+    """What a value that has parts may be."""
+
+    FIELDS = auto()
+    KEYS = auto()
+    """A mapping whose keys the author chooses."""
+    LIST = auto()
+
+
 def fields_at(model: type[BaseModel], route: Route) -> list[str]:
     """The fields that are known where `route` leads to from a model."""
+    return [field.alias or name for found in _at(model, route) for name, field in _fields(found)]
+
+
+def form_at(model: type[BaseModel], route: Route) -> Form:
+    """Which parts a value may have where `route` leads to from a model."""
+    origins = [get_origin(candidate) for found in _at(model, route) for candidate in _alternatives(found)]
+    return Form.KEYS if dict in origins else Form.LIST if tuple in origins else Form.FIELDS
+
+
+def _at(model: type[BaseModel], route: Route) -> list[Any]:
     annotations: list[Any] = [model]
     for step in route:
         annotations = [inner for outer in annotations for inner in _step(outer, step)]
-    return [field.alias or name for found in annotations for name, field in _fields(found)]
+    return annotations
 
 
 def reachable(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:

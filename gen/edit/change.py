@@ -1,0 +1,70 @@
+"""One change of a field, and what it means for the data of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gen.model.explain import dotted
+from gen.model.scalars import empty, shown
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.load import Data
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value for the field at `route`; None removes the field."""
+
+    route: Route
+    value: str | None
+
+
+class EditError(Exception):
+    """A change that a file cannot take: what is wrong, what to do, and how far its route could be followed."""
+
+    def __init__(self, message: str, hint: str, route: Route) -> None:
+        super().__init__(message)
+        self.message, self.hint, self.route = message, hint, route
+
+
+def changed(data: Data | None, change: Change, depth: int = 0) -> Data:
+    """The data with the change made; the same object when it says so already. EditError when it cannot be made."""
+    if depth == len(change.route):
+        assert change.value is not None  # noqa: S101 - removing ends one step above
+        return data if isinstance(data, str) and data == change.value and not empty(data) else change.value
+    step = change.route[depth]
+    if isinstance(data, list) and isinstance(step, int):
+        return _in_list(data, change, depth)
+    if isinstance(step, str) and (data is None or isinstance(data, dict) or empty(data)):
+        return _in_mapping(data, change, depth)
+    at, name = change.route[:depth], dotted(change.route[:depth])
+    if data is None:
+        raise EditError(f"`{name}` is not there", "edit the file to add a list", at)
+    if isinstance(data, list):
+        raise EditError(f"`{name}` is a list", f"name one of its entries, such as `{name}.0`", at)
+    remedy = f"remove it in the same command with `--unset {name}`"
+    raise EditError(f"`{name}` is {shown(data)} and has no fields", remedy, at)
+
+
+def _in_mapping(data: Data | None, change: Change, depth: int) -> Data:
+    mapping = data if isinstance(data, dict) else {}
+    step = str(change.route[depth])
+    if change.value is None and step not in mapping:
+        return mapping if data is None else data
+    if change.value is None and depth + 1 == len(change.route):
+        return {key: value for key, value in mapping.items() if key != step}
+    inner = changed(mapping.get(step), change, depth + 1)
+    return mapping if step in mapping and inner is mapping[step] else mapping | {step: inner}
+
+
+def _in_list(data: list[Data], change: Change, depth: int) -> Data:
+    step = change.route[depth]
+    at, name = change.route[:depth], dotted(change.route[:depth])
+    if not isinstance(step, int) or step >= len(data):
+        raise EditError(f"`{name}` has only {len(data)} entries", "edit the file to add one", at)
+    if change.value is None and depth + 1 == len(change.route):
+        raise EditError("entries of a list cannot be removed one by one", "edit the file", at)
+    inner = changed(data[step], change, depth + 1)
+    return data if inner is data[step] else [*data[:step], inner, *data[step + 1 :]]

@@ -1,0 +1,186 @@
+"""Where in a text a change is made. What lies outside of it stays as it is, byte by byte.
+
+A file is not read and written again, because every YAML writer has a layout of its own. The reader's marks say where a
+value stands; each way to change the text there is tried on the whole file, and counts only when the reader then
+finds exactly the data that was wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from yaml.cyaml import CSafeLoader
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from gen.diagnostics import Findings
+from gen.edit.change import EditError, changed
+from gen.edit.scalar import scalar
+from gen.load.text import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.edit.change import Change
+
+_BREAK = re.compile(r"\r\n|\n|\r")
+_REST = re.compile(r"[^\r\n]*")
+_HEADER = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)?")
+EMPTY = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """`new` in place of what is between two indices."""
+
+    start: int
+    end: int
+    new: str
+
+    def on(self, text: str) -> str:
+        return text[: self.start] + self.new + text[self.end :]
+
+
+def edited(text: str, change: Change) -> str:
+    """The text of a file with a change made; the same when it says so already. EditError when it cannot be made."""
+    before = parse(text, "", Findings())
+    wanted = changed(before, change)
+    if before is None or wanted is before:
+        return text
+    for splice in _Place(text).splices(change):
+        new = splice.on(text)
+        if parse(new, "", Findings()) == wanted:
+            return new
+    raise EditError("the text here is written in a way that cannot be edited safely", "edit the file", change.route)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A value and where it stands: in a mapping behind `key`, in a list, or alone when `parent` is None."""
+
+    parent: Any
+    key: Any
+    value: Any
+
+
+class _Place:
+    """The nodes of a text, and the ways to change it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.root: Any = CSafeLoader(text).get_single_node()
+
+    def splices(self, change: Change) -> Iterator[Splice]:
+        trail = self._trail(change)
+        missing = [str(step) for step in change.route[len(trail) - 1 :]]
+        if change.value is None:
+            yield from self._removals(trail)
+        elif not missing:
+            style = trail[-1].value.style if isinstance(trail[-1].value, ScalarNode) else None
+            style = style if style in ("'", '"') else None
+            yield from self._replacements(trail[-1], scalar(change.value, flow=self._flow(trail[-1]), style=style))
+        elif isinstance(trail[-1].value, MappingNode):
+            yield from self._insertions(trail[-1].value, missing, change.value)
+        else:  # `key:` with nothing behind it
+            yield from self._replacements(trail[-1], _flow_mapping(missing, change.value))
+
+    def _trail(self, change: Change) -> list[_Entry]:
+        """The document, then what each step of the route leads to, as far as it is there."""
+        trail = [_Entry(None, None, self.root)]
+        for step in change.route:
+            node = trail[-1].value
+            if isinstance(node, SequenceNode):
+                trail.append(_Entry(node, None, node.value[int(step)]))
+                continue
+            pairs = node.value if isinstance(node, MappingNode) else []
+            pair = next(((key, value) for key, value in pairs if key.value == step), None)
+            if pair is None:
+                break
+            trail.append(_Entry(node, *pair))
+        return trail
+
+    def _replacements(self, entry: _Entry, new: str) -> Iterator[Splice]:
+        node = entry.value
+        start, end = node.start_mark.index, self._end(node)
+        if isinstance(node, ScalarNode):
+            if node.style in ("|", ">"):
+                header = _HEADER.match(self.text, start)
+                yield Splice(start, end, new + (header[1] or "" if header else ""))
+            elif start == end:
+                yield Splice(start, end, f" {new}")
+                yield Splice(start, end, f": {new}")  # `{key}`
+            else:
+                yield Splice(start, end, new)
+        elif node.flow_style or entry.key is None:
+            yield Splice(start, end, new)
+        else:
+            colon = self.text.index(":", entry.key.end_mark.index) + 1
+            before = self.text[colon : start - node.start_mark.column]  # comments, up to the first entry's line
+            yield Splice(colon, end, f" {new}{before.rstrip()}")
+
+    def _insertions(self, mapping: Any, keys: list[str], value: str) -> Iterator[Splice]:
+        if mapping.flow_style:
+            entry = _flow_entry(keys, value)
+            at = self._end(mapping.value[-1][1]) if mapping.value else mapping.start_mark.index + 1
+            yield Splice(at, at, f", {entry}" if mapping.value else entry)
+            return
+        line_break = match[0] if (match := _BREAK.search(self.text)) else "\n"
+        indent = " " * mapping.start_mark.column
+        step = " " * self._indentation()
+        lines = [f"{step * depth}{scalar(key, flow=False)}:" for depth, key in enumerate(keys)]
+        lines[-1] += f" {scalar(value, flow=False)}"
+        at = self._line_end(self._end(mapping))
+        yield Splice(at, at, "".join(f"{line_break}{indent}{line}" for line in lines))
+        first = mapping.start_mark.index  # where the end cannot take it, as behind a text that goes on to the end
+        yield Splice(first, first, "".join(f"{line}{line_break}{indent}" for line in lines))
+
+    def _removals(self, trail: list[_Entry]) -> Iterator[Splice]:
+        entry = trail[-1]
+        pairs = entry.parent.value
+        index = next(index for index, (key, _) in enumerate(pairs) if key is entry.key)
+        start, end = entry.key.start_mark.index, self._end(entry.value)
+        if len(pairs) == 1:
+            yield from self._replacements(trail[-2], EMPTY)
+        elif entry.parent.flow_style and index:
+            yield Splice(self._end(pairs[index - 1][1]), end, "")
+        elif entry.parent.flow_style:
+            yield Splice(start, pairs[1][0].start_mark.index, "")
+        elif (indent := start - entry.key.start_mark.column) >= 0 and not self.text[indent:start].strip(" "):
+            after = self._line_end(end)
+            line_break = _BREAK.match(self.text, after)
+            yield Splice(indent, line_break.end() if line_break else after, "")
+        elif index + 1 < len(pairs):
+            yield Splice(start, pairs[index + 1][0].start_mark.index, "")
+
+    def _end(self, node: Any) -> int:
+        """Behind the last character of a value, without the comments and empty lines that the parser adds to it."""
+        if isinstance(node, ScalarNode):
+            start, end = node.start_mark.index, node.end_mark.index
+            return start + len(self.text[start:end].rstrip(" \r\n")) if node.style in ("|", ">") else int(end)
+        if node.flow_style or not node.value:
+            return int(node.end_mark.index)
+        last = node.value[-1]
+        return self._end(last[1] if isinstance(last, tuple) else last)
+
+    def _line_end(self, index: int) -> int:
+        match = _REST.match(self.text, index)
+        return match.end() if match else len(self.text)
+
+    def _indentation(self) -> int:
+        """How much deeper than its key the first mapping inside a mapping stands."""
+        inner = (value for _, value in self.root.value if isinstance(value, MappingNode) and not value.flow_style)
+        return int(next((node.start_mark.column - self.root.start_mark.column for node in inner), 0) or 2)
+
+    @staticmethod
+    def _flow(entry: _Entry) -> bool:
+        return bool(entry.parent is not None and entry.parent.flow_style)
+
+
+def _flow_entry(keys: list[str], value: str) -> str:
+    key, *inner = keys
+    return f"{scalar(key, flow=True)}: {_flow_mapping(inner, value) if inner else scalar(value, flow=True)}"
+
+
+def _flow_mapping(keys: list[str], value: str) -> str:
+    return f"{{{_flow_entry(keys, value)}}}"

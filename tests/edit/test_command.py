@@ -1,0 +1,198 @@
+"""`gen set` from outside: which files, what is refused, what is said."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.diagnostics import UsageError
+from gen.edit import SetRequest, set_fields
+from gen.edit.route import route_of
+from gen.kinds import KINDS
+from gen.report.text import text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.report.types import Report
+    from tests.support import Repository
+
+JOB = """\
+# what it is for
+kind: pytorch   # the kind
+image: "registry.example.com/train:1"
+command: python train.py
+env: {DEBUG: off}  # quiet
+
+# the end
+"""
+
+
+def change(repo: Repository, jobs: str, *assignments: str, unset: tuple[str, ...] = ()) -> tuple[Report, int]:
+    return set_fields(SetRequest(repo.root, jobs, assignments, unset))
+
+
+def codes(report: Report) -> list[str]:
+    return [finding.code for finding in report.findings]
+
+
+def test_fields_are_set_in_the_file_and_it_still_renders(repo: Repository) -> None:
+    path = repo.job(JOB)
+    report, code = change(
+        repo,
+        "team/demo",
+        "state=finished",
+        "attempt=2",
+        "params.lr=3e-4",
+        "env.DEBUG=on",
+        "workers=2",
+    )
+    assert code == 0, text(report)
+    assert path.read_text("utf-8") == JOB.replace("off", "on").replace(
+        "# quiet\n",
+        "# quiet\nstate: finished\nattempt: 2\nparams:\n  lr: 3e-4\nworkers: 2\n",
+    )
+    assert report.summary.splitlines() == [
+        "jobs/team/demo.yaml: state is finished, attempt is 2, params.lr is 3e-4, env.DEBUG off → on, workers is 2",
+        "changed 1 of 1 job file; run `gen render` and commit the result",
+    ]
+    assert repo.codes() == []
+
+
+def test_a_file_that_says_so_already_is_not_written(repo: Repository) -> None:
+    path = repo.job(JOB)
+    before = path.stat()
+    report, code = change(repo, "team/demo", "env.DEBUG=off", unset=("retries",))
+    assert (code, report.summary) == (0, "1 job file says so already; nothing was written")
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "code", "hint"),
+    [
+        ("atempt=2", "unknown-field", "did you mean `attempt`?"),
+        ("state=done", "invalid-value", "expected one of `active`, `finished`, `suspended`"),
+        ("workers=two", "invalid-value", "write it in digits, such as `8`"),
+        ("args=x", "invalid-value", "start each entry with `- `, or write `[one, two]`"),
+        ("roles.wroker.cpu=1", "unknown-field", "did you mean `worker`?"),
+        ("network=enii", "unknown-network", "did you mean `eni`?"),
+        ("command.x=1", "cannot-edit", "remove it in the same command with `--unset command`"),
+        ("kind=pytroch", "unknown-kind", "did you mean `pytorch`?"),
+    ],
+)
+def test_a_mistake_is_a_finding_and_nothing_is_written(repo: Repository, assignment: str, code: str, hint: str) -> None:
+    path = repo.job(JOB)
+    report, exit_code = change(repo, "team/demo", assignment, "attempt=2")
+    assert (exit_code, codes(report)[0]) == (1, code)
+    assert hint in report.findings[0].hint
+    assert report.findings[0].place.file == "jobs/team/demo.yaml"
+    assert path.read_text("utf-8") == JOB
+
+
+def test_a_pattern_changes_all_files_or_none(repo: Repository) -> None:
+    first, second = repo.job(JOB), repo.job("kind: mpi\nimage: a/b:1\ncommand: x\n", name="other")
+    report, code = change(repo, "team/*", "attempt=2", "nprocPerNode=2")
+    assert (code, codes(report)) == (1, ["unknown-field"])
+    assert (first.read_text("utf-8"), second.read_text("utf-8")[:4]) == (JOB, "kind")
+    report, code = change(repo, "team/*", "attempt=2", "env.DEBUG=off")
+    assert code == 0
+    assert report.summary.splitlines()[-1].startswith("changed 2 of 2 job files;")
+    assert "attempt: 2" in first.read_text("utf-8")
+    assert "attempt: 2" in second.read_text("utf-8")
+
+
+def test_a_job_with_another_mistake_can_be_put_right_step_by_step(repo: Repository) -> None:
+    path = repo.job(JOB + "workers: x\nretries: y\n")
+    assert change(repo, "team/demo", "workers=2")[1] == 0
+    assert change(repo, "team/demo", "timeout=z")[1] == 1
+    assert change(repo, "team/demo", "retries=2")[1] == 0
+    assert path.read_text("utf-8") == JOB + "workers: 2\nretries: 2\n"
+
+
+def test_a_short_form_gives_way_when_it_is_removed_in_the_same_command(repo: Repository) -> None:
+    path = repo.job(JOB + "data:\n  nas: /data\n")
+    report, code = change(repo, "team/demo", "data.nas.path=/data", "data.nas.readOnly=true", unset=("data.nas",))
+    assert code == 0, text(report)
+    assert "data:\n  nas:\n" in path.read_text(
+        "utf-8"
+    ) or "data: {nas: {path: /data, readOnly: true}}" in path.read_text("utf-8")
+    assert repo.codes() == []
+
+
+def test_bytes_that_are_not_the_fields_stay(repo: Repository) -> None:
+    raw = b"\xef\xbb\xbf" + JOB.replace("\n", "\r\n").rstrip().encode()
+    path = repo.write("jobs/team/demo.yaml", raw)
+    path.chmod(0o640)
+    assert change(repo, "team/demo", "attempt=2")[1] == 0
+    line = b"# quiet\r\n"
+    assert path.read_bytes() == raw.replace(line, line + b"attempt: 2\r\n")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [entry.name for entry in path.parent.iterdir()] == ["demo.yaml"]
+
+
+def test_links_are_not_followed(repo: Repository, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.yaml"
+    outside.write_text(JOB, "utf-8")
+    (repo.root / "jobs/team").mkdir()
+    (repo.root / "jobs/team/demo.yaml").symlink_to(outside)
+    report, code = change(repo, "team/demo", "attempt=2")
+    assert (code, codes(report)) == (1, ["not-a-file"])
+    (tmp_path / "team").mkdir()
+    (tmp_path / "team/demo.yaml").write_text(JOB, "utf-8")
+    (repo.root / "jobs/linked").symlink_to(tmp_path / "team")
+    with pytest.raises(UsageError, match="link"):
+        change(repo, "jobs/linked/demo.yaml", "attempt=2")
+    assert outside.read_text("utf-8") == (tmp_path / "team/demo.yaml").read_text("utf-8") == JOB
+
+
+@pytest.mark.parametrize(
+    ("assignments", "unset", "message"),
+    [
+        ((), (), "nothing to set"),
+        (("attempt",), (), "`attempt` sets nothing"),
+        (("=2",), (), "is no name of a field"),
+        (("env.=2",), (), "is no name of a field"),
+        (("env.A=\ufdd0",), (), "U\\+FDD0"),
+        (("env.A=" + os.fsdecode(b"\xff"),), (), "UTF-8"),
+    ],
+)
+def test_a_command_that_cannot_be_meant(
+    repo: Repository, assignments: tuple[str, ...], unset: tuple[str, ...], message: str
+) -> None:
+    repo.job(JOB)
+    with pytest.raises(UsageError, match=message):
+        change(repo, "team/demo", *assignments, unset=unset)
+
+
+def test_what_is_removed_must_be_a_field(repo: Repository) -> None:
+    repo.job(JOB)
+    report, code = change(repo, "team/demo", unset=("comand",))
+    assert (code, report.findings[0].hint) == (1, "did you mean `command`?")
+
+
+def test_no_job_at_all_is_said(repo: Repository) -> None:
+    repo.job(JOB)
+    with pytest.raises(UsageError, match="did you mean `team/demo`"):
+        change(repo, "team/dmeo", "attempt=2")
+
+
+@pytest.mark.parametrize(
+    ("name", "route"),
+    [
+        ("attempt", ("attempt",)),
+        ("labels.example.com/team", ("labels", "example.com/team")),
+        ("env.A.B", ("env", "A.B")),
+        ("env.A.secret", ("env", "A", "secret")),
+        ("files./etc/a.conf", ("files", "/etc/a.conf")),
+        ("data.ckpt.readOnly", ("data", "ckpt", "readOnly")),
+        ("placement.nodeSelector.a.b/c", ("placement", "nodeSelector", "a.b/c")),
+        ("placement.tolerations.0.key", ("placement", "tolerations", 0, "key")),
+        ("roles.worker.env.A", ("roles", "worker", "env", "A")),
+        ("command.0", ("command", 0)),
+        ("no.such", ("no", "such")),
+    ],
+)
+def test_a_dot_separates_what_the_models_separate(name: str, route: tuple[str | int, ...]) -> None:
+    assert route_of(KINDS["pytorch"], name) == route
