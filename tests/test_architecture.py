@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LAYERS = (
     ("gen.__main__",),
     ("gen.cli",),
-    ("gen.edit",),
+    ("gen.edit", "gen.init"),
     ("gen.commands", "gen.scaffold", "gen.schema"),
     ("gen.report",),
     ("gen.write",),
@@ -106,6 +106,7 @@ def test_only_reading_writing_and_the_command_line_touch_the_disk() -> None:
         "gen.commands",
         "gen.files",
         "gen.jobs",
+        "gen.init",
         "gen.load",
         "gen.overlay",
         "gen.scaffold",

@@ -141,6 +141,22 @@ def set_(
 
 
 @app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to fill; made when it is not there.")],
+    namespace: Annotated[str, typer.Option("--namespace", help="Namespace of the first job.")] = "team-a",
+    overlay: Annotated[str, typer.Option("--overlay", help="Name of the first cluster.")] = "production",
+    owner: Annotated[
+        str, typer.Option("--owner", help="Who owns overlays and CI, for CODEOWNERS.")
+    ] = "@your-org/platform",
+    output: Format = Output.TEXT,
+) -> None:
+    """Make a repository with a first job, rendered, and CI for GitHub and GitLab."""
+    from gen.init import InitRequest, init  # noqa: PLC0415
+
+    _finish(*init(InitRequest(folder, namespace, overlay, owner)), output)
+
+
+@app.command()
 def schema(document: Annotated[Document, typer.Argument(help="What the schema is of.")]) -> None:
     """Print the JSON Schema that editors check job files and overlays with."""
     from gen.schema import schema_text  # noqa: PLC0415
