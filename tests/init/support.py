@@ -1,0 +1,126 @@
+"""What a machine of CI has: Git, an index with gen on it, and a host with an API."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import zipfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from gen import __version__
+from tests.support import PROJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+WHO = {
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@example.com",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@example.com",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+}
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"  # noqa: PTH120 - not through its link
+    merged = {**os.environ, **WHO, "PATH": path, "GITHUB_ACTIONS": "", **environment}
+    return subprocess.run(command, cwd=cwd, env=merged, capture_output=True, text=True, check=False)
+
+
+def git(*arguments: str | Path, cwd: Path) -> str:
+    done = run("git", *arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def committed(root: Path) -> Path:
+    git("init", "--quiet", "--initial-branch", "main", cwd=root)
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--message", "Start", cwd=root)
+    return root
+
+
+def index(folder: Path) -> dict[str, str]:
+    """The environment of an index with one wheel of gen, which leads to this checkout and to what it needs."""
+    folder.mkdir()
+    name = f"gitops_gen-{__version__}"
+    paths = [str(PROJECT), *(path for path in sys.path if path.endswith("site-packages"))]
+    members = {
+        "gitops_gen_here.pth": "".join(f"{path}\n" for path in paths),
+        f"{name}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: gitops-gen\nVersion: {__version__}\n",
+        f"{name}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{name}.dist-info/entry_points.txt": "[console_scripts]\ngen = gen.__main__:main\n",
+    }
+    record = "".join(f"{path},sha256={_digest(text)},{len(text.encode())}\n" for path, text in members.items())
+    with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as wheel:
+        for path, text in members.items():
+            wheel.writestr(path, text)
+        wheel.writestr(f"{name}.dist-info/RECORD", f"{record}{name}.dist-info/RECORD,,\n")
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+
+
+def _digest(text: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+
+
+@dataclass
+class Host:
+    """A Git host as its API shows it: what it answers by path, and what was written to it."""
+
+    answers: dict[str, Callable[[], Any]]
+    url: str = ""
+    written: list[tuple[str, str, Any]] = field(default_factory=list)
+    tokens: dict[str, str | None] = field(default_factory=dict)
+    """Which credential came with a path."""
+
+
+@contextmanager
+def serving(host: Host) -> Iterator[Host]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = urlsplit(self.path).path
+            host.tokens[path] = self.headers.get("Authorization") or self.headers.get("PRIVATE-TOKEN")
+            answer = host.answers[path]() if path in host.answers else None
+            if isinstance(answer, str):
+                self.send_response(302)
+                self.send_header("Location", answer)
+                self.end_headers()
+                return
+            self.send_response(404 if answer is None else 200)
+            self.end_headers()
+            self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+
+        def _write(self) -> None:
+            raw = self.rfile.read(int(self.headers["Content-Length"]))
+            host.written.append((self.command, urlsplit(self.path).path, json.loads(raw)))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        do_POST = do_PATCH = do_PUT = _write  # noqa: N815 - the names are those of the base class
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    host.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield host
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

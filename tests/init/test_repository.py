@@ -1,0 +1,198 @@
+"""What `gen init` writes, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from jsonschema_rs import Draft7Validator
+
+from gen.commands import Request, check, render
+from gen.diagnostics import UsageError
+from gen.init import InitRequest, init
+from gen.report.text import text
+from gen.schema import schema_text
+from tests.support import PROJECT, tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def made(root: Path) -> Path:
+    report, code = init(InitRequest(root))
+    assert code == 0, text(report)
+    return root
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_it_is_rendered_and_clean(tmp_path: Path) -> None:
+    root = made(tmp_path / "new")
+    report, code = check(Request(root, parallel=1))
+    assert (code, report.findings) == (0, ())
+    assert {path.split("/")[0] for path in tree(root / "rendered")} == {"production"}
+
+
+def test_names_are_those_that_were_given(tmp_path: Path) -> None:
+    root = tmp_path / "new"
+    assert init(InitRequest(root, namespace="vision", overlay="ack", owner="@acme/infra"))[1] == 0
+    assert (root / "jobs/vision/hello.yaml").exists()
+    assert (root / "overlays/ack/overlay.yaml").exists()
+    assert "@acme/infra" in (root / "CODEOWNERS").read_text("utf-8")
+    assert "team-a" not in (root / "README.md").read_text("utf-8")
+    assert check(Request(root, parallel=1))[1] == 0
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        lambda root: InitRequest(root, namespace="Team"),
+        lambda root: InitRequest(root, overlay="../x"),
+        lambda root: InitRequest(root, owner="a\n* @me"),
+    ],
+)
+def test_a_name_that_cannot_be_writes_nothing(tmp_path: Path, request_of: object) -> None:
+    assert callable(request_of)
+    with pytest.raises(UsageError, match="cannot be"):
+        init(request_of(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_is_optional_in_the_overlay_renders_when_it_is_uncommented(tmp_path: Path) -> None:
+    root = made(tmp_path / "new")
+    overlay = root / "overlays/production/overlay.yaml"
+    head, options = overlay.read_text("utf-8").split("# What follows is optional.")
+    uncommented = "\n".join(line.removeprefix("# ") for line in options.splitlines()[1:])
+    overlay.write_text(head + uncommented, "utf-8")
+    job = root / "jobs/team-a/hello.yaml"
+    job.write_text(job.read_text("utf-8") + "\ndata: {results: /results, training-data: /data}\n", "utf-8")
+    report, code = render(Request(root, parallel=1))
+    assert (code, report.findings) == (0, ())
+
+
+def test_again_it_has_nothing_to_do_and_it_mends_what_is_missing(tmp_path: Path) -> None:
+    root = made(tmp_path / "new")
+    before = files(root)
+    report, code = init(InitRequest(root))
+    assert (code, "nothing was written" in report.summary) == (0, True)
+    (root / "ci/check.sh").unlink()
+    shutil.rmtree(root / "jobs")
+    made(root)
+    assert files(root) == before
+    assert os.access(root / "ci/check.sh", os.X_OK)
+
+
+def test_a_repository_that_is_there_gets_all_but_the_example(tmp_path: Path) -> None:
+    for file in ("jobs/mine/a.yaml", "overlays/prod/overlay.yaml"):
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text("x: 1\n", "utf-8")
+    made(tmp_path)
+    assert sorted(path.name for path in (tmp_path / "jobs").iterdir()) == ["mine"]
+    assert not (tmp_path / "rendered").exists()
+    assert (tmp_path / "ci/check.sh").exists()
+
+
+def test_files_in_the_way_are_all_named_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine\n", "utf-8")
+    (tmp_path / "other.txt").write_text("mine\n", "utf-8")
+    (tmp_path / "justfile").mkdir()
+    (tmp_path / "ci").write_text("a file\n", "utf-8")
+    before = files(tmp_path)
+    report, code = init(InitRequest(tmp_path))
+    assert code == 1
+    assert [finding.place.file for finding in report.findings] == [
+        "README.md",
+        "ci/check.sh",
+        "ci/github_comment.py",
+        "ci/gitlab_comment.py",
+        "justfile",
+    ]
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("link", ["ci", ".github", "README.md", "rendered"])
+def test_links_are_not_followed(tmp_path: Path, link: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    root = tmp_path / "new"
+    root.mkdir()
+    (root / link).symlink_to(outside if link != "README.md" else outside / "README.md")
+    refused = _refusal(root)
+    assert link in refused
+    assert list(outside.iterdir()) == []
+    assert [path.name for path in root.iterdir()] == [link]
+
+
+def _refusal(root: Path) -> str:
+    try:
+        report, code = init(InitRequest(root))
+    except UsageError as error:
+        return str(error)
+    assert code == 1
+    return text(report)
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "new").write_text("x", "utf-8")
+    with pytest.raises(UsageError, match="is not a folder"):
+        init(InitRequest(tmp_path / "new"))
+
+
+def test_editors_find_the_schemas_and_accept_the_files(tmp_path: Path) -> None:
+    root = made(tmp_path / "new")
+    settings = json.loads((root / ".vscode/settings.json").read_text("utf-8"))
+    assert json.loads((root / ".vscode/extensions.json").read_text("utf-8"))["recommendations"]
+    for schema, pattern in settings["yaml.schemas"].items():
+        validator = Draft7Validator(json.loads((root / schema).read_text("utf-8")))
+        (file,) = root.glob(pattern)
+        validator.validate(yaml.safe_load(file.read_text("utf-8")))
+        reference = file.read_text("utf-8").splitlines()[0].removeprefix("# yaml-language-server: $schema=")
+        assert (file.parent / reference).resolve() == (root / schema).resolve()
+    assert (root / "schemas/job.schema.json").read_text("utf-8") == schema_text("job")
+
+
+def test_every_path_with_an_owner_is_there(tmp_path: Path) -> None:
+    root = made(tmp_path / "new")
+    rules = [line.split() for line in (root / "CODEOWNERS").read_text("utf-8").splitlines() if line[:1] == "/"]
+    assert {len(rule) for rule in rules} == {2}
+    for path, _ in rules:
+        assert "*" in path or (root / path.strip("/")).exists(), path
+    owned = {path.strip("/").split("/")[0] for path, _ in rules}
+    free = {"README.md", "jobs", ".gitignore"}
+    assert {path.name for path in root.iterdir()} - owned == free, "everything else has an owner"
+
+
+def test_files_that_the_readme_names_are_there(tmp_path: Path) -> None:
+    root = made(tmp_path / "new")
+    for name in re.findall(r"`([\w.]+/[\w./]*|[\w]+\.\w+)`", (root / "README.md").read_text("utf-8")):
+        assert (root / name).exists(), name
+
+
+def test_git_shows_generated_files_in_full_and_never_merges_them_by_lines(tmp_path: Path) -> None:
+    root = made(tmp_path / "new")
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    command = ["git", "check-attr", "linguist-generated", "merge", "diff", "eol", "--", "rendered/production/x.yaml"]
+    said = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    assert [line.rsplit(": ", 1)[1] for line in said.splitlines()] == ["true", "unset", "unspecified", "lf"]
+
+
+def test_the_wheel_has_the_templates(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="the build backend is not installed")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=PROJECT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    templates = {
+        path.relative_to(PROJECT).as_posix() for path in (PROJECT / "gen/templates").rglob("*") if path.is_file()
+    }
+    assert templates - packed == set()
