@@ -20,7 +20,7 @@ from gen.report.types import Report
 from gen.scaffold import job_text
 from gen.schema import SCHEMAS, schema_text
 from gen.workspace import JOBS, OVERLAYS, RENDERED
-from gen.write.place import create_file, refuse_links
+from gen.write.place import create_files, refuse_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,9 +53,9 @@ def init(request: InitRequest) -> tuple[Report, int]:
     missing = [file for file, raw in texts.items() if not _equal(root, file, raw, found)]
     if found.failed():
         return Report(tuple(found), (), f"{len(found.items)} files are in the way; nothing was written"), VIOLATIONS
-    root.mkdir(parents=True, exist_ok=True)
-    for file in sorted(missing, key=lambda file: (file.startswith(f"{JOBS}/"), file)):  # a run that is cut goes on here
-        create_file(root, file, texts[file], executable=file.endswith(".sh"))
+    # jobs come last: where a run was cut short, the next one still knows that the example belongs there
+    last = sorted(missing, key=lambda file: (file.startswith(f"{JOBS}/"), file))
+    create_files(root, {file: texts[file] for file in last})
     return Report((), (), _summary(request, len(missing), len(texts) - len(missing))), CLEAN
 
 
@@ -116,8 +116,7 @@ def _rendered(inputs: Mapping[str, bytes]) -> dict[str, bytes]:
     """What a render of these inputs alone writes."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
-        for file, raw in inputs.items():
-            create_file(root, file, raw)
+        create_files(root, inputs)
         report, code = render(Request(root, parallel=1))
         if code != CLEAN:
             raise BugError(f"the first job does not render: {report.findings}")

@@ -24,7 +24,7 @@ from gen.overlay.select import selects
 from gen.pipeline import render_job
 from gen.report.types import Report
 from gen.workspace import chosen_jobs
-from gen.write.place import replace_file
+from gen.write.place import replace_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,8 +75,7 @@ def set_fields(request: SetRequest) -> tuple[Report, int]:
         errors = len([item for item in found if item.severity.value == "error"])
         return Report(tuple(found), (), f"{errors} error{'' if errors == 1 else 's'}; nothing was written"), VIOLATIONS
     done = [result for result in results if result is not None and result.said]
-    for result in done:
-        replace_file(root, result.file, result.raw)
+    replace_files(root, {result.file: result.raw for result in done})
     return Report((), (), _summary(done, len(jobs))), CLEAN
 
 

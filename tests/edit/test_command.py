@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -145,6 +145,25 @@ def test_links_are_not_followed(repo: Repository, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="link"):
         change(repo, "jobs/linked/demo.yaml", "attempt=2")
     assert outside.read_text("utf-8") == (tmp_path / "team/demo.yaml").read_text("utf-8") == JOB
+
+
+def test_when_one_file_cannot_be_written_none_is(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [repo.job(JOB), repo.job(JOB, name="other")]
+    rest = iter([os.open])
+
+    def full(*arguments: Any) -> int:
+        if str(arguments[0]).endswith(".tmp"):
+            for opened in rest:
+                return opened(*arguments)
+            raise OSError(28, "No space left on device", str(arguments[0]))
+        return original(*arguments)
+
+    original = os.open
+    monkeypatch.setattr(os, "open", full)
+    with pytest.raises(UsageError, match="No space left on device"):
+        change(repo, "team/*", "attempt=2")
+    assert [path.read_text("utf-8") for path in paths] == [JOB, JOB]
+    assert sorted(path.name for path in paths[0].parent.iterdir()) == ["demo.yaml", "other.yaml"]
 
 
 @pytest.mark.parametrize(

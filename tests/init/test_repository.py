@@ -148,6 +148,21 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         init(InitRequest(tmp_path / "new"))
 
 
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path / "new")
+    before = files(tmp_path)
+    (tmp_path / "new/ci/check.sh").unlink()
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device", "check.sh")
+
+    monkeypatch.setattr(os, "open", full)
+    with pytest.raises(UsageError, match=r"check\.sh cannot be written: No space left on device; nothing was changed"):
+        init(InitRequest(tmp_path / "new"))
+    monkeypatch.undo()
+    assert files(tmp_path) == {path: raw for path, raw in before.items() if path != "new/ci/check.sh"}
+
+
 def test_editors_find_the_schemas_and_accept_the_files(tmp_path: Path) -> None:
     root = made(tmp_path / "new")
     settings = json.loads((root / ".vscode/settings.json").read_text("utf-8"))
