@@ -63,6 +63,9 @@ def test_violations_and_differences_exit_with_1(repo: Repository) -> None:
         ["new", "pytorch", "x", "--namespace", "n" * 64],
         ["render", "--root", "jobs"],
         ["schema", "jobs"],
+        ["set", "team/demo"],
+        ["set", "team/demo", "attempt"],
+        ["init", "jobs/team/demo.yaml"],
     ],
 )
 def test_a_wrong_command_line_exits_with_2_and_says_why(repo: Repository, arguments: list[str]) -> None:
@@ -142,6 +145,23 @@ def test_a_repository_that_cannot_be_used_is_said_without_a_traceback(repo: Repo
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.startswith("gen: some/file: Input/output error; ")) == (2, True)
+
+
+def test_set_changes_a_file_and_says_what_is_next(repo: Repository) -> None:
+    path = repo.job(JOB)
+    done = gen("set", "team/demo", "attempt=2", "--unset", "retries", cwd=repo.root)
+    assert (done.returncode, path.read_text("utf-8")) == (0, JOB + "attempt: 2\n")
+    assert "run `gen render`" in done.stdout
+    refused = gen("set", "team/demo", "atempt=3", "--output", "github", cwd=repo.root)
+    assert refused.returncode == 1
+    assert refused.stdout.startswith("::error file=jobs/team/demo.yaml,line=5,col=1,title=unknown-field::")
+
+
+def test_init_makes_a_repository_that_is_clean(tmp_path: Path) -> None:
+    assert gen("init", "new", "--namespace", "vision", cwd=tmp_path).returncode == 0
+    assert gen("check", cwd=tmp_path / "new").returncode == 0
+    assert gen("new", "mpi", "second", cwd=tmp_path / "new").returncode == 0
+    assert gen("render", cwd=tmp_path / "new").returncode == 0
 
 
 def test_schema_prints_what_is_committed() -> None:
