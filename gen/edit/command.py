@@ -66,10 +66,11 @@ def set_fields(request: SetRequest) -> tuple[Report, int]:
     if not assignments and not request.unset:
         raise UsageError("nothing to set: write `field=value`, or --unset field")
     root = repository(request.root)
-    jobs = chosen_jobs(root, [request.jobs], Findings())
+    listed = Findings()
+    jobs = chosen_jobs(root, [request.jobs], listed)
     overlays = OverlayReader(root, Findings()).read()  # a mistake in an overlay is for `gen render` to tell
     names = [*((name, None) for name in request.unset), *assignments]
-    found = Findings()
+    found = Findings() if jobs else listed  # what is wrong with other files does not matter here
     results = [_edit(root, job, names, overlays, found) for job in jobs]
     if found.failed():
         errors = len([item for item in found if item.severity.value == "error"])

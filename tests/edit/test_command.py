@@ -132,6 +132,15 @@ def test_bytes_that_are_not_the_fields_stay(repo: Repository) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == ["demo.yaml"]
 
 
+def refusal(repo: Repository, jobs: str) -> str:
+    try:
+        report, code = change(repo, jobs, "attempt=2")
+    except UsageError as error:
+        return str(error)
+    assert code == 1
+    return text(report)
+
+
 def test_links_are_not_followed(repo: Repository, tmp_path: Path) -> None:
     outside = tmp_path / "outside.yaml"
     outside.write_text(JOB, "utf-8")
@@ -142,8 +151,7 @@ def test_links_are_not_followed(repo: Repository, tmp_path: Path) -> None:
     (tmp_path / "team").mkdir()
     (tmp_path / "team/demo.yaml").write_text(JOB, "utf-8")
     (repo.root / "jobs/linked").symlink_to(tmp_path / "team")
-    with pytest.raises(UsageError, match="link"):
-        change(repo, "jobs/linked/demo.yaml", "attempt=2")
+    assert "link" in refusal(repo, "jobs/linked/demo.yaml")
     assert outside.read_text("utf-8") == (tmp_path / "team/demo.yaml").read_text("utf-8") == JOB
 
 
