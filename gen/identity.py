@@ -10,11 +10,10 @@ import hashlib
 
 import orjson
 
-from gen.kubernetes import QUEUE_LABEL, RUN, Body
+from gen.kubernetes import HASH_LENGTH, QUEUE_LABEL, RUN, Body
 from gen.manifest import Manifest, Sealed, Valid
 
-LENGTH = 8
-DUMMY = "0" * LENGTH
+DUMMY = "0" * HASH_LENGTH
 """Stands for a hash while an object is judged: as long as one, and what the fewest names may begin with."""
 _RUN = RUN.encode()
 
@@ -33,7 +32,7 @@ def unsealed(valid: Valid) -> Sealed:
 def run_hash(valid: Valid, attempt: int) -> str:
     content = [_content(manifest) for manifest in valid.manifests if manifest.of_run]
     text = orjson.dumps([attempt, content], option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(text).hexdigest()[:LENGTH]
+    return hashlib.sha256(text).hexdigest()[:HASH_LENGTH]
 
 
 def _content(manifest: Manifest) -> Body:

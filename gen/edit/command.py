@@ -12,6 +12,7 @@ from gen.edit.change import Change, EditError
 from gen.edit.route import route_of
 from gen.edit.scalar import scalar
 from gen.edit.splice import edited
+from gen.jobs import chosen_jobs
 from gen.kinds import KINDS
 from gen.load import read, source_of
 from gen.model.annotations import fields_at
@@ -23,7 +24,6 @@ from gen.overlay.read import OverlayReader
 from gen.overlay.select import selects
 from gen.pipeline import render_job
 from gen.report.types import Report
-from gen.workspace import chosen_jobs
 from gen.write.place import replace_files
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _edit(
     root: Path, job: JobFile, names: Sequence[tuple[str, str | None]], overlays: Sequence[Overlay], found: Findings
 ) -> _Edited | None:
     """One file with the changes made; None when something was found."""
-    source = read(root / job.file, job.file, found)
+    source = read(root, job.file, found)
     if source is None:
         return None
     text = source.text

@@ -7,6 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import UsageError
+from gen.files import linked_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,11 +32,8 @@ def create_files(root: Path, texts: Mapping[str, bytes]) -> None:
 
 def refuse_links(root: Path, file: str) -> None:
     """UsageError when the way from `root` to a file goes through a link, which could lead anywhere."""
-    folder = (root / file).parent
-    while folder != root:
-        if folder.is_symlink():
-            raise UsageError(f"{folder.relative_to(root)} is a link, and links are not followed; put a folder there")
-        folder = folder.parent
+    if folder := linked_folder(root, file):
+        raise UsageError(f"{folder} is a link, and links are not followed; put a folder there")
 
 
 def _place(root: Path, texts: Mapping[str, bytes], *, new: bool) -> None:
