@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gen.control import is_control_file, refuse_control_file
 from gen.diagnostics import Location, UsageError, did_you_mean
 from gen.files import shown_path, unusable
 from gen.workspace import JOBS, LABEL, JobFile
@@ -95,7 +96,9 @@ def _same(folder: Path, root: Path) -> bool:
 def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> Iterator[JobFile]:
     """The jobs of what lies in `jobs/`, which should be a namespace's folder; or the one of them in the file `only`."""
     path, place = root / JOBS / folder, Location(f"{JOBS}/{shown_path(folder)}")
-    if path.is_symlink():
+    if is_control_file(folder):
+        refuse_control_file(place.file, found)
+    elif path.is_symlink():
         hint = "links are not followed; put the folder itself there"
         found.error("not-a-file", place, "this is a link", hint)
     elif not path.is_dir():
@@ -115,7 +118,9 @@ def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> It
 def _job(namespace: str, name: str, found: Findings, *, deeper: bool) -> Iterator[JobFile]:
     place = Location(f"{JOBS}/{namespace}/{shown_path(name)}")
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - a tenth of the time of a Path, per file
-    if ending != _ENDING and ending.lower() in _MEANT:
+    if is_control_file(name):
+        refuse_control_file(place.file, found)
+    elif ending != _ENDING and ending.lower() in _MEANT:
         hint = f"rename it to {shown_path(stem)}{_ENDING}"
         found.error("misplaced-file", place, f"a job file ends with `{_ENDING}`", hint)
     elif deeper:
@@ -133,9 +138,10 @@ def _too_deep(path: str, namespace: str, found: Findings) -> None:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder, in order, without hidden files. UsageError when it cannot be read."""
+    """What is in a folder, in order, without hidden files that steer nothing. UsageError when it cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+            seen = (entry for entry in entries if not entry.name.startswith(".") or is_control_file(entry.name))
+            return sorted(seen, key=lambda entry: entry.name)
     except OSError as error:
         raise unusable(folder, error, "check its permissions") from error

@@ -36,7 +36,7 @@ LAYERS = (
     ("gen.secrets", "gen.expression"),
     ("gen.load",),
     ("gen.jobs",),
-    ("gen.workspace",),
+    ("gen.control", "gen.workspace"),
     ("gen.diagnostics", "gen.files", "gen.kubernetes", "gen.quantity"),
 )
 """A module may import those of its own line and of the lines below, at run time."""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gen.kubernetes import present, with_hash
+from gen.model.scalars import shown
 from gen.plan.images import rewritten
 from gen.plan.types import CodePlan, MountPlan, VolumePlan
 
@@ -18,8 +19,10 @@ CREDENTIALS = "code-credentials"
 DEFAULT_WORKING_DIR = "/root"
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
-_GIT = re.compile(r"(https?|ssh)://[^\s]+|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^\s]+")
-_RSYNC = re.compile(r"(rsync://[^\s]+|[A-Za-z0-9.-]+::[^\s]+)")
+_GIT = re.compile(r"(https?|ssh)://[^\s]+|[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s]+")
+_RSYNC = re.compile(r"(rsync://[^\s]+|[A-Za-z0-9][A-Za-z0-9.-]*::[^\s]+)")
+_REF = re.compile(r"[^-\s][^\s]*")
+"""What begins with `-` would be an option of the program that gets it."""
 
 
 def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
@@ -63,6 +66,9 @@ def _checked(context: Context, code: Code) -> bool:
     elif code.git is not None and not _GIT.fullmatch(code.git):
         hint = "write it like `https://example.com/team/project.git` or `git@example.com:team/project.git`"
         context.error("invalid-value", ("code", "git"), f"`{code.git}` is no URL of a Git repository", hint)
+    elif not _REF.fullmatch(code.ref):
+        hint = "name a branch, a tag or a full commit hash"
+        context.error("invalid-value", ("code", "ref"), f"{shown(code.ref)} is no name of a commit", hint)
     elif code.rsync is not None and not _RSYNC.fullmatch(code.rsync):
         hint = "write it like `host::module/path` or `rsync://host/module/path`"
         context.error("invalid-value", ("code", "rsync"), f"`{code.rsync}` is no rsync source", hint)

@@ -38,9 +38,7 @@ class DataPlan:
 
 def plan_data(context: Context) -> DataPlan:
     volumes, mounts = [], []
-    for name, value in sorted(
-        context.job.data.items()
-    ):  # their order in the file means nothing, so no run depends on it
+    for name, value in sorted(context.job.data.items()):  # their order means nothing, so no run depends on it
         declared = _declared(context, name)
         if declared is None:
             continue
@@ -131,6 +129,9 @@ def check_mounts(context: Context, mounts: Iterable[MountPlan]) -> None:
     """No two things in one place. What the author placed is at fault, and not what has its place from gen."""
     seen: dict[str, MountPlan] = {}
     for mount in mounts:
+        if mount.path == "/":
+            hint = "name a directory for it, such as `/data`"
+            context.error("invalid-value", mount.route, "a volume cannot take the place of the whole image", hint)
         if (other := seen.get(mount.path)) is not None:
             route = mount.route if mount.route[0] in ("data", "files") else other.route
             message = f"`{mount.path}` is taken twice: by `{other.volume}` and by `{mount.volume}`"

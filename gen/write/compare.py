@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gen.control import is_control_file, refuse_control_file
 from gen.diagnostics import Findings, Location
 from gen.emit import HEADER, digest_of, header, untouched
 from gen.files import NotRegularError, TooLargeError, read_regular, shown_path, unusable
@@ -121,7 +122,9 @@ def _surplus(root: Path, paths: Iterator[str], found: Findings, *, prune_storage
         text = _read(root, path)
         place = Location(shown_path(path))
         ours = path.isascii() and path.isprintable()  # as all that gen ever wrote
-        if not ours or text is None or HEADER.match(text) is None:
+        if is_control_file(path.rpartition("/")[2]):
+            refuse_control_file(place.file, found)
+        elif not ours or text is None or HEADER.match(text) is None:
             found.warning("foreign-file", place, "this is not gen's, and is left alone", "move it out of rendered/")
         elif not prune_storage and (path.split("/")[2:3] == ["storage"] or _DATA.search(text)):
             hint = "it stays, so that no data is lost; `gen render --prune-storage` removes the file"

@@ -1,0 +1,33 @@
+"""Files by which a pull request would steer the tools around gen, and not gen itself.
+
+Argo CD chooses its tool by `kustomization.yaml` and `Chart.yaml` and takes overrides from `.argocd-source*.yaml`
+(argo-cd docs/user-guide/tool_detection.md, parameters.md); Flux leaves out what `.sourceignore` says; Git hides a
+diff by `.gitattributes` and fetches by `.gitmodules`; SOPS takes its keys from `.sops.yaml`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Location
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Findings
+
+_NAMES = frozenset(
+    {"kustomization", "kustomization.yaml", "kustomization.yml", "chart.yaml", "chart.lock", "values.yaml"}
+    | {".sourceignore", ".gitattributes", ".gitmodules", ".sops.yaml", ".argocd-allow-concurrency"}
+)
+_STARTS = (".argocd-source",)
+_ENDS = (".jsonnet", ".libsonnet")
+
+
+def is_control_file(name: str) -> bool:
+    """Whether a file of this name steers a tool; some file systems do not tell case apart."""
+    name = name.lower()
+    return name in _NAMES or name.startswith(_STARTS) or name.endswith(_ENDS)
+
+
+def refuse_control_file(path: str, found: Findings) -> None:
+    hint = "remove it; `jobs/` holds jobs alone, and `rendered/` what gen writes"
+    found.error("control-file", Location(path), "this file steers Argo CD, Flux or Git, not gen", hint)

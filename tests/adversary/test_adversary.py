@@ -1,0 +1,91 @@
+"""A pull request of a stranger is refused with a place, and touches nothing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from gen.report.text import text
+from tests.adversary.attacks import ATTACKS, Attack
+from tests.adversary.watch import watched
+from tests.support import Repository
+
+OVERLAY = """\
+kubernetes: "1.34"
+namespaces:
+  team: {gpus: 16, queues: [research], volumes: [data]}
+volumes:
+  data: {claim: data}
+  secret-data: {claim: secret-data}
+networks:
+  host: {hostNetwork: true}
+"""
+SOUND = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {data: /data}\n"
+LONGEST = 5.0
+"""Seconds that a file may cost."""
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
+def test_an_attack_is_refused_with_a_place(attack: Attack, tmp_path: Path) -> None:
+    repo = Repository.at(tmp_path / "repo")
+    repo.overlay(OVERLAY)
+    repo.job(SOUND, name="sound")
+    assert repo.render()[1] == 0
+    _commit(attack, repo)
+    before = _contents(tmp_path)
+    begun = time.monotonic()
+    with watched() as heard:
+        report, code = repo.render()
+    assert time.monotonic() - begun < LONGEST
+    assert code == 1, text(report)
+    wanted = [finding for finding in report.findings if finding.code in attack.codes.split()]
+    assert wanted, text(report)
+    assert any(finding.place.file == attack.place for finding in wanted), text(report)
+    assert all(finding.message and finding.hint for finding in report.findings)
+    assert heard == [], "nothing was written, begun or asked for"
+    assert _contents(tmp_path) == before
+
+
+def test_what_is_printed_of_them_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    repo = Repository.at(tmp_path / "repo")
+    repo.overlay(OVERLAY)
+    repo.job('kind: "\\e[2J::error::x"\nimage: "a\\nb"\n')
+    said = text(repo.render()[0])
+    assert all(character.isprintable() or character == "\n" for character in said)
+    assert not any(line.startswith("::") for line in said.splitlines())
+
+
+def test_the_watch_sees_what_a_render_writes(tmp_path: Path) -> None:
+    """Or the tests above would say nothing."""
+    repo = Repository.at(tmp_path / "repo")
+    repo.overlay(OVERLAY)
+    repo.job(SOUND)
+    with watched() as heard:
+        assert repo.render()[1] == 0
+    written = [Path(path) for path in heard]
+    assert written
+    assert [path for path in written if not path.is_relative_to(repo.root / "rendered")] == []
+
+
+def test_there_are_at_least_sixty() -> None:
+    assert len({attack.id for attack in ATTACKS}) == len(ATTACKS) >= 60
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def _commit(attack: Attack, repo: Repository) -> None:
+    for path, raw in attack.files.items():
+        repo.write(path, raw)
+    for path, target in attack.links.items():
+        link = repo.root / path
+        if link.is_dir():
+            link.rename(link.with_name("moved"))
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(target)
+    if attack.overlay:
+        repo.overlay(OVERLAY + attack.overlay)
