@@ -37,7 +37,7 @@ kind: {kind}
 image: registry.example.com/team/train:1.{index}
 command: |
   python /root/code/project/train.py --lr {{{{ params.lr }}}} --epochs 10 \\
-    --data /data --out /logs/{{{{ run.name }}}}
+    --data /data --out /logs/{{{{ run.id }}}}
 env:
   NCCL_DEBUG: INFO
   SEED: 010

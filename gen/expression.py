@@ -155,7 +155,7 @@ def _value(node: Any, values: Values) -> str:
         ):
             return _filtered(inner, name, [_value(argument, values) for argument in args], values)
         case nodes.Name(name=name):
-            hint = "write `params.<name>`, `job.name`, `job.namespace`, `run.name`, `run.hash` or `overlay.name`"
+            hint = "write `params.<name>`, `job.name`, `job.namespace`, `run.id`, `run.hash` or `overlay.name`"
             raise ExpressionError(f"`{name}` alone has no value", hint)
     what = type(node).__name__.lower()
     raise ExpressionError(

@@ -24,9 +24,10 @@ _JOB = """\
 One job a file: `jobs/<namespace>/<job>.yaml`. Only `kind`, `image` and `command` must be there, and the last two may
 come from an overlay's `defaults`. Scalars keep the text that is written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
 
-Any text may hold `{{ params.<name> }}`, `{{ job.name }}`, `{{ job.namespace }}`, `{{ run.name }}`, `{{ run.hash }}` and
+Any text may hold `{{ params.<name> }}`, `{{ job.name }}`, `{{ job.namespace }}`, `{{ run.id }}`, `{{ run.hash }}` and
 `{{ overlay.name }}`, and pass it through the filters `basename`, `lower`, `replace`, `trim` and `upper`; `run` takes
-none. A literal `{{` is written `{{ '{{' }}`.
+none. A literal `{{` is written `{{ '{{' }}`. `run.id` is `<job>-<hash>`, and an output path with it is the run's own:
+two runs of a job, which may overlap while one takes the place of the other, never write to one place.
 
 ## Fields of every kind
 """

@@ -15,7 +15,7 @@ from gen.kubernetes import RUN
 VALUES = {
     "params": {"lr": "1e-3", "dotted.name": "x", "path": "/a/b/", "long": "a" * 40_000},
     "job": {"name": "demo"},
-    "run": {"name": f"demo-{RUN}", "hash": RUN},
+    "run": {"id": f"demo-{RUN}", "hash": RUN},
     "overlay": {"name": "ack"},
 }
 
@@ -30,7 +30,7 @@ VALUES = {
         ("{{ overlay.name | upper }}", "ACK"),
         ("{{ params.path | basename }}", "b"),
         ("{{ job.name | replace('d', 'D') | trim }}", "Demo"),
-        ("/out/{{ run.name }}", f"/out/demo-{RUN}"),
+        ("/out/{{ run.id }}", f"/out/demo-{RUN}"),
         ("a\r\n{{ params.lr }}\r\n", "a\r\n1e-3\r\n"),
         ("{{ params.lr }}\n", "1e-3\n"),
         ("${#list[@]} {% x %} {{ params.lr }} {# y #}", "${#list[@]} {% x %} 1e-3 {# y #}"),
@@ -55,7 +55,7 @@ def test_values_are_put_in(text: str, expected: str) -> None:
         ("{{ params.lr | tojson }}", "there is no filter `tojson`"),
         ("{{ params.lr | upper('x') }}", "takes 0 arguments"),
         ("{{ params.lr | replace('a') }}", "takes 2 arguments"),
-        ("{{ run.name | upper }}", "`run` takes no filters"),
+        ("{{ run.id | upper }}", "`run` takes no filters"),
         ("{{ params.lr", "this is no expression"),
         ("{{.Names}}", "this is no expression"),
         ("{{ }}", "this is no expression"),

@@ -97,7 +97,7 @@ def test_an_overlays_patch_is_part_of_the_run_when_it_changes_the_content(repo: 
 
 
 def test_every_object_of_a_run_carries_its_name_and_hash(repo: Repository) -> None:
-    repo.job(JOB.replace("pytorch", "batch") + "env: {OUT: '/out/{{ run.name }}/{{ run.hash }}'}\n")
+    repo.job(JOB.replace("pytorch", "batch") + "env: {OUT: '/out/{{ run.id }}/{{ run.hash }}'}\n")
     objects = {body["kind"]: body for body in repo.objects()}
     name = objects["Job"]["metadata"]["name"]
     digest = name.removeprefix("demo-")
@@ -115,26 +115,24 @@ def test_every_object_of_a_run_carries_its_name_and_hash(repo: Repository) -> No
 
 def test_stable_names_have_no_hash(repo: Repository) -> None:
     repo.overlay(OVERLAY + "runs: {naming: stable}\n")
-    repo.job(JOB + "env: {OUT: '{{ run.name }}'}\n")
+    repo.job(JOB + "env: {OUT: '{{ run.id }}'}\n")
     body = repo.one("PyTorchJob")
     assert body["metadata"]["name"] == "demo"
     container = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
-    assert container["env"] == [{"name": "OUT", "value": "demo"}]
+    assert container["env"] == [{"name": "OUT", "value": f"demo-{body['metadata']['labels']['gen/run']}"}]
     assert "kustomize.toolkit.fluxcd.io/ssa" not in body["metadata"].get("annotations", {})
 
 
 def test_the_hash_stands_in_objects_that_outlive_the_run_too(repo: Repository) -> None:
     """Where a job says it; their names, and what the hash covers, stay as they are."""
-    text = JOB + "data: {data: /data}\ntensorboard: {logdir: /data/logs}\n"
+    text = JOB + "data: {data: /data}\ntensorboard: true\n"
     plain = run_name(repo, text)
-    repo.job(text.replace("/data/logs", "'/data/{{ run.name }}'") + "labels: {run: '{{ run.hash }}'}\n")
+    repo.job(text + "labels: {run: '{{ run.hash }}'}\n")
     objects = {body["kind"]: body for body in repo.objects()}
     assert objects["PyTorchJob"]["metadata"]["name"] == plain
     for kind in ("Deployment", "Service"):
         metadata = objects[kind]["metadata"]
         assert (metadata["name"], metadata["labels"]["run"]) == ("demo-tensorboard", plain.removeprefix("demo-"))
-    (container,) = objects["Deployment"]["spec"]["template"]["spec"]["containers"]
-    assert f"--logdir=/data/{plain}" in container["args"]
 
 
 def test_what_is_judged_has_a_hash_where_one_will_stand(repo: Repository) -> None:

@@ -10,6 +10,7 @@ from gen.build.tensorboard import tensorboard
 from gen.diagnostics import Location
 from gen.kubernetes import METRICS, RUN, Body
 from gen.manifest import Built, Manifest
+from gen.plan.data import config_map_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,7 +58,7 @@ def _run(plan: Plan) -> Iterator[Manifest]:
 
 def _config_map(plan: Plan) -> Iterator[Body]:
     if plan.files:
-        metadata = {"name": f"{plan.run}-files"}
+        metadata = {"name": config_map_name(plan.name)}
         yield {
             "apiVersion": "v1",
             "kind": "ConfigMap",

@@ -94,10 +94,9 @@ def evaluated(
 
     Parameters come first, and cannot refer to each other. Without an overlay, what one could still give is left open.
     """
-    run = job["name"] if overlay and overlay.fields.runs.naming == "stable" else f"{job['name']}-{RUN}"
     values = {
         "job": job,
-        "run": {"name": run, "hash": RUN},
+        "run": {"id": f"{job['name']}-{RUN}", "hash": RUN},
         "overlay": {"name": overlay.name} if overlay else _Undecided(),
     }
     evaluation = _Evaluation(values, layers, found)

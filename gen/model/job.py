@@ -162,16 +162,17 @@ class Mount(Model):
     path: MountPath
     """Directory in the container."""
     sub_path: Given | None = None
-    """Directory of the volume, instead of all of it."""
+    """Directory of the volume, instead of all of it; `{{ run.id }}` in it keeps the runs apart."""
     read_only: Truth | None = None
-    """Mount it read-only; the overlay's `readOnly` cannot be undone here."""
+    """Mount it read-only. `false` undoes the overlay's `mountReadOnly`, and not its `readOnly`."""
 
 
 class TensorBoard(Model):
     """A TensorBoard that reads the job's logs and outlives its runs."""
 
     logdir: MountPath | None = None
-    """Directory of the event files, under a path of `data`; the only one of `data` when it is left out."""
+    """Directory of the event files, under a path of `data`; the only one of `data` when it is left out. Of a path with
+    `{{ run.id }}` it is the part before, so that all runs can be compared."""
     image: ImageRef | None = None
     """Image that has the `tensorboard` command; the overlay's when it is left out."""
     ingress: Truth = False

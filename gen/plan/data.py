@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
-from gen.kubernetes import present
+from gen.kubernetes import RUN, present
 from gen.model.job import Mount
 from gen.plan.storage import volume_of
 from gen.plan.types import MountPlan, VolumePlan
@@ -43,7 +43,8 @@ def plan_data(context: Context) -> DataPlan:
         if declared is None:
             continue
         mount = value if isinstance(value, Mount) else Mount(path=value)
-        read_only = declared.read_only or bool(mount.read_only)
+        wanted = declared.mount_read_only if mount.read_only is None else mount.read_only
+        read_only = declared.read_only or wanted
         source = declared.profile.pod_source(volume_of(context.overlay, context.given.namespace, name))
         volumes.append(VolumePlan(name=name, source=source))
         path, route = _clean(mount.path), ("data", name)
@@ -54,13 +55,18 @@ def plan_data(context: Context) -> DataPlan:
     storage = tuple(volume.name for volume in volumes)
     files = _files(context)
     if files:
-        volumes.append(VolumePlan(name=FILES, source={"configMap": {"name": f"{context.run}-files"}}))
+        volumes.append(VolumePlan(name=FILES, source={"configMap": {"name": config_map_name(context.given.name)}}))
         mounts += [
             MountPlan(volume=FILES, path=_clean(path), sub_path=key, read_only=True, route=("files", path))
             for key, path in files.items()
         ]
     content = {key: context.job.files[path] for key, path in files.items()}
     return DataPlan(storage, tuple(volumes), tuple(mounts), content)
+
+
+def config_map_name(job: str) -> str:
+    """It cannot change once it is there, so it is the run's own even where the run's object is changed in place."""
+    return f"{job}-{RUN}-files"
 
 
 def _declared(context: Context, name: str) -> VolumeFields | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gen.kubernetes import RUN
 from gen.model.job import TensorBoard
 from gen.plan.images import rewritten
 from gen.plan.names import TENSORBOARD
@@ -25,16 +26,30 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
     if mount is None:
         return None
     defaults = context.overlay.fields.tensorboard
+    shown, logdir = _all_runs(mount, wanted.logdir or mount.path)
     volume = next(volume for volume in data.volumes if volume.name == mount.volume)
     return TensorBoardPlan(
         name=context.given.name + TENSORBOARD,
         image=rewritten(context, wanted.image or defaults.image),
-        logdir=wanted.logdir or mount.path,
+        logdir=logdir,
         resources={"cpu": defaults.cpu, "memory": defaults.memory},
-        mount=replace(mount, read_only=True),
+        mount=shown,
         volume=_read_only(volume),
         ingress=_ingress(context) if wanted.ingress else None,
     )
+
+
+def _all_runs(mount: MountPlan, logdir: str) -> tuple[MountPlan, str]:
+    """What it mounts, and where the logs are in there. Of a path that is a run's own it takes the folder above."""
+    path = f"/{mount.volume}" if RUN in mount.path else mount.path
+    sub_path = _above_run(mount.sub_path or "")
+    inner = logdir.removeprefix(mount.path) if sub_path == (mount.sub_path or "") else ""
+    shown = replace(mount, path=path, sub_path=sub_path or None, read_only=True)
+    return shown, path + _above_run(inner)
+
+
+def _above_run(path: str) -> str:
+    return path.split(RUN, maxsplit=1)[0].rpartition("/")[0] if RUN in path else path
 
 
 def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | None:
