@@ -47,7 +47,7 @@ def emit(sealed: Sealed, overlay: str) -> list[File]:
 
 def _file(manifest: Manifest, overlay: str) -> File:
     body, storage = manifest.body, manifest.tree == "storage"
-    path = f"rendered/{overlay}/{manifest.tree}/{manifest.folder}/{body['kind'].lower()}-{manifest.name}.yaml"
+    path = f"{manifest.folder_in(overlay)}/{body['kind'].lower()}-{manifest.name}.yaml"
     text = to_yaml(body)
     digest = digest_of(text)
     first = header(manifest.source.file, digest)

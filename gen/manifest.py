@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from gen.diagnostics import Location
     from gen.patch.provenance import Provenance
 
-Tree = Literal["jobs", "storage"]
+Tree = Literal["jobs", "storage", "bundle"]
+"""What lies together: the runs of jobs, data, or the objects of a GitOps engine that make it apply the two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class Manifest:
     source: Location
     """The input that it comes from: the job file, or where the overlay declares the volume."""
     folder: str
-    """Where it lies in its tree: `<namespace>/<job>`, or `<namespace>` for storage."""
+    """Where it lies in its tree: `<namespace>/<job>`, `<namespace>` for storage, the engine's name for a bundle."""
     tree: Tree = "jobs"
     of_run: bool = False
     """Whether it belongs to one run: then its content is part of the run's hash, and its name carries it."""
@@ -32,6 +33,11 @@ class Manifest:
     """The container that an operator takes as the training one, for the workload."""
     suspend: tuple[str, ...] = ()
     """Where it says that it is suspended, which the hash leaves out."""
+
+    def folder_in(self, overlay: str) -> str:
+        """The folder of its file when it is rendered for an overlay."""
+        lies = f"{self.folder}/{overlay}" if self.tree == "bundle" else f"{overlay}/{self.tree}/{self.folder}"
+        return f"rendered/{lies}"
 
     def with_body(self, body: Body) -> Manifest:
         return replace(self, body=body)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gen.build import build, build_storage
+from gen.bundle import render_bundles
 from gen.crosscheck import crosscheck
 from gen.diagnostics import Findings
 from gen.emit import emit
@@ -121,6 +122,8 @@ def render(
     known.update((reading.job, reading) for reading in fresh)
     readings = [known[job] for job in jobs]
     storage = _storage(readings, chosen, found)
+    if not patterns:
+        storage += render_bundles(chosen, [*(o for reading in readings for o in reading.outcomes), *storage], found)
     for reading in readings:
         found.extend(reading.findings)
     crosscheck(root, readings, storage, chosen, found, whole=judge)

@@ -18,7 +18,7 @@ LAYERS = (
     ("gen.commands", "gen.scaffold", "gen.schema"),
     ("gen.report",),
     ("gen.write",),
-    ("gen.pipeline", "gen.parallel", "gen.crosscheck"),
+    ("gen.pipeline", "gen.parallel", "gen.crosscheck", "gen.bundle"),
     ("gen.cache",),
     (
         "gen.emit",
@@ -31,7 +31,7 @@ LAYERS = (
         "gen.overlay",
     ),
     ("gen.kinds", "gen.model.overlay", "gen.manifest", "gen.outcome"),
-    ("gen.networks", "gen.storage"),
+    ("gen.networks", "gen.storage", "gen.gitops"),
     ("gen.model",),
     ("gen.secrets", "gen.expression"),
     ("gen.load",),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.support import Repository
+from tests.support import OVERLAY, Repository
 
 JOB = "kind: {kind}\nimage: a:1\ncommand: x\ndata: {{nas: /data}}\ntensorboard: true\nfiles: {{/etc/a: b}}\n"
 KINDS = {"pytorch": "PyTorchJob", "tensorflow": "TFJob", "mpi": "MPIJob", "batch": "Job"}
@@ -12,6 +14,16 @@ FORBIDDEN = (
     "app.kubernetes.io/instance",
     "argocd.argoproj.io/tracking-id",
     "argocd.argoproj.io/sync-wave",
+    "argocd.argoproj.io/hook",
+    "Force=true",
+    "Replace=true",
+    "PruneLast=true",
+    "CreateNamespace=true",
+    "/force: enabled",
+    "kind: Namespace",
+    "kind: Secret",
+    "ownerReferences",
+    "finalizers",
     "ttlSecondsAfterFinished",
     "generateName",
     "creationTimestamp",
@@ -20,24 +32,166 @@ FORBIDDEN = (
 )
 
 
+SKIP = {"argocd.argoproj.io/hook": "Skip"}
+IGNORE = {"kustomize.toolkit.fluxcd.io/ssa": "Ignore"}
+ONCE = {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
+ENGINES = {
+    "": "",
+    "argocd": "gitops: {argocd: {repoURL: https://git.example.com/a.git}}\n",
+    "flux": "gitops: {flux: {repoURL: https://git.example.com/a.git}}\n",
+}
+
+
+def run_objects(repo: Repository, kind: str, more: str, overlay: str = "") -> list[dict[str, Any]]:
+    repo.overlay(OVERLAY + overlay)
+    repo.job(JOB.format(kind=kind) + more)
+    return [body for body in repo.objects() if "gen/run" in body["metadata"].get("labels", {})]
+
+
+def marks(objects: list[dict[str, Any]]) -> dict[str, str]:
+    """What all the objects carry alike."""
+    (first, *others) = [body["metadata"].get("annotations", {}) for body in objects]
+    assert all(other == first for other in others)
+    found: dict[str, str] = first
+    return found
+
+
 @pytest.mark.parametrize("kind", list(KINDS))
 @pytest.mark.parametrize(
-    ("state", "annotations", "suspended"),
+    ("engine", "expected"),
+    [("", {**SKIP, **IGNORE}), ("argocd", SKIP), ("flux", IGNORE)],
+    ids=["any", "argocd", "flux"],
+)
+def test_a_finished_run_is_left_alone(repo: Repository, kind: str, engine: str, expected: dict[str, str]) -> None:
+    """D5, for the engines that the overlay names (D13).
+
+    Argo CD makes no sync task of an object with this hook, and neither prunes, compares nor counts it in health
+    (`gitops-engine/pkg/sync/sync_phase.go`, `controller/state.go`, `controller/health.go`). Flux neither applies nor
+    health-checks one with this value (`fluxcd/pkg/ssa/manager_apply.go`, `shouldSkipApply`).
+    """
+    objects = run_objects(repo, kind, "state: finished\n", ENGINES[engine])
+    assert marks(objects) == expected
+    assert suspended(objects, kind) is None
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("engine", ["", "flux"])
+def test_flux_creates_a_run_of_a_queue_and_then_leaves_it_to_the_queue(
+    repo: Repository, kind: str, engine: str
+) -> None:
+    """D4. Flux skips an object that is there (`shouldSkipApply`), so it never takes back what Kueue set in it."""
+    objects = run_objects(repo, kind, "queue: research\n", ENGINES[engine])
+    assert marks(objects) == ONCE
+    assert marks(run_objects(repo, kind, "queue: research\n", ENGINES["argocd"])) == {}
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("engine", ["", "argocd", "flux"])
+@pytest.mark.parametrize(("state", "expected"), [("active", None), ("suspended", True)])
+def test_a_run_without_a_queue_is_suspended_and_resumed_from_git(
+    repo: Repository, kind: str, engine: str, state: str, expected: bool | None
+) -> None:
+    """`IfNotPresent` would have Flux skip either change, since the object is there."""
+    objects = run_objects(repo, kind, f"state: {state}\n", ENGINES[engine])
+    assert marks(objects) == {}
+    assert suspended(objects, kind) is expected
+
+
+def suspended(objects: list[dict[str, Any]], kind: str) -> bool | None:
+    (spec,) = [body["spec"] for body in objects if body["kind"] == KINDS[kind]]
+    found: bool | None = spec.get("runPolicy", spec).get("suspend")
+    return found
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_run_is_bounded_in_time_and_frees_what_still_runs(repo: Repository, kind: str) -> None:
+    """D2: the operator's own default keeps the pods, and no time to live deletes the object (`CleanupJob`)."""
+    objects = run_objects(repo, kind, "timeout: 12h\n")
+    (spec,) = [body["spec"] for body in objects if body["kind"] == KINDS[kind]]
+    policy = spec.get("runPolicy", spec)
+    assert policy["activeDeadlineSeconds"] == 12 * 3600
+    assert policy.get("cleanPodPolicy") == (None if kind == "batch" else "Running")
+    assert "ttlSecondsAfterFinished" not in str(objects)
+
+
+@pytest.mark.parametrize("naming", ["hash", "stable"])
+def test_the_config_map_of_a_run_is_its_own_and_cannot_change(repo: Repository, naming: str) -> None:
+    """D10: pods that start late would otherwise read what a later run is to do."""
+    names = set()
+    for content in ("one", "two"):
+        objects = run_objects(repo, "pytorch", f"params: {{}}\nargs: []\nenv: {{A: {content}}}\n", RUNS[naming])
+        by_kind = {body["kind"]: body for body in objects}
+        assert by_kind["ConfigMap"]["immutable"] is True
+        digest = by_kind["ConfigMap"]["metadata"]["labels"]["gen/run"]
+        names.add(by_kind["ConfigMap"]["metadata"]["name"])
+        assert by_kind["ConfigMap"]["metadata"]["name"] == f"demo-{digest}-files"
+        assert f"demo-{digest}-files" in str(by_kind["PyTorchJob"]["spec"])
+    assert len(names) == 2
+
+
+RUNS = {"hash": "", "stable": "runs: {naming: stable}\n"}
+
+
+@pytest.mark.parametrize("naming", ["hash", "stable"])
+def test_an_output_path_with_the_run_in_it_is_the_runs_own(repo: Repository, naming: str) -> None:
+    """D11: a new run starts before the old one is gone, and both would write to one place."""
+    seen = set()
+    for lr in ("1", "2"):
+        repo.overlay(OVERLAY + RUNS[naming])
+        more = f"env: {{LR: {lr}, OUT: '/out/{{{{ run.id }}}}'}}\n"
+        repo.job(
+            "kind: batch\nimage: a:1\ncommand: x\n"
+            "data: {nas: {path: /ckpt, subPath: 'out/{{ run.id }}'}, data: '/in/{{ run.hash }}'}\n" + more
+        )
+        body = repo.one("Job")
+        digest = body["metadata"]["labels"]["gen/run"]
+        (container,) = body["spec"]["template"]["spec"]["containers"]
+        mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
+        assert mounts["nas"]["subPath"] == f"out/demo-{digest}"
+        assert mounts["data"]["mountPath"] == f"/in/{digest}"
+        assert {"name": "OUT", "value": f"/out/demo-{digest}"} in container["env"]
+        seen.add(digest)
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "logdir", "mount", "shown"),
     [
-        ("active", {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}, None),
-        ("suspended", {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}, True),
-        ("finished", {"argocd.argoproj.io/hook": "Skip", "kustomize.toolkit.fluxcd.io/ssa": "Ignore"}, None),
+        ("{nas: /data}", "/data/logs/{{ run.id }}/tb", {"mountPath": "/data"}, "/data/logs"),
+        ("{nas: /data}", "/data/run-{{ run.hash }}", {"mountPath": "/data"}, "/data"),
+        ("{nas: {path: /d, subPath: 'o/{{ run.id }}'}}", "/d/tb", {"mountPath": "/d", "subPath": "o"}, "/d"),
+        ("{nas: {path: /d, subPath: '{{ run.id }}'}}", "/d", {"mountPath": "/d"}, "/d"),
+        ("{nas: '/o/{{ run.id }}'}", "/o/{{ run.id }}/tb", {"mountPath": "/nas"}, "/nas/tb"),
     ],
 )
-def test_the_state_of_a_job(
-    repo: Repository, kind: str, state: str, annotations: dict[str, str], suspended: bool | None
+def test_a_tensorboard_shows_all_runs(
+    repo: Repository, data: str, logdir: str, mount: dict[str, str], shown: str
 ) -> None:
-    repo.job(JOB.format(kind=kind) + f"state: {state}\n")
-    objects = {body["kind"]: body for body in repo.objects() if "gen/run" in body["metadata"]["labels"]}
-    for body in objects.values():
-        assert body["metadata"]["annotations"] == annotations
-    spec = objects[KINDS[kind]]["spec"]
-    assert spec.get("runPolicy", spec).get("suspend") is suspended
+    more = f"data: {data}\ntensorboard: {{logdir: '{logdir}'}}\n"
+    repo.job("kind: batch\nimage: a:1\ncommand: x\n" + more)
+    body = repo.one("Deployment")
+    container = body["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"][0] == f"--logdir={shown}"
+    assert container["volumeMounts"][0] == {"name": "nas", "readOnly": True, **mount}
+
+
+@pytest.mark.parametrize(
+    ("volume", "mount", "read_only"),
+    [
+        ("mountReadOnly: true", "/in", True),
+        ("mountReadOnly: true", "{path: /in, readOnly: false}", None),
+        ("mountReadOnly: false", "{path: /in, readOnly: true}", True),
+        ("readOnly: true", "{path: /in, readOnly: false}", True),
+        ("readOnly: false", "/in", None),
+    ],
+)
+def test_an_overlay_says_which_volumes_are_datasets(
+    repo: Repository, volume: str, mount: str, read_only: bool | None
+) -> None:
+    repo.overlay(f'kubernetes: "1.34"\nvolumes: {{imagenet: {{claim: imagenet, {volume}}}}}\n')
+    repo.job(f"kind: batch\nimage: a:1\ncommand: x\ndata: {{imagenet: {mount}}}\n")
+    (container,) = repo.one("Job")["spec"]["template"]["spec"]["containers"]
+    assert container["volumeMounts"][0].get("readOnly") is read_only
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -89,6 +243,47 @@ def test_storage_belongs_to_no_job_and_is_protected(repo: Repository) -> None:
             "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
             "kustomize.toolkit.fluxcd.io/prune": "disabled",
         }
+
+
+def test_a_volume_and_its_claim_are_bound_by_name(repo: Repository) -> None:
+    """D6: `Retain`, a class that is said on both sides, and no uid, which a claim that is made again would not have."""
+    repo.job(JOB.format(kind="batch"))
+    volume, claim = (repo.one(kind)["spec"] for kind in ("PersistentVolume", "PersistentVolumeClaim"))
+    assert volume["persistentVolumeReclaimPolicy"] == "Retain"
+    assert volume["storageClassName"] == claim["storageClassName"] == ""
+    assert volume["claimRef"] == {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": "team",
+        "name": "nas",
+    }
+    assert claim["volumeName"] == "team-nas"
+    assert volume["accessModes"] == claim["accessModes"]
+    assert volume["capacity"]["storage"] == claim["resources"]["requests"]["storage"]
+
+
+def test_a_provisioned_claim_names_its_class(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\nvolumes: {fast: {size: 1Gi, storageClass: retained}}\n')
+    repo.job("kind: batch\nimage: a:1\ncommand: x\ndata: {fast: /d}\n")
+    claim = repo.one("PersistentVolumeClaim")
+    assert claim["spec"]["storageClassName"] == "retained"
+    assert claim["metadata"]["annotations"]["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
+
+
+def test_no_change_of_a_job_touches_storage(repo: Repository) -> None:
+    """D6: names without a run, files without a job, and nothing that the engine named today decides."""
+    trees = set()
+    for more, overlay in (("", ""), ("attempt: 2\n", ""), ("state: finished\n", ENGINES["flux"])):
+        repo.overlay(OVERLAY + overlay)
+        repo.job(JOB.format(kind="pytorch") + more)
+        repo.render()
+        files = {path: text for path, text in repo.rendered().items() if path.startswith("dev/storage/")}
+        assert sorted(files) == [
+            "dev/storage/team/persistentvolume-team-nas.yaml",
+            "dev/storage/team/persistentvolumeclaim-nas.yaml",
+        ]
+        trees.add(str(files))
+    assert len(trees) == 1
 
 
 def test_two_namespaces_with_one_volume_get_two_persistent_volumes(repo: Repository) -> None:

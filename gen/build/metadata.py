@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.gitops import PROTECTION, run_annotations
 from gen.kubernetes import (
     COMPONENT,
     JOB_LABEL,
@@ -25,18 +26,6 @@ if TYPE_CHECKING:
 
     from gen.plan.types import Plan
 
-# Both engines read protection from the object in the cluster, so it must be there before anything is removed.
-# `Prune` does not cover the deletion of an Application, and `Delete` does not cover pruning (Argo CD's sync options).
-_PROTECTED = {
-    "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
-    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
-    "kustomize.toolkit.fluxcd.io/prune": "disabled",
-}
-_FINISHED = {"argocd.argoproj.io/hook": "Skip", "kustomize.toolkit.fluxcd.io/ssa": "Ignore"}
-"""Stays in Git as a record: neither engine applies it, creates it again, or looks at its health."""
-_ONCE = {"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}
-"""Flux creates the run and then leaves it alone; its content cannot change under its name anyway."""
-
 
 def job_labels(plan: Plan, component: str) -> dict[str, str]:
     """What every object of a job carries, and its pods select by."""
@@ -49,7 +38,9 @@ def run_labels(plan: Plan, component: str) -> dict[str, str]:
 
 def run_metadata(plan: Plan, name: str, component: str) -> Body:
     """Metadata of an object of one run."""
-    lifecycle = _FINISHED if plan.state == "finished" else {} if plan.stable else _ONCE
+    # with a queue a run is not suspended from Git, and with a hash in its name nothing else of it changes there
+    settled = plan.queue is not None and not plan.stable
+    lifecycle = run_annotations(plan.engines, plan.state, settled=settled)
     queue = {QUEUE_LABEL: plan.queue} if plan.queue else {}
     labels = {**plan.labels, **run_labels(plan, component), **queue}
     return _metadata(name, plan.namespace, labels, {**plan.annotations, **lifecycle})
@@ -62,7 +53,7 @@ def job_metadata(plan: Plan, name: str, component: str) -> Body:
 
 def storage_metadata(name: str, namespace: str | None, volume: str) -> Body:
     """Metadata of a storage object: it belongs to no job, and no engine may remove it."""
-    return _metadata(name, namespace, {MANAGED_BY: "gen", VOLUME_LABEL: volume}, _PROTECTED)
+    return _metadata(name, namespace, {MANAGED_BY: "gen", VOLUME_LABEL: volume}, PROTECTION)
 
 
 def _metadata(name: str, namespace: str | None, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.kinds.base import Job, Problem, Role
+from gen.kinds.base import Conditions, Job, Problem, Role
 from gen.kinds.batch import BatchJob
 from gen.kinds.mpi import MPIJob
 from gen.kinds.pytorch import PyTorchJob
@@ -17,4 +17,4 @@ KINDS: Final[dict[str, type[Job]]] = {
     "tensorflow": TensorFlowJob,
 }
 
-__all__ = ["KINDS", "Job", "Problem", "Role"]
+__all__ = ["KINDS", "Conditions", "Job", "Problem", "Role"]

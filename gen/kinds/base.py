@@ -61,6 +61,17 @@ class Problem:
     hint: str
 
 
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The types of `status.conditions` by which an object tells what became of its run."""
+
+    succeeded: str
+    failed: str
+    suspended: str
+    known: bool = False
+    """Whether Argo CD and Flux tell the health of such an object by themselves."""
+
+
 class Job(JobFields, ABC):
     """A job of one kind. The class attributes say what is true for every job of the kind."""
 
@@ -72,6 +83,10 @@ class Job(JobFields, ABC):
     """Name of the training container; operators look for it."""
     suspend: ClassVar[tuple[str, ...]]
     """Where the rendered object says that it is suspended."""
+    templates: ClassVar[tuple[str, ...]]
+    """Where its pod templates are; `*` is every role. A queue changes them when it admits the job."""
+    conditions: ClassVar[Conditions]
+    """What its operator says of a run, for the health checks of GitOps engines."""
     reserved_env: ClassVar[frozenset[str]] = frozenset()
     """Environment that the operator sets, so that a user's value would be lost, or what relies on it would break."""
     example: ClassVar[Mapping[str, object]]

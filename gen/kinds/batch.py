@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from gen.kinds.base import Job, Problem, Role
+from gen.kinds.base import Conditions, Job, Problem, Role
 from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
@@ -50,6 +50,9 @@ class BatchJob(Job):
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"batch/v1": ("Never", "OnFailure")}
     container: ClassVar[str] = "trainer"
     suspend: ClassVar[tuple[str, ...]] = ("spec", "suspend")
+    templates: ClassVar[tuple[str, ...]] = ("spec", "template")
+    # Argo CD `gitops-engine/pkg/health/health_job.go` and Flux's kstatus know a Job
+    conditions: ClassVar[Conditions] = Conditions("Complete", "Failed", "Suspended", known=True)
     # the Job controller adds it to every container of an indexed Job that has none
     reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
     example: ClassVar[Mapping[str, object]] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.kinds.base import Job
+from gen.kinds.base import Conditions, Job
 from gen.kubernetes import Body, present
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ class KubeflowJob(Job):
     """A job whose operator cleans up after it."""
 
     suspend: ClassVar[tuple[str, ...]] = ("spec", "runPolicy", "suspend")
+    # training-operator `common_types.go`; mpi-operator `pkg/apis/kubeflow/v2beta1/types.go` has the same words
+    conditions: ClassVar[Conditions] = Conditions("Succeeded", "Failed", "Suspended")
 
     cleanup: Literal["Running", "All", "None"] = "Running"
     """Which pods are removed when the job ends; `Running` frees the GPUs and keeps the logs of what completed."""

@@ -35,6 +35,7 @@ class MPIJob(KubeflowJob):
     resource: ClassVar[str] = "MPIJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {V2: ("OnFailure", "Never"), V1: RESTART_V1}
     container: ClassVar[str] = "mpi"
+    templates: ClassVar[tuple[str, ...]] = ("spec", "mpiReplicaSpecs", "*", "template")
     # mpi-operator `pkg/controller/mpi_job_controller.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"K_MPI_JOB_ROLE", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames"}

@@ -41,6 +41,7 @@ class PyTorchJob(KubeflowJob):
     resource: ClassVar[str] = "PyTorchJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
     container: ClassVar[str] = "pytorch"
+    templates: ClassVar[tuple[str, ...]] = ("spec", "pytorchReplicaSpecs", "*", "template")
     # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}

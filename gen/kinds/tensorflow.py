@@ -35,6 +35,7 @@ class TensorFlowJob(KubeflowJob):
     resource: ClassVar[str] = "TFJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
     container: ClassVar[str] = "tensorflow"
+    templates: ClassVar[tuple[str, ...]] = ("spec", "tfReplicaSpecs", "*", "template")
     reserved_env: ClassVar[frozenset[str]] = frozenset({"TF_CONFIG"})
     example: ClassVar[Mapping[str, object]] = {
         "image": "tensorflow/tensorflow:2.20.0-gpu",

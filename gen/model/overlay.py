@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, WithJsonSchema, create_model, model_validator
 
+from gen.gitops import ENGINES, Engine
 from gen.model.base import Model
 from gen.model.scalars import (
     DNS_LABEL,
@@ -49,6 +50,8 @@ class VolumeFields(Model):
     """Access modes; `ReadWriteMany`, or `ReadOnlyMany` with `readOnly`, when left out."""
     read_only: Truth = False
     """Nobody may write to it."""
+    mount_read_only: Truth = False
+    """Jobs mount it read-only unless they say `readOnly: false`; meant for datasets."""
     mount_options: tuple[Text, ...] = ()
     """Mount options of the persistent volume, such as `nolock`."""
 
@@ -103,6 +106,26 @@ Volume: type[VolumeFields] = create_model(
 )
 Network: type[NetworkFields] = create_model(
     "Network", __base__=NetworkFields, __doc__=NetworkFields.__doc__, **_profile_fields(NETWORKS)
+)
+
+
+class GitopsFields(Model):
+    """The engines that apply the rendered files, and from where."""
+
+    @property
+    def engines(self) -> dict[str, Engine]:
+        return _chosen(self, ENGINES)
+
+    @model_validator(mode="after")
+    def _some_engine(self) -> Self:
+        if not self.engines:
+            remedy = "one of " + ", ".join(f"`{key}`" for key in ENGINES) + ", or both"
+            raise refuse("given an engine", "none", remedy)
+        return self
+
+
+Gitops: type[GitopsFields] = create_model(
+    "Gitops", __base__=GitopsFields, __doc__=GitopsFields.__doc__, **_profile_fields(ENGINES)
 )
 
 PERMISSIONS = sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values()) if p.grant})
@@ -270,6 +293,8 @@ class OverlayFields(Model):
     """Where images come from; the longest match counts."""
     patches: tuple[PatchFields, ...] = ()
     """Changes of rendered objects, applied in order."""
+    gitops: Gitops | None = None
+    """GitOps engines that apply the rendered files; objects for them are rendered beside."""
     runs: Runs = Runs()
     """How runs are named."""
     gpu: GPU = GPU()

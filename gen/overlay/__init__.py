@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gen.gitops import ENGINES
 from gen.load import Data, Layer, Layers, lay_over
 from gen.model.overlay import Grant, OverlayFields
 
@@ -26,6 +27,11 @@ class Overlay:
     patches: tuple[Patch, ...]
     kubernetes: str
     """Version whose schemas count, such as `1.34`."""
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The GitOps engines that apply what is rendered; all of them where it is not said."""
+        return tuple(self.fields.gitops.engines if self.fields.gitops else ENGINES)
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.layers.place(route, key=key)

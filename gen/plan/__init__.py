@@ -65,6 +65,7 @@ def make_plan(given: JobInput, overlay: Overlay, found: Findings) -> Plan | None
         attempt=job.attempt,
         metrics={metric.name: metric.format for metric in job.metrics},
         stable=stable,
+        engines=overlay.engines,
         labels=job.labels,
         annotations=job.annotations,
     )

@@ -151,6 +151,8 @@ class Plan:
     """Name to format."""
     stable: bool
     """Whether the overlay names runs without a hash."""
+    engines: tuple[str, ...]
+    """GitOps engines that may apply the objects."""
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
 

@@ -126,7 +126,7 @@ def _surplus(root: Path, paths: Iterator[str], found: Findings, *, prune_storage
             refuse_control_file(place.file, found)
         elif not ours or text is None or HEADER.match(text) is None:
             found.warning("foreign-file", place, "this is not gen's, and is left alone", "move it out of rendered/")
-        elif not prune_storage and (path.split("/")[2:3] == ["storage"] or _DATA.search(text)):
+        elif not prune_storage and (_is_storage(path) or _DATA.search(text)):
             hint = "it stays, so that no data is lost; `gen render --prune-storage` removes the file"
             found.warning("unused-storage", place, "no job uses this any more", hint)
         else:
@@ -137,8 +137,13 @@ def _folders(root: Path, rendering: Rendering) -> list[str]:
     """The folders whose whole content is known, in order; and files among them."""
     if not rendering.whole:
         return sorted(rendering.folders)
-    names = (name for name in _listed(root, RENDERED) if name not in ENGINES)
-    return [f"{RENDERED}/{name}" for name in names if f"{RENDERED}/{name}" != STAGING]
+    return [path for name in _listed(root, RENDERED) if (path := f"{RENDERED}/{name}") != STAGING]
+
+
+def _is_storage(path: str) -> bool:
+    """Whether a path is that of data; what engines get is none, whatever the overlay is called that it is for."""
+    _, overlay, *tree = path.split("/")
+    return tree[:1] == ["storage"] and overlay not in ENGINES
 
 
 def _files(root: Path, path: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ import yaml
 
 from gen import kinds
 from gen.diagnostics import BugError, Findings
-from gen.kinds import KINDS, Job, Role
+from gen.kinds import KINDS, Conditions, Job, Role
 from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
 from gen.load import source_of
 from gen.model.annotations import reachable
@@ -23,6 +23,7 @@ from gen.plan import make_plan
 from gen.scaffold import OPTIONAL, job_text
 from gen.storage import STORAGE
 from gen.validate.schemas import schemas, versions
+from gen.validate.tables import find
 from tests.support import HERE, Repository
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def faults(name: str, model: type[Job]) -> list[str]:
     for part in reachable([model]):
         missing = part.model_fields.keys() - field_docs(part).keys()
         found += [f"{part.__name__}.{field} has no description" for field in sorted(missing)]
+    if not isinstance(vars_of(model, "conditions"), Conditions):
+        found.append("no conditions, by which GitOps engines tell its health")
     for api_version in model.api_versions:
         try:
             schemas(versions()[-1]).validator(api_version, model.resource)
@@ -53,6 +56,10 @@ def faults(name: str, model: type[Job]) -> list[str]:
     if not any(f"kind: {name}\n" in path.read_text("utf-8") for path in HERE.glob("golden/*/jobs/*/*.yaml")):
         found.append("no golden case")
     return found
+
+
+def vars_of(model: type[Job], name: str) -> Any:
+    return next((vars(part)[name] for part in model.__mro__ if name in vars(part)), None)
 
 
 @pytest.mark.parametrize(("name", "model"), EVERY)
@@ -82,6 +89,7 @@ def test_what_is_forgotten_is_found() -> None:
     assert faults("forgetful", Forgetful) == [
         "no docstring",
         "Forgetful.undescribed has no description",
+        "no conditions, by which GitOps engines tell its health",
         "no schema of example.com/v1 ForgetfulJob",
         "no golden case",
     ]
@@ -126,6 +134,8 @@ def test_a_workload_is_a_function_of_its_plan(name: str, model: type[Job], repo:
     assert plan.job.workload(plan, pods) == first
     assert {pod.role.name for pod in plan.pods} == set(templates(first, pods)), "each role's template is used"
     assert isinstance(plan.job, model)
+    found = find({"spec": first}, (), plan.job.templates)
+    assert sorted(map(id, dict(found).values())) == sorted(map(id, pods.values())), "`templates` leads to each of them"
 
 
 def templates(workload: Any, pods: dict[str, Any]) -> list[str]:

@@ -1,0 +1,30 @@
+"""GitOps engines: one file each, and the one list of them. `docs/gitops.md` says what is rendered for them, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gen.gitops.argocd import ArgoCD
+from gen.gitops.base import Engine, Site, Workload
+from gen.gitops.flux import Flux
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+ENGINES: Final[dict[str, type[Engine]]] = {"argocd": ArgoCD, "flux": Flux}
+
+PROTECTION: Final[Mapping[str, str]] = {
+    key: value for engine in ENGINES.values() for key, value in engine.protection.items()
+}
+"""What keeps storage from every engine, also from one that no overlay names: an engine can be changed later."""
+
+
+def run_annotations(engines: Iterable[str], state: str, *, settled: bool) -> dict[str, str]:
+    """What the engines must know of a run. To one engine the annotations of another mean nothing.
+
+    `settled` says that nothing in Git will change under the run's name while it is active.
+    """
+    return {key: value for name in engines for key, value in ENGINES[name].lifecycle(state, settled=settled).items()}
+
+
+__all__ = ["ENGINES", "PROTECTION", "Engine", "Site", "Workload", "run_annotations"]

@@ -1,0 +1,69 @@
+"""What Argo CD leaves to a queue, in its own language: `del(<expression>)`, see `util/argo/normalizers`."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import jq
+import pytest
+import yaml
+
+from gen.kinds import KINDS
+from gen.scaffold import job_text
+from tests.support import OVERLAY, Repository
+
+GITOPS = "gitops: {argocd: {repoURL: https://a.example/b.git}}\n"
+SELECTED = {"zone": "a"}
+TOLERATED = [{"key": "spot", "operator": "Exists"}]
+
+
+def normalized(repo: Repository, body: dict[str, Any]) -> dict[str, Any]:
+    """An object without what its Application ignores."""
+    applications = yaml.safe_load(repo.rendered()["argocd/dev/applicationset-dev-jobs.yaml"])
+    for ignored in applications["spec"]["template"]["spec"].get("ignoreDifferences", []):
+        if (ignored["group"], ignored["kind"]) == (body["apiVersion"].rpartition("/")[0], body["kind"]):
+            for expression in ignored["jqPathExpressions"]:
+                body = jq.compile(f"del({expression})").input_value(body).first()
+    return body
+
+
+def admitted(body: dict[str, Any], kind: str) -> dict[str, Any]:
+    """As Kueue leaves a run that it admits (`pkg/podset/podset.go`)."""
+    live = copy.deepcopy(body)
+    spec = live["spec"]
+    spec.get("runPolicy", spec)["suspend"] = False
+    replicas = spec[KINDS[kind].templates[1]] if "*" in KINDS[kind].templates else {"": spec}
+    for replica in replicas.values():
+        replica["template"]["spec"]["nodeSelector"] = SELECTED
+        replica["template"]["spec"]["tolerations"] = TOLERATED
+    return live
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_queue_may_change_the_runs_that_it_admits(repo: Repository, kind: str) -> None:
+    repo.overlay(OVERLAY + GITOPS)
+    repo.job(job_text(kind, with_schema=False) + "queue: research\n")
+    body = repo.one(KINDS[kind].resource)
+    live = admitted(body, kind)
+    assert live != body
+    assert normalized(repo, live) == normalized(repo, body)
+    live["spec"]["unexpected"] = 1
+    assert normalized(repo, live) != normalized(repo, body)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_run_without_a_queue_is_compared_in_full(repo: Repository, kind: str) -> None:
+    """With `RespectIgnoreDifferences=true` a `state: suspended` would otherwise never reach the cluster."""
+    repo.overlay(OVERLAY + GITOPS)
+    repo.job(job_text(kind, with_schema=False) + "state: suspended\n")
+    body = repo.one(KINDS[kind].resource)
+    assert normalized(repo, body) == body
+    assert body["spec"].get("runPolicy", body["spec"])["suspend"] is True
+
+
+def test_nothing_is_ignored_where_there_are_no_queues(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\n' + GITOPS)
+    repo.job("kind: batch\nimage: a:1\ncommand: x\n")
+    repo.render()
+    assert "ignoreDifferences" not in repo.rendered()["argocd/dev/applicationset-dev-jobs.yaml"]

@@ -1,0 +1,338 @@
+"""What GitOps engines get of their own: rendered from the overlay, beside the files that they apply."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+import yaml
+
+from gen import workspace
+from gen.gitops import ENGINES, PROTECTION
+from tests.support import OVERLAY, PROJECT, Repository, cases, copy_case, tree
+
+JOB = "kind: {kind}\nimage: a:1\ncommand: x\ndata: {{nas: /data}}\ntensorboard: true\nfiles: {{/etc/a: b}}\n"
+URL = "https://git.example.com/ml/training.git"
+BOTH = f"gitops:\n  argocd: {{repoURL: {URL}, cluster: prod}}\n  flux: {{repoURL: {URL}}}\n"
+NAMED = OVERLAY.replace('  "*":', "  team:")
+NEVER = (
+    "sync-wave",
+    "argocd.argoproj.io/hook",
+    "Force=true",
+    "Replace=true",
+    "PruneLast",
+    "CreateNamespace",
+    "force: true",
+    "wait: true",
+    "RollingSync",
+    "postBuild",
+    "generateName",
+    "status:",
+    "kind: Namespace",
+    "kind: Secret",
+    "kustomization.yaml",
+)
+
+
+def bundle(repo: Repository, overlay: str) -> dict[str, dict[str, Any]]:
+    """`Kind name` to object, of everything below the folders of engines."""
+    repo.overlay(overlay)
+    report, code = repo.render()
+    assert code == 0, report
+    bodies = [yaml.safe_load(text) for path, text in repo.rendered().items() if path.startswith(workspace.ENGINES)]
+    return {f"{body['kind']} {body['metadata']['name']}": body for body in bodies}
+
+
+@pytest.fixture
+def jobs(repo: Repository) -> Repository:
+    for kind in ("pytorch", "tensorflow", "mpi", "batch"):
+        repo.job(JOB.format(kind=kind), name=kind)
+    return repo
+
+
+def test_the_folders_of_engines_are_known_to_the_writer() -> None:
+    assert tuple(ENGINES) == workspace.ENGINES
+
+
+def test_storage_is_protected_from_every_engine() -> None:
+    """D6, of `docs/user-guide/sync-options.md` of Argo CD and `kustomizations.md` of Flux."""
+    assert PROTECTION == {
+        "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+        "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+        "kustomize.toolkit.fluxcd.io/prune": "disabled",
+    }
+
+
+def test_an_overlay_without_engines_has_no_bundle(jobs: Repository) -> None:
+    assert bundle(jobs, NAMED) == {}
+
+
+def test_what_there_is_for_each_engine(jobs: Repository) -> None:
+    assert sorted(bundle(jobs, NAMED + BOTH)) == [
+        "AppProject dev-jobs",
+        "AppProject dev-storage",
+        "ApplicationSet dev-jobs",
+        "ApplicationSet dev-storage",
+        "ConfigMap argocd-cm",
+        "GitRepository dev",
+        "Kustomization dev.jobs.team",
+        "Kustomization dev.storage",
+    ]
+
+
+def test_what_is_never_rendered(jobs: Repository) -> None:
+    """D7."""
+    for overlay in (NAMED, OVERLAY):
+        text = yaml.safe_dump_all(bundle(jobs, overlay + BOTH).values())
+        assert [word for word in NEVER if word in text] == []
+
+
+def test_storage_is_neither_pruned_nor_deleted_by_either_engine(jobs: Repository) -> None:
+    """D9: `Controlling-Resource-Modification.md`, `Application-Deletion.md` (Argo CD), `kustomizations.md` (Flux)."""
+    objects = bundle(jobs, NAMED + BOTH)
+    applications = objects["ApplicationSet dev-storage"]["spec"]
+    assert applications["syncPolicy"] == {"applicationsSync": "create-update", "preserveResourcesOnDeletion": True}
+    assert applications["template"]["spec"]["syncPolicy"]["automated"] == {"prune": False, "selfHeal": True}
+    assert "finalizers" not in applications["template"]["metadata"]
+    kustomization = objects["Kustomization dev.storage"]["spec"]
+    assert (kustomization["prune"], kustomization["deletionPolicy"]) == (False, "Orphan")
+
+
+def test_jobs_are_pruned_and_never_waited_for(jobs: Repository) -> None:
+    """D9. Waiting for a run holds up every later commit (kustomize-controller#701)."""
+    objects = bundle(jobs, NAMED + BOTH)
+    template = objects["ApplicationSet dev-jobs"]["spec"]["template"]
+    assert template["spec"]["syncPolicy"] == {
+        "automated": {"prune": True, "selfHeal": True},
+        "retry": {"limit": 3},
+        "syncOptions": [
+            "ServerSideApply=true",
+            "ApplyOutOfSyncOnly=true",
+            "FailOnSharedResource=true",
+            "RespectIgnoreDifferences=true",
+        ],
+    }
+    assert template["metadata"]["finalizers"] == ["resources-finalizer.argocd.argoproj.io"]
+    spec = objects["Kustomization dev.jobs.team"]["spec"]
+    assert (spec["prune"], spec["wait"], spec["force"]) == (True, False, False)
+    assert spec["dependsOn"] == [{"name": "dev.storage"}]
+    assert spec["targetNamespace"] == "team"
+
+
+def test_a_commit_makes_argo_cd_read_only_the_folders_that_it_touches(jobs: Repository) -> None:
+    for name in ("dev-jobs", "dev-storage"):
+        template = bundle(jobs, NAMED + BOTH)[f"ApplicationSet {name}"]["spec"]["template"]
+        annotations = template["metadata"]["annotations"]
+        assert annotations["argocd.argoproj.io/manifest-generate-paths"] == "."
+        assert annotations["argocd.argoproj.io/compare-options"] == "ServerSideDiff=true,IncludeMutationWebhook=true"
+
+
+def filled(text: str, path: str) -> str:
+    """A Go template of an ApplicationSet, for a folder that the generator found."""
+    text = text.replace("{{ .path.path }}", path)
+    return re.sub(r"\{\{ index \.path\.segments (\d+) \}\}", lambda match: path.split("/")[int(match[1])], text)
+
+
+@pytest.mark.parametrize("folder", ["", "training/cluster"])
+def test_each_job_is_an_application_of_its_own_in_its_namespace(jobs: Repository, folder: str) -> None:
+    jobs.job(JOB.format(kind="batch"), namespace="other", name="more")
+    path = f", path: {folder}" if folder else ""
+    objects = bundle(jobs, OVERLAY + BOTH.replace("cluster: prod", f"cluster: prod{path}"))
+    top = f"{folder}/" if folder else ""
+    for tree_name, depth, expected in (
+        ("jobs", 2, {"dev.team.mpi", "dev.team.batch", "dev.team.pytorch", "dev.team.tensorflow", "dev.other.more"}),
+        ("storage", 1, {"dev-storage.team", "dev-storage.other"}),
+    ):
+        spec = objects[f"ApplicationSet dev-{tree_name}"]["spec"]
+        (pattern,) = [entry["path"] for entry in spec["generators"][0]["git"]["directories"]]
+        found = set()
+        for one in sorted((jobs.root / "rendered/dev" / tree_name).glob("/".join("*" * depth))):
+            path = top + one.relative_to(jobs.root).as_posix()
+            assert fnmatchcase(path, pattern)
+            assert pattern.count("/") == path.count("/")
+            assert filled(spec["template"]["spec"]["source"]["path"], path) == path
+            assert filled(spec["template"]["spec"]["destination"]["namespace"], path) == one.parts[-depth]
+            found.add(filled(spec["template"]["metadata"]["name"], path))
+        assert found == expected
+
+
+def permitted(project: dict[str, Any], body: dict[str, Any]) -> bool:
+    """Whether an AppProject lets an object be applied (`pkg/apis/application/v1alpha1/app_project_types.go`)."""
+    group = body["apiVersion"].rpartition("/")[0]
+    spec, metadata = project["spec"], body["metadata"]
+    if "namespace" not in metadata:
+        allowed = spec.get("clusterResourceWhitelist", [])
+        return any(
+            (one["group"], one["kind"]) == (group, body["kind"]) and fnmatchcase(metadata["name"], one["name"])
+            for one in allowed
+        )
+    patterns = [destination["namespace"] for destination in spec["destinations"]]
+    denied = any(pattern == f"!{metadata['namespace']}" for pattern in patterns)
+    fits = any(fnmatchcase(metadata["namespace"], pattern) for pattern in patterns)
+    return fits and not denied and {"group": group, "kind": body["kind"]} in spec["namespaceResourceWhitelist"]
+
+
+@pytest.mark.parametrize("case", [*cases("golden"), PROJECT], ids=lambda path: path.name)
+def test_a_project_permits_what_is_rendered_into_it_and_nothing_of_the_other(case: Any, repo: Repository) -> None:
+    copied = copy_case(case, repo.root / "copy")
+    overlay = next(path for path in sorted(copied.root.glob("overlays/*/overlay.yaml")) if path.parent.name != "base")
+    text = overlay.read_text("utf-8")
+    overlay.write_text(text if "\ngitops:" in text else f"{text}\n{BOTH}")
+    name = overlay.parent.name
+    assert copied.render()[1] == 0
+    files = {path: yaml.safe_load(text) for path, text in copied.rendered().items()}
+    projects = {
+        of: next(body for path, body in files.items() if path.endswith(f"/{name}/appproject-{name}-{of}.yaml"))
+        for of in ("jobs", "storage")
+    }
+    sets = {of: files[f"argocd/{name}/applicationset-{name}-{of}.yaml"] for of in ("jobs", "storage")}
+    for path, body in files.items():
+        top, of, *_ = path.split("/")
+        if top == name:
+            assert permitted(projects[of], body), path
+            assert not permitted(projects["storage" if of == "jobs" else "jobs"], body), path
+            words = sets[of]["spec"]["template"]["spec"]["source"]["directory"]["include"]
+            assert path.split("/")[-1].split("-")[0] in re.findall(r"\w+", words.partition("}")[0]), path
+
+
+def test_a_project_is_closed_to_what_the_overlay_grants(jobs: Repository) -> None:
+    objects = bundle(jobs, NAMED + BOTH)
+    for name in ("dev-jobs", "dev-storage"):
+        spec = objects[f"AppProject {name}"]["spec"]
+        assert spec["sourceRepos"] == [URL]
+        assert spec["destinations"] == [{"name": "prod", "namespace": "team"}]
+    assert "clusterResourceWhitelist" not in objects["AppProject dev-jobs"]["spec"]
+    assert objects["AppProject dev-storage"]["spec"]["clusterResourceWhitelist"] == [
+        {"group": "", "kind": "PersistentVolume", "name": "team-*"}
+    ]
+
+
+@pytest.mark.parametrize("namespace", ["argocd", "kube-system", "kube-public", "kube-node-lease"])
+def test_an_overlay_for_every_namespace_keeps_out_those_of_the_cluster(jobs: Repository, namespace: str) -> None:
+    projects = [body for key, body in bundle(jobs, OVERLAY + BOTH).items() if key.startswith("AppProject")]
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": namespace}}
+    claim = {**body, "kind": "PersistentVolumeClaim"}
+    assert not any(permitted(project, one) for project in projects for one in (body, claim))
+    body["metadata"] = claim["metadata"] = {"name": "x", "namespace": "anybody"}
+    assert sum(permitted(project, one) for project in projects for one in (body, claim)) == 2
+
+
+def test_the_largest_job_stays_below_what_argo_cd_reads(repo: Repository) -> None:
+    """`reposerver.max.combined.directory.manifests.size` is 10M, for the files of one Application."""
+    worst = "\u0600" * ((1 << 19) - 200)  # two bytes that are written as six, up to the largest job file
+    repo.job(f'kind: mpi\nimage: a:1\ncommand: x\nfiles: {{/a: "{worst}"}}\ndata: {{nas: /d}}\ntensorboard: true\n')
+    assert repo.render()[1] == 0
+    sizes = [len(text.encode()) for path, text in repo.rendered().items() if path.startswith("dev/jobs/team/demo/")]
+    assert 1 << 20 < sum(sizes) < 10_000_000
+
+
+def test_flux_has_a_kustomization_for_each_namespace_with_jobs(jobs: Repository) -> None:
+    jobs.job("kind: batch\nimage: a:1\ncommand: x\n", namespace="other")
+    overlay = OVERLAY + BOTH.replace(
+        f"flux: {{repoURL: {URL}}}", f"flux: {{repoURL: {URL}, revision: prod, path: a/b}}"
+    )
+    objects = bundle(jobs, overlay)
+    paths = {key: body["spec"]["path"] for key, body in objects.items() if key.startswith("Kustomization")}
+    assert paths == {
+        "Kustomization dev.jobs.other": "./a/b/rendered/dev/jobs/other",
+        "Kustomization dev.jobs.team": "./a/b/rendered/dev/jobs/team",
+        "Kustomization dev.storage": "./a/b/rendered/dev/storage",
+    }
+    source = objects["GitRepository dev"]["spec"]
+    assert source["ref"] == {"branch": "prod"}
+    assert source["sparseCheckout"] == ["a/b/rendered/dev"]
+
+
+def test_a_namespace_without_jobs_and_an_overlay_without_storage_have_no_kustomization(repo: Repository) -> None:
+    """Flux fails for a path that is not there."""
+    repo.job("kind: batch\nimage: a:1\ncommand: x\n")
+    objects = bundle(repo, NAMED.replace("volumes:", "  idle: {}\nvolumes:") + BOTH)
+    assert [key for key in objects if key.startswith("Kustomization")] == ["Kustomization dev.jobs.team"]
+    assert "dependsOn" not in objects["Kustomization dev.jobs.team"]["spec"]
+
+
+def test_flux_acts_as_the_account_that_the_overlay_names_and_tells_its_provider(jobs: Repository) -> None:
+    flux = f"gitops: {{flux: {{repoURL: {URL}, serviceAccount: gen, secret: git, notify: slack}}}}\n"
+    objects = bundle(jobs, NAMED + flux)
+    for name in ("dev.jobs.team", "dev.storage"):
+        assert objects[f"Kustomization {name}"]["spec"]["serviceAccountName"] == "gen"
+    assert objects["GitRepository dev"]["spec"]["secretRef"] == {"name": "git"}
+    assert objects["Alert dev"]["spec"] == {
+        "providerRef": {"name": "slack"},
+        "eventSeverity": "error",
+        "eventSources": [
+            {"kind": "GitRepository", "name": "dev"},
+            {"kind": "Kustomization", "name": "dev.jobs.team"},
+            {"kind": "Kustomization", "name": "dev.storage"},
+        ],
+    }
+
+
+def test_argo_cd_tells_who_asked_for_it(jobs: Repository) -> None:
+    objects = bundle(jobs, NAMED + f"gitops: {{argocd: {{repoURL: {URL}, notify: {{slack: ml, email.ops: a@b.c}}}}}}\n")
+    data = objects["ConfigMap argocd-notifications-cm"]["data"]
+    annotations = objects["AppProject dev-jobs"]["metadata"]["annotations"]
+    assert annotations["notifications.argoproj.io/subscribe.gen-run-failed.slack"] == "ml"
+    assert annotations["notifications.argoproj.io/subscribe.gen-run-succeeded.email.ops"] == "a@b.c"
+    assert len(annotations) == 6
+    for key in annotations:
+        trigger = key.removeprefix("notifications.argoproj.io/subscribe.").split(".")[0]
+        (rule,) = yaml.safe_load(data[f"trigger.{trigger}"])
+        assert rule["send"] == [trigger]
+        # not `app.status.sync.revision`, which every commit of the repository changes
+        assert rule["oncePer"] == "app.status?.operationState?.syncResult?.revision"
+        assert list(yaml.safe_load(data[f"template.{trigger}"])) == ["message"]
+    assert list(objects["AppProject dev-storage"]["metadata"]["annotations"]) == [
+        "notifications.argoproj.io/subscribe.gen-sync-failed.email.ops",
+        "notifications.argoproj.io/subscribe.gen-sync-failed.slack",
+    ]
+
+
+def test_settings_of_argo_cd_are_added_to_and_never_taken_away(jobs: Repository) -> None:
+    objects = bundle(jobs, NAMED + f"gitops: {{argocd: {{repoURL: {URL}, notify: {{slack: ml}}}}}}\n")
+    for name in ("argocd-cm", "argocd-notifications-cm"):
+        metadata = objects[f"ConfigMap {name}"]["metadata"]
+        # a label such as `managed-by` would take the ConfigMap from the tool that installed Argo CD
+        assert metadata["labels"] == {"app.kubernetes.io/part-of": "argocd"}
+        assert "Prune=false,Delete=false" in metadata["annotations"]["argocd.argoproj.io/sync-options"]
+
+
+def test_bundles_are_compared_written_and_removed_like_everything_else(jobs: Repository) -> None:
+    bundle(jobs, NAMED + BOTH)
+    project = jobs.root / "rendered/argocd/dev/appproject-dev-jobs.yaml"
+    assert jobs.check()[1] == 0
+    project.write_text(project.read_text("utf-8") + "# by hand\n", "utf-8")
+    assert [change.status for change in jobs.check()[0].changes] == ["hand-edited"]
+    jobs.render()
+    assert "# by hand" not in project.read_text("utf-8")
+    foreign = jobs.write("rendered/flux/dev/notes.txt", "mine\n")
+    jobs.overlay(NAMED + BOTH.split("  flux", maxsplit=1)[0])
+    jobs.render()
+    assert project.exists()
+    assert sorted(tree(jobs.root / "rendered/flux")) == ["dev/notes.txt"]
+    assert foreign.read_text() == "mine\n"
+
+
+def test_an_overlay_called_storage_has_no_data_in_its_bundle(jobs: Repository) -> None:
+    jobs.overlay(NAMED + BOTH, name="storage")
+    jobs.render()
+    assert (jobs.root / "rendered/argocd/storage/appproject-storage-jobs.yaml").exists()
+    jobs.overlay(NAMED, name="storage")
+    jobs.render()
+    assert not (jobs.root / "rendered/argocd").exists()
+
+
+def test_a_render_of_some_jobs_leaves_bundles_as_they_are(jobs: Repository) -> None:
+    bundle(jobs, NAMED + BOTH)
+    before = tree(jobs.root / "rendered/flux")
+    jobs.job("kind: batch\nimage: a:1\ncommand: x\n", name="new")
+    assert jobs.render("team/new")[1] == 0
+    assert tree(jobs.root / "rendered/flux") == before
+    assert jobs.check()[1] == 0
+
+
+def test_patches_are_for_what_runs_in_the_cluster(jobs: Repository) -> None:
+    patch = 'patches:\n  - target: {name: "*"}\n    patch: {metadata: {annotations: {a: b}}}\n'
+    assert bundle(jobs, NAMED + BOTH + patch) == bundle(jobs, NAMED + BOTH)
