@@ -11,6 +11,7 @@ import yaml
 
 from gen import workspace
 from gen.gitops import ENGINES, PROTECTION
+from tests.gitops.project import permitted
 from tests.support import OVERLAY, PROJECT, Repository, cases, copy_case, tree
 
 JOB = "kind: {kind}\nimage: a:1\ncommand: x\ndata: {{nas: /data}}\ntensorboard: true\nfiles: {{/etc/a: b}}\n"
@@ -156,22 +157,6 @@ def test_each_job_is_an_application_of_its_own_in_its_namespace(jobs: Repository
             assert filled(spec["template"]["spec"]["destination"]["namespace"], path) == one.parts[-depth]
             found.add(filled(spec["template"]["metadata"]["name"], path))
         assert found == expected
-
-
-def permitted(project: dict[str, Any], body: dict[str, Any]) -> bool:
-    """Whether an AppProject lets an object be applied (`pkg/apis/application/v1alpha1/app_project_types.go`)."""
-    group = body["apiVersion"].rpartition("/")[0]
-    spec, metadata = project["spec"], body["metadata"]
-    if "namespace" not in metadata:
-        allowed = spec.get("clusterResourceWhitelist", [])
-        return any(
-            (one["group"], one["kind"]) == (group, body["kind"]) and fnmatchcase(metadata["name"], one["name"])
-            for one in allowed
-        )
-    patterns = [destination["namespace"] for destination in spec["destinations"]]
-    denied = any(pattern == f"!{metadata['namespace']}" for pattern in patterns)
-    fits = any(fnmatchcase(metadata["namespace"], pattern) for pattern in patterns)
-    return fits and not denied and {"group": group, "kind": body["kind"]} in spec["namespaceResourceWhitelist"]
 
 
 @pytest.mark.parametrize("case", [*cases("golden"), PROJECT], ids=lambda path: path.name)

@@ -59,6 +59,15 @@ class Client:
             return self._send("POST", f"{path}?{urlencode(query)}", content, "application/yaml")
         return self._send("POST", f"{path}?{urlencode(query)}", json.dumps(content).encode(), "application/json")
 
+    def apply(self, path: str, content: Body, **query: str) -> Response:
+        """Server-side apply of an object."""
+        text = json.dumps(content).encode()
+        return self._send("PATCH", f"{path}?{urlencode(query)}", text, "application/apply-patch+yaml")
+
+    def delete(self, path: str) -> Response:
+        # by default a Job would wait for a garbage collector, and none runs here
+        return self._send("DELETE", f"{path}?propagationPolicy=Background")
+
     def is_ready(self) -> bool:
         try:
             return self.get("/readyz").status == 200

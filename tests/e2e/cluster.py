@@ -23,7 +23,7 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Cluster:
-    """One API server. Every object is only tried: nothing that a test sends stays."""
+    """One API server. Objects are only tried, so that nothing stays, but for those of the engine in `engine.py`."""
 
     client: Client
     _resources: dict[str, dict[str, Body]] = field(default_factory=dict)
@@ -52,21 +52,50 @@ class Cluster:
         """The text goes to the server, whose own parser reads it; `body` is what it says, to know where it belongs."""
         return self.client.create(self._collection(body), text, **DRY_RUN)
 
+    def path(self, body: Body) -> str:
+        """Where an object is, or would be."""
+        return f"{self._collection(body)}/{body['metadata']['name']}"
+
+    def live(self, group: str, kind: str, namespace: str) -> list[Body]:
+        """The objects of a kind, in the first version of its group that has it; all of a kind without namespaces."""
+        for version in self._versions(group):
+            base = f"/apis/{version}" if group else f"/api/{version}"
+            if kind in self._resources_of(base):
+                body = {"apiVersion": version, "kind": kind, "metadata": {"namespace": namespace}}
+                listed = self._listed(self._collection(body))
+                return [{"apiVersion": version, "kind": kind, **item} for item in listed]
+        raise AssertionError(f"the server knows no {kind} of {group}")
+
+    def _listed(self, path: str) -> list[Body]:
+        """The store of a resource that was defined just now may need a moment more (429)."""
+        deadline = time.monotonic() + _ESTABLISHED_S
+        while (response := self.client.get(path)).status == 429:
+            assert time.monotonic() < deadline, response.message
+            time.sleep(_POLL_S)
+        assert response.status == 200, response.message
+        items: list[Body] = response.body["items"]
+        return items
+
+    def _versions(self, group: str) -> list[str]:
+        if not group:
+            return ["v1"]
+        return [one["groupVersion"] for one in self.client.get(f"/apis/{group}").body["versions"]]
+
     def _collection(self, body: Body) -> str:
         version, metadata = body["apiVersion"], body["metadata"]
         base = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        resource = self._resource(base, body["kind"])
+        resource = self._resources_of(base)[body["kind"]]
         namespace = f"/namespaces/{metadata['namespace']}" if resource["namespaced"] else ""
         return f"{base}{namespace}/{resource['name']}"
 
-    def _resource(self, base: str, kind: str) -> Body:
+    def _resources_of(self, base: str) -> dict[str, Body]:
         if base not in self._resources:
             response = self.client.get(base)
             assert response.status == 200, f"the server knows no {base}: {response.message}"
             # a subresource, such as a status, has the same kind
             found = [one for one in response.body["resources"] if "/" not in one["name"]]
             self._resources[base] = {one["kind"]: one for one in found}
-        return self._resources[base][kind]
+        return self._resources[base]
 
     def _wait_until_established(self, path: str) -> None:
         deadline = time.monotonic() + _ESTABLISHED_S

@@ -1,0 +1,197 @@
+"""The life of a job under a GitOps engine: what starts, what stops, what is left alone, and that no data goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from tests.e2e.engine import Engine
+from tests.support import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from gen.kubernetes import Body
+    from tests.e2e.cluster import Cluster
+
+JOB = """\
+kind: {kind}
+image: registry.example.com/train:1
+command: python train.py --lr {lr}
+data: {{nas: /data}}
+files: {{/etc/app.yaml: a}}
+tensorboard: true
+"""
+OVERLAY = """\
+kubernetes: "1.34"
+gitops: {{argocd: {{repoURL: https://git.example.com/jobs.git}}}}
+namespaces: {{{namespace}: {{}}}}
+"""
+VOLUMES = "volumes: {nas: {size: 10Gi, nas: {server: nas.example.com, path: /training}}}\n"
+KINDS = {"pytorch": "PyTorchJob", "tensorflow": "TFJob", "mpi": "MPIJob", "batch": "Job"}
+
+
+class World:
+    """A repository, an engine that follows it, and the cluster that the engine fills."""
+
+    def __init__(self, root: Path, cluster: Cluster, kind: str, case: str) -> None:
+        self.kind, self.namespace, self.cluster = kind, f"{case}-{kind}", cluster
+        cluster.add_namespaces([self.namespace])
+        self.repo = Repository.at(root)
+        self.repo.overlay(OVERLAY.format(namespace=self.namespace) + VOLUMES)
+        self.repo.job("kind: batch\nimage: a:1\ncommand: x\n", name="other", namespace=self.namespace)
+        self.engine = Engine(root, cluster)
+
+    def job(self, lr: str, more: str = "") -> None:
+        self.repo.job(JOB.format(kind=self.kind, lr=lr) + more, namespace=self.namespace)
+
+    def merged(self, *warnings: str) -> list[str]:
+        """Render, commit, and let the engine follow. What it did."""
+        report, code = self.repo.render()
+        assert (code, tuple(finding.code for finding in report.findings)) == (0, warnings)
+        done = self.engine.sync()
+        assert self.engine.sync() == [], "the engine has come to rest"
+        assert all(body["metadata"]["generation"] == 1 for body in self.runs()), "no run is edited in place"
+        return done
+
+    def run(self) -> str:
+        """The name of the run in Git."""
+        folder = self.repo.root / f"rendered/dev/jobs/{self.namespace}/demo"
+        (path,) = folder.glob(f"{KINDS[self.kind].lower()}-*.yaml")
+        name: str = yaml.safe_load(path.read_text("utf-8"))["metadata"]["name"]
+        return name
+
+    def runs(self) -> list[Body]:
+        """Runs of the job in the cluster."""
+        group = "batch" if self.kind == "batch" else "kubeflow.org"
+        live = self.cluster.live(group, KINDS[self.kind], self.namespace)
+        return [body for body in live if body["metadata"]["labels"]["gen/job"] == "demo" and not deleted(body)]
+
+    def names(self) -> set[str]:
+        return {body["metadata"]["name"] for body in self.runs()}
+
+    def data(self) -> dict[str, str]:
+        """Kind to uid of the storage objects that are there to stay."""
+        claims = self.cluster.live("", "PersistentVolumeClaim", self.namespace)
+        volumes = self.cluster.live("", "PersistentVolume", "")
+        own = [body for body in volumes if body["spec"]["claimRef"]["namespace"] == self.namespace]
+        return {body["kind"]: body["metadata"]["uid"] for body in (*claims, *own) if not deleted(body)}
+
+    def delete(self, body: Body) -> None:
+        assert self.cluster.client.delete(self.cluster.path(body)).status == 200
+
+
+def deleted(body: Body) -> bool:
+    return "deletionTimestamp" in body["metadata"]
+
+
+@pytest.fixture
+def world(tmp_path: Path, cluster: Cluster) -> Callable[[str, str], World]:
+    return lambda kind, case: World(tmp_path / "repo", cluster, kind, case)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_the_life_of_a_job(world: Callable[[str, str], World], kind: str) -> None:
+    here = world(kind, "life")
+
+    here.job(lr="1e-3")
+    added = here.merged()
+    first, data = here.run(), here.data()
+    assert here.names() == {first}
+    assert set(data) == {"PersistentVolume", "PersistentVolumeClaim"}
+    assert not any(line.startswith("pruned") for line in added)
+
+    here.delete(here.runs()[0])
+    assert here.engine.sync() == [f"created {KINDS[kind]} {first}"], "an active run that somebody deleted is healed"
+
+    here.job(lr="1e-4")
+    edited = here.merged()
+    second = here.run()
+    assert second != first
+    assert here.names() == {second}
+    assert f"created {KINDS[kind]} {second}" in edited
+    assert f"pruned {KINDS[kind]} {first}" in edited
+    assert edited.index(f"created {KINDS[kind]} {second}") < edited.index(f"pruned {KINDS[kind]} {first}")
+    assert all(second in line for line in edited if line.startswith("created"))
+    assert all(first in line for line in edited if not line.startswith("created")), "TensorBoard goes on as it was"
+    assert here.data() == data
+
+    here.job(lr="1e-4", more="labels: {cost-center: a}\n")
+    assert here.merged()
+    assert here.names() == {second}, "a label is changed in place, and nothing runs again"
+
+    here.job(lr="1e-4", more="labels: {cost-center: a}\nstate: finished\n")
+    assert here.merged() == [], "the record of a run is never applied"
+    assert here.names() == {second}
+    here.delete(here.runs()[0])
+    assert here.engine.sync() == [], "a finished run that is gone stays gone"
+    assert here.names() == set()
+
+    job = here.repo.root / f"jobs/{here.namespace}/demo.yaml"
+    text = job.read_text("utf-8").replace("state: finished\n", "")
+    job.unlink()
+    removed = here.merged("unused-storage", "unused-storage")
+    assert "pruned Deployment demo-tensorboard" in removed
+    assert f"pruned ConfigMap {second}-files" in removed
+    assert here.data() == data
+
+    job.write_text(text, "utf-8")
+    assert f"created {KINDS[kind]} {second}" in here.merged(), "the same content is the same run"
+    assert here.data() == data, "with the data that it had"
+
+
+def test_a_volume_that_the_overlay_no_longer_has(world: Callable[[str, str], World]) -> None:
+    here = world("pytorch", "volume")
+    here.job(lr="1")
+    here.merged()
+    data, overlay = here.data(), OVERLAY.format(namespace=here.namespace)
+
+    here.repo.overlay(overlay)
+    assert "unknown-volume" in here.repo.codes(), "a job uses it"
+    assert here.engine.sync() == [], "so nothing was written"
+
+    (here.repo.root / f"jobs/{here.namespace}/demo.yaml").unlink()
+    here.merged("unused-storage", "unused-storage")
+    assert here.data() == data, "its files stay in Git"
+
+    report, code = here.repo.render(prune_storage=True)
+    assert (code, report.findings) == (0, ())
+    assert here.engine.sync() == []
+    assert here.data() == data, "and without files it stays in the cluster"
+
+
+def test_a_run_is_suspended_and_resumed_in_place(world: Callable[[str, str], World]) -> None:
+    here = world("batch", "suspended")
+    here.job(lr="2")
+    here.merged()
+    name = here.run()
+    for more, suspended in (("state: suspended\n", True), ("", False)):
+        here.job(lr="2", more=more)
+        here.repo.render()
+        assert here.engine.sync() == [f"changed Job {name}"]
+        assert here.engine.sync() == []
+        (body,) = here.runs()
+        assert body["spec"]["suspend"] is suspended
+
+
+@pytest.mark.parametrize(("options", "gone"), [("Prune=false,Delete=false", False), ("Delete=false", True)])
+def test_it_is_the_annotation_that_keeps_a_claim(
+    world: Callable[[str, str], World], tmp_path: Path, options: str, gone: bool
+) -> None:
+    """Were pruning ever switched on for storage. It shows, too, that the stand-in prunes what is not protected."""
+    here = world("mpi", "pruned" if gone else "kept")
+    here.job(lr="3")
+    assert here.repo.render()[1] == 0
+    folder = tmp_path / "repo/rendered"
+    for path in [*folder.glob("argocd/dev/applicationset-*.yaml"), *folder.glob("dev/storage/*/*.yaml")]:
+        text = path.read_text("utf-8").replace("prune: false", "prune: true")
+        path.write_text(text.replace("Prune=false,Delete=false", options), "utf-8")
+    here.engine.sync()
+    assert set(here.data()) == {"PersistentVolume", "PersistentVolumeClaim"}
+    for path in folder.glob("dev/storage/*/*.yaml"):
+        path.unlink()
+    here.engine.sync()
+    assert set(here.data()) == (set() if gone else {"PersistentVolume", "PersistentVolumeClaim"})
