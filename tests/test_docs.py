@@ -46,6 +46,14 @@ def test_modules_and_files_that_are_named_exist(document: object) -> None:
         assert module.is_dir() or module.with_suffix(".py").exists(), name
 
 
+def test_the_overlay_of_the_gitops_document_is_one(repo: Repository) -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", (PROJECT / "docs/gitops.md").read_text("utf-8"), re.DOTALL)
+    repo.overlay('kubernetes: "1.34"\n' + block)
+    repo.job(job_text("batch", with_schema=False))
+    assert repo.codes() == []
+    assert (repo.root / "rendered/argocd/dev/configmap-argocd-notifications-cm.yaml").exists()
+
+
 def test_the_patches_of_the_document_are_patches(repo: Repository) -> None:
     text = (PROJECT / "docs/patches.md").read_text("utf-8")
     (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
