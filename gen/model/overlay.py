@@ -2,13 +2,13 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, WithJsonSchema, create_model, model_validator
 
-from gen.gitops import ENGINES, Engine
+from gen.gitops.model import Gitops
 from gen.model.base import Model
+from gen.model.profile import chosen, profile_fields
 from gen.model.scalars import (
     DNS_LABEL,
     Bytes,
@@ -37,10 +37,6 @@ KubernetesVersion = Annotated[
 ]
 
 
-def _chosen(fields: Model, registry: Mapping[str, type[Model]]) -> dict[str, Any]:
-    return {key: value for key in registry if (value := getattr(fields, key)) is not None}
-
-
 class VolumeFields(Model):
     """A volume that jobs may mount by its name: one storage profile, and what all of them share."""
 
@@ -57,11 +53,11 @@ class VolumeFields(Model):
 
     @property
     def profile(self) -> StorageProfile:
-        return cast("StorageProfile", next(iter(_chosen(self, STORAGE).values())))
+        return cast("StorageProfile", next(iter(chosen(self, STORAGE).values())))
 
     @model_validator(mode="after")
     def _one_profile(self) -> Self:
-        if len(given := _chosen(self, STORAGE)) != 1:
+        if len(given := chosen(self, STORAGE)) != 1:
             remedy = "one of " + ", ".join(f"`{key}`" for key in sorted(STORAGE))
             raise refuse("given exactly one storage profile", ", ".join(given) or "none", remedy)
         if self.profile.needs_size and self.size is None:
@@ -74,11 +70,11 @@ class NetworkFields(Model):
 
     @property
     def profiles(self) -> tuple[NetworkProfile, ...]:
-        return tuple(_chosen(self, NETWORKS).values())
+        return tuple(chosen(self, NETWORKS).values())
 
     @model_validator(mode="after")
     def _profiles_agree(self) -> Self:
-        given = _chosen(self, NETWORKS)
+        given = chosen(self, NETWORKS)
         if not given:
             raise refuse(
                 "given a network profile",
@@ -95,37 +91,11 @@ class NetworkFields(Model):
         return self
 
 
-def _profile_fields(registry: Mapping[str, type[Model]]) -> dict[str, Any]:
-    return {
-        key: (profile | None, Field(default=None, description=profile.__doc__)) for key, profile in registry.items()
-    }
-
-
 Volume: type[VolumeFields] = create_model(
-    "Volume", __base__=VolumeFields, __doc__=VolumeFields.__doc__, **_profile_fields(STORAGE)
+    "Volume", __base__=VolumeFields, __doc__=VolumeFields.__doc__, **profile_fields(STORAGE)
 )
 Network: type[NetworkFields] = create_model(
-    "Network", __base__=NetworkFields, __doc__=NetworkFields.__doc__, **_profile_fields(NETWORKS)
-)
-
-
-class GitopsFields(Model):
-    """The engines that apply the rendered files, and from where."""
-
-    @property
-    def engines(self) -> dict[str, Engine]:
-        return _chosen(self, ENGINES)
-
-    @model_validator(mode="after")
-    def _some_engine(self) -> Self:
-        if not self.engines:
-            remedy = "one of " + ", ".join(f"`{key}`" for key in ENGINES) + ", or both"
-            raise refuse("given an engine", "none", remedy)
-        return self
-
-
-Gitops: type[GitopsFields] = create_model(
-    "Gitops", __base__=GitopsFields, __doc__=GitopsFields.__doc__, **_profile_fields(ENGINES)
+    "Network", __base__=NetworkFields, __doc__=NetworkFields.__doc__, **profile_fields(NETWORKS)
 )
 
 PERMISSIONS = sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values()) if p.grant})

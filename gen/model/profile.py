@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from gen.model.base import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Profile(Model):
@@ -21,3 +24,15 @@ class Profile(Model):
     @classmethod
     def _short_form(cls, value: Any) -> Any:
         return {cls.short: value} if cls.short and isinstance(value, str) else value
+
+
+def profile_fields(registry: Mapping[str, type[Model]]) -> dict[str, Any]:
+    """A field for each profile of a registry, for pydantic's `create_model`."""
+    return {
+        key: (profile | None, Field(default=None, description=profile.__doc__)) for key, profile in registry.items()
+    }
+
+
+def chosen(fields: Model, registry: Mapping[str, type[Model]]) -> dict[str, Any]:
+    """The profiles that were given in such fields."""
+    return {key: value for key in registry if (value := getattr(fields, key)) is not None}
