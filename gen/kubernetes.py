@@ -46,3 +46,12 @@ def present(**fields: Any) -> Body:
     Null and empty fields would show as differences in a GitOps engine, so none is ever rendered.
     """
     return {name: value for name, value in fields.items() if value is not None and value not in ("", [], (), {})}
+
+
+def at(body: Any, *route: str) -> Any:
+    """What stands at the end of a route through mappings; None where the route does not lead."""
+    for step in route:
+        if not isinstance(body, dict):
+            return None
+        body = body.get(step)
+    return body

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import yaml
 
@@ -46,7 +46,7 @@ class Repository:
     root: Path
 
     @classmethod
-    def at(cls, root: Path) -> Repository:
+    def at(cls, root: Path) -> Self:
         (root / "jobs").mkdir(parents=True)
         repository = cls(root)
         repository.overlay(OVERLAY)

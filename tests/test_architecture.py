@@ -15,7 +15,7 @@ LAYERS = (
     ("gen.__main__",),
     ("gen.cli",),
     ("gen.edit", "gen.init"),
-    ("gen.commands", "gen.scaffold", "gen.schema"),
+    ("gen.commands", "gen.review", "gen.scaffold", "gen.schema"),
     ("gen.report",),
     ("gen.write",),
     ("gen.pipeline", "gen.parallel", "gen.crosscheck", "gen.bundle"),
@@ -113,7 +113,7 @@ def test_only_reading_writing_and_the_command_line_touch_the_disk() -> None:
         "gen.workspace",
         "gen.write",
     )
-    data = ("gen.cache", "gen.validate.schemas", "gen.patch.read", "gen.model.docs")  # schemas, patch files, docs
+    data = ("gen.cache", "gen.validate.schemas", "gen.patch.read", "gen.model.docs", "gen.review.trees")
     words = (
         ".read_text(",
         ".read_bytes(",

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gen import __version__
+from gen.cli.plan import plan
 
 app = typer.Typer(
     name="gen",
@@ -107,6 +108,9 @@ def check(
     cache = None if no_cache else cache_folder()
     names = tuple(jobs or ()), tuple(overlay or ())
     _finish(*check(Request(root, *names, parallel, kubernetes, cache)), output)
+
+
+app.command()(plan)
 
 
 @app.command()

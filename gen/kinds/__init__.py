@@ -17,4 +17,14 @@ KINDS: Final[dict[str, type[Job]]] = {
     "tensorflow": TensorFlowJob,
 }
 
-__all__ = ["KINDS", "Conditions", "Job", "Problem", "Role"]
+_RESOURCES: Final = {
+    (version.rpartition("/")[0], kind.resource): kind for kind in KINDS.values() for version in kind.api_versions
+}
+
+
+def kind_of_resource(group: str, resource: str) -> type[Job] | None:
+    """The kind of job that is rendered as this kind of object of an API group."""
+    return _RESOURCES.get((group, resource))
+
+
+__all__ = ["KINDS", "Conditions", "Job", "Problem", "Role", "kind_of_resource"]

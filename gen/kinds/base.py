@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gen.kubernetes import Body
 from gen.model.job import JobFields, PodFields
@@ -87,6 +87,8 @@ class Job(JobFields, ABC):
     """Where its pod templates are; `*` is every role. A queue changes them when it admits the job."""
     conditions: ClassVar[Conditions]
     """What its operator says of a run, for the health checks of GitOps engines."""
+    deadline: ClassVar[tuple[str, ...]]
+    """Where the rendered object says after how many seconds it is ended."""
     reserved_env: ClassVar[frozenset[str]] = frozenset()
     """Environment that the operator sets, so that a user's value would be lost, or what relies on it would break."""
     example: ClassVar[Mapping[str, object]]
@@ -99,6 +101,14 @@ class Job(JobFields, ABC):
     @abstractmethod
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         """The `spec` of the object around finished pod templates, which are given by role name."""
+
+    @classmethod
+    @abstractmethod
+    def pods_of(cls, spec: Body) -> Iterable[tuple[Any, Any]]:
+        """`workload`, read back: for each role the number of its pods and their template.
+
+        Somebody may have edited the object by hand, so either can be anything, or None.
+        """
 
     def companions(self, plan: Plan) -> tuple[Body, ...]:  # noqa: ARG002 - most kinds need none
         """Further objects of a run, with `apiVersion`, `kind`, `metadata.name` and their content."""

@@ -6,12 +6,12 @@ are those of the Kubernetes documentation "Job with Pod-to-Pod Communication".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from gen.kinds.base import Conditions, Job, Problem, Role
-from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, present
+from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, at, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
 from gen.model.scalars import LabelKey, Port, Positive
@@ -55,6 +55,7 @@ class BatchJob(Job):
     conditions: ClassVar[Conditions] = Conditions("Complete", "Failed", "Suspended", known=True)
     # the Job controller adds it to every container of an indexed Job that has none
     reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
+    deadline: ClassVar[tuple[str, ...]] = ("spec", "activeDeadlineSeconds")
     example: ClassVar[Mapping[str, object]] = {
         "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
         "command": "torchrun --nnodes=$NNODES --node-rank=$NODE_RANK "
@@ -110,6 +111,10 @@ class BatchJob(Job):
             podFailurePolicy=present(rules=self._failure_rules() if never else None),
             template=pods["worker"],
         )
+
+    @classmethod
+    def pods_of(cls, spec: Body) -> Iterable[tuple[Any, Any]]:
+        return ((at(spec, "parallelism"), at(spec, "template")),)
 
     def _failure_rules(self) -> list[Body]:
         rules = self.pod_failure_policy

@@ -5,13 +5,13 @@ No `ttlSecondsAfterFinished`: the operator would delete the object, and a GitOps
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from gen.kinds.base import Conditions, Job
-from gen.kubernetes import Body, present
+from gen.kubernetes import Body, at, present
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from gen.plan.types import Plan
 
@@ -25,9 +25,18 @@ class KubeflowJob(Job):
     suspend: ClassVar[tuple[str, ...]] = ("spec", "runPolicy", "suspend")
     # training-operator `common_types.go`; mpi-operator `pkg/apis/kubeflow/v2beta1/types.go` has the same words
     conditions: ClassVar[Conditions] = Conditions("Succeeded", "Failed", "Suspended")
+    deadline: ClassVar[tuple[str, ...]] = ("spec", "runPolicy", "activeDeadlineSeconds")
+    replica_map: ClassVar[str]
+    """The field of `spec` that lists the roles."""
 
     cleanup: Literal["Running", "All", "None"] = "Running"
     """Which pods are removed when the job ends; `Running` frees the GPUs and keeps the logs of what completed."""
+
+    @classmethod
+    def pods_of(cls, spec: Body) -> Iterator[tuple[Any, Any]]:
+        roles = at(spec, cls.replica_map)
+        for role in roles.values() if isinstance(roles, dict) else ():
+            yield at(role, "replicas"), at(role, "template")
 
     def run_policy(self, plan: Plan) -> Body:
         return present(

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 def as_json(report: Report) -> str:
     document = {
         "version": 1,
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [finding_data(finding) for finding in report.findings],
         "changes": [{"path": change.path, "status": change.status.value} for change in report.changes],
         "summary": report.summary,
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _finding(finding: Diagnostic) -> dict[str, Any]:
+def finding_data(finding: Diagnostic) -> dict[str, Any]:
     return {
         "code": finding.code,
         "severity": finding.severity.value,

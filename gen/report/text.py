@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from gen.report.safe import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 _LISTED = 40
 """Changes that are named one by one when their diff is not shown."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def text(report: Report) -> str:
@@ -23,10 +23,10 @@ def text(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
-        yield from _finding(finding)
+        yield from finding_lines(finding)
     listed = report.changes[:_LISTED] if report.done else report.changes
     for change in listed:
-        yield _shown(f"{_done(change) if report.done else change.status.value:<12} {change.path}")
+        yield shown(f"{_done(change) if report.done else change.status.value:<12} {change.path}")
     if len(listed) < len(report.changes):
         yield f"… and {len(report.changes) - len(listed)} more"
     if not report.done:
@@ -39,12 +39,12 @@ def _done(change: Change) -> str:
     return "wrote" if change.old is None else "removed" if change.new is None else "changed"
 
 
-def _finding(finding: Diagnostic) -> Iterator[str]:
-    yield _shown(f"{finding.place}: {finding.severity.value}: {finding.message} [{finding.code}]")
+def finding_lines(finding: Diagnostic) -> Iterator[str]:
+    yield shown(f"{finding.place}: {finding.severity.value}: {finding.message} [{finding.code}]")
     for place, what in finding.related:
-        yield _shown(f"    {place}: {what}")
+        yield shown(f"    {place}: {what}")
     if finding.hint:
-        yield _shown(f"    {finding.hint}")
+        yield shown(f"    {finding.hint}")
 
 
 def _diff(change: Change) -> Iterator[str]:
@@ -53,9 +53,4 @@ def _diff(change: Change) -> Iterator[str]:
     old = (change.old or "").splitlines()
     new = (change.new or "").splitlines()
     lines = difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}", lineterm="")
-    yield from (_shown(line) for line in lines)
-
-
-def _shown(line: str) -> str:
-    """Without control characters, by which an input could write anything into a terminal."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", line.replace("\n", " "))
+    yield from (shown(line) for line in lines)

@@ -27,13 +27,17 @@ def immutable_change(old: str, new: str) -> str:
     before, after = parse(readable, "", Findings()), parse(new, "", Findings())
     if not isinstance(before, dict) or not isinstance(after, dict):
         return ""
+    return next((path for path, _, _ in immutable_changes(before, after)), "")
+
+
+def immutable_changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The fields of two forms of a volume or a claim that a cluster would refuse to change: path, old, new."""
     claim = after.get("kind") == "PersistentVolumeClaim"
     for path, was, now in _differences(before.get("spec"), after.get("spec"), "spec"):
         if (path == _REQUEST and _grows(was, now)) or (not claim and (was or None) == (now or None)):
             continue  # to a volume an empty class is the same as none; to a claim it is not
         if claim or not any(path == mutable or path.startswith(f"{mutable}.") for mutable in _MUTABLE):
-            return path
-    return ""
+            yield path, was, now
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

@@ -84,6 +84,10 @@ class Forgetful(Job):
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         return {"template": pods[plan.pods[0].role.name]}
 
+    @classmethod
+    def pods_of(cls, spec: Body) -> tuple[tuple[Any, Any], ...]:
+        return ((1, spec.get("template")),)
+
 
 def test_what_is_forgotten_is_found() -> None:
     assert faults("forgetful", Forgetful) == [
@@ -98,6 +102,7 @@ def test_what_is_forgotten_is_found() -> None:
 class JAXJob(KubeflowJob):
     """JAX, whose resource has a replica map as PyTorchJob's."""
 
+    replica_map: ClassVar[str] = "pytorchReplicaSpecs"
     resource: ClassVar[str] = "PyTorchJob"  # of a kind whose schema is there
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
     container: ClassVar[str] = "pytorch"

@@ -1,0 +1,111 @@
+"""Objects with the same difference, told once: an image that changed under 200 jobs is one thing to read."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gen.emit import scalar
+from gen.report.safe import shown
+from gen.review.fields import MISSING, FieldChange
+from gen.review.types import Change, ObjectChange, Review
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WIDTH = 200
+"""Characters of a value that are shown."""
+_AROUND = 40
+"""Characters before the first difference of two long texts that are shown with it."""
+_LINES = 40
+"""Lines of a difference between two texts with lines."""
+_ORDER = (Change.REPLACED, Change.CHANGED, Change.REMOVED, Change.ADDED, Change.MOVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Objects of one kind to which the same happens."""
+
+    change: Change
+    kind: str
+    objects: tuple[ObjectChange, ...]
+
+    @property
+    def names(self) -> Iterator[str]:
+        """`overlay namespace/name` of each, and what it follows or where it was."""
+        for item in self.objects:
+            pair, key = item.pair, item.pair.item.key
+            name = f"{key.scope} {key.namespace}/{key.name}".replace(" /", " ")
+            if pair.before is not None and item.change is Change.REPLACED:
+                kind = f"{pair.before.key.kind} " if pair.before.key.kind != key.kind else ""
+                name += f" replaces {kind}{pair.before.key.name}"
+            elif pair.before is not None and item.change is Change.MOVED:
+                name += f" from {pair.before.path} to {pair.item.path}"
+            yield shown(name)
+
+    @property
+    def lines(self) -> list[str]:
+        """The fields that differ, as lines of a diff."""
+        return [line for field in self.objects[0].fields for line in _field_lines(field)]
+
+
+def groups(review: Review) -> list[Group]:
+    """All objects that a merge touches, but for runs that come or go, which are told as runs."""
+    known: dict[tuple[Any, ...], list[ObjectChange]] = {}
+    for item in review.objects:
+        one_sided = item.change in (Change.ADDED, Change.REMOVED)
+        if not (one_sided and item.pair.workload is not None):
+            alike = (_ORDER.index(item.change), shown(item.pair.item.key.kind), repr(item.fields))
+            known.setdefault(alike, []).append(item)
+    return [Group(_ORDER[order], kind, tuple(items)) for (order, kind, _), items in sorted(known.items(), key=_first)]
+
+
+def _first(entry: tuple[tuple[Any, ...], list[ObjectChange]]) -> tuple[Any, ...]:
+    (order, kind, _), items = entry
+    return order, kind, items[0].pair.item.key
+
+
+def _field_lines(field: FieldChange) -> Iterator[str]:
+    path, old, new = shown(field.path), field.before, field.after
+    if isinstance(old, str) and isinstance(new, str):
+        if "\n" in old.strip() or "\n" in new.strip():
+            yield f"  {path}:"
+            yield from _line_difference(old, new)
+            return
+        start = _start(old, new)
+        old, new = _value(old, start), _value(new, start)
+    else:
+        old, new = (value if value is MISSING else _value(value) for value in (old, new))
+    if old is not MISSING:
+        yield f"- {path}: {old}"
+    if new is not MISSING:
+        yield f"+ {path}: {new}"
+
+
+def _start(old: str, new: str) -> int:
+    """Where to begin showing two texts so that their difference is seen."""
+    if max(len(old), len(new)) <= _WIDTH:
+        return 0
+    differing = (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now)
+    return max(next(differing, min(len(old), len(new))) - _AROUND, 0)
+
+
+def _value(value: Any, start: int = 0) -> str:
+    """On one line, as YAML has it; what cannot be seen is written as an escape."""
+    if isinstance(value, str):
+        text = scalar(f"{'…' if start else ''}{value[start : start + _WIDTH]}")
+        return shown(text + "…" if len(value) > start + _WIDTH else text)
+    text = json.dumps(value, ensure_ascii=False)
+    return shown(text if len(text) <= _WIDTH else text[:_WIDTH] + "…")
+
+
+def _line_difference(old: str, new: str) -> Iterator[str]:
+    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm=""))[2:]
+    for line in lines[:_LINES]:
+        yield (
+            "  " + shown(line[: _WIDTH + 1]) if line.startswith("@@") else f"{line[0]}   {shown(line[1 : _WIDTH + 1])}"
+        )
+    if len(lines) > _LINES:
+        yield f"  … {len(lines) - _LINES} more lines"

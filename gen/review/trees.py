@@ -1,0 +1,108 @@
+"""The two trees: `rendered/` at the base and in the work tree, with as little read as will do.
+
+A file whose bytes Git already has at the base is known by its first lines; only what differs is parsed, and taken
+from Git.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Findings, Location, Severity, UsageError
+from gen.load.source import MAX_BYTES
+from gen.review.item import Item, known_item, parsed_item
+from gen.workspace import RENDERED
+from gen.write.compare import STAGING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gen.review.git import Base, Entry
+
+_REGULAR = ("100644", "100755")
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """The objects on both sides. An object whose file did not change is the same item on both."""
+
+    before: list[Item] = field(default_factory=list)
+    after: list[Item] = field(default_factory=list)
+
+
+def read_trees(root: Path, base: Base, found: Findings) -> Trees:
+    """Read both; what cannot be read is a finding: an error in the work tree, a warning at the base."""
+    committed = base.files()
+    present = dict(_work_tree(root, found))
+    trees = Trees()
+    differing = {path: entry for path, entry in committed.items() if not _same(present.get(path), entry)}
+    for path, raw in present.items():
+        unchanged = path in committed and path not in differing
+        item = (known_item(raw, path) if unchanged else None) or parsed_item(raw, _legible(path), found)
+        if item is not None:
+            trees.after.append(item)
+            if unchanged:
+                trees.before.append(item)
+    trees.before.extend(_committed(base, differing, found))
+    return trees
+
+
+def _same(raw: bytes | None, entry: Entry) -> bool:
+    if raw is None or entry.mode not in _REGULAR:
+        return False
+    known = hashlib.sha1 if len(entry.digest) == 40 else hashlib.sha256  # noqa: PLR2004 - as long as SHA-1 is
+    return known(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest() == entry.digest
+
+
+def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterator[Item]:
+    own = Findings()
+    regular = {path: entry for path, entry in entries.items() if entry.mode in _REGULAR}
+    blobs = base.blobs(entry.digest for entry in regular.values())
+    for path in sorted(entries.keys() - regular.keys()):
+        own.error("not-a-file", Location(_legible(path)), "this is not a regular file", "remove it")
+    for path, entry in regular.items():
+        item = parsed_item(blobs[entry.digest], _legible(path), own)
+        if item is not None:
+            yield item
+    said = f"at {base.commit[:7]}: "
+    found.extend(replace(item, severity=Severity.WARNING, message=said + item.message) for item in own)
+
+
+def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
+    """Path in the repository and bytes of every file below `rendered/`; links are not followed."""
+    top = root / RENDERED
+    if top.is_symlink():
+        raise UsageError(f"{top} is a link, which is not followed: make it a folder")
+    for folder, folders, files in os.walk(top):
+        inner = os.path.relpath(folder, root).replace(os.sep, "/")
+        links = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - of many
+        folders[:] = sorted(name for name in folders if f"{inner}/{name}" != STAGING)
+        for name in sorted(files + links):
+            raw = _bytes(f"{folder}/{name}", f"{inner}/{name}", found)
+            if raw is not None:
+                yield f"{inner}/{name}", raw
+
+
+def _bytes(full: str, path: str, found: Findings) -> bytes | None:
+    try:
+        descriptor = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
+                return stream.read()
+    except OSError:
+        pass  # a link, a folder, or what may not be read
+    hint = "remove it, or split it; links are not followed"
+    message = f"this is not a regular file of at most {MAX_BYTES} bytes"
+    found.error("not-a-file", Location(_legible(path)), message, hint)
+    return None
+
+
+def _legible(path: str) -> str:
+    """A path that can be written: its bytes may be no UTF-8."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

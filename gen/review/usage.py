@@ -1,0 +1,170 @@
+"""What the runs of a tree ask for: GPUs, and for how long at most, read from the objects alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gen import quantity
+from gen.diagnostics import Findings, Location
+from gen.kubernetes import at
+from gen.overlay.read import OverlayReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from gen.kinds import Job
+    from gen.overlay import Overlay
+    from gen.review.item import Item
+    from gen.review.runs import Run
+
+_GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
+"""What counts as GPUs beside an overlay's `gpu.resource`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a run asks for while it is active."""
+
+    pods: int = 0
+    gpus: int = 0
+    seconds: int | None = None
+    """After how long it is ended; None when it may go on for ever."""
+
+    @property
+    def gpu_hours(self) -> float | None:
+        """At most; None when there is no end to it."""
+        if self.gpus == 0:
+            return 0.0
+        return None if self.seconds is None else self.gpus * self.seconds / 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the active runs of a namespace and queue ask for together."""
+
+    gpus: int = 0
+    gpu_hours: float = 0.0
+    """At most, without the runs that may go on for ever."""
+    unbounded: int = 0
+    """Runs with GPUs that may go on for ever."""
+
+    def __add__(self, demand: Demand) -> Load:
+        hours = demand.gpu_hours
+        return Load(self.gpus + demand.gpus, self.gpu_hours + (hours or 0.0), self.unbounded + (hours is None))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Whose GPUs they are."""
+
+    overlay: str
+    namespace: str
+    queue: str
+    """Empty where runs name none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Before and after, for one place."""
+
+    place: Place
+    before: Load
+    after: Load
+    limit: int | None
+    """GPUs that the overlay grants the namespace, over all queues; None when it sets no limit."""
+
+
+def usages(runs: Iterable[Run], overlays: Mapping[str, Overlay], found: Findings) -> tuple[Usage, ...]:
+    """Every place that has GPUs on either side, and a finding for a namespace that has too many."""
+    before: dict[Place, Load] = {}
+    after: dict[Place, Load] = {}
+    for run in runs:
+        for side, loads in ((run.before, before), (run.after, after)):
+            if side is not None and side.active and side.demand.gpus:
+                where = Place(run.key.scope, run.key.namespace, side.queue)
+                loads[where] = loads.get(where, Load()) + side.demand
+    rows = tuple(
+        Usage(place, before.get(place, Load()), after.get(place, Load()), _limit(overlays, place))
+        for place in sorted(before.keys() | after.keys())
+    )
+    _within_limits(rows, overlays, found)
+    return rows
+
+
+def _limit(overlays: Mapping[str, Overlay], place: Place) -> int | None:
+    overlay = overlays.get(place.overlay)
+    grant = overlay.grant(place.namespace) if overlay is not None else None
+    return None if grant is None else grant.gpus
+
+
+def _within_limits(rows: Iterable[Usage], overlays: Mapping[str, Overlay], found: Findings) -> None:
+    wanted: Counter[tuple[str, str, int]] = Counter()
+    for row in rows:
+        if row.limit is not None:
+            wanted[row.place.overlay, row.place.namespace, row.limit] += row.after.gpus
+    for (name, namespace, limit), gpus in sorted(wanted.items()):
+        if gpus > limit:
+            overlay = overlays[name]
+            key = namespace if namespace in overlay.fields.namespaces else "*"
+            message = f"the active runs of `{namespace}` would have {gpus} GPUs in `{name}`, and {limit} are granted"
+            hint = "set some of its jobs to `state: suspended` or `finished`, or raise `gpus`"
+            found.error("over-quota", overlay.place("namespaces", key, "gpus"), message, hint)
+
+
+def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[str, Overlay]:
+    """The overlays with the limits, by name; those that cannot be read are told, for then limits are not known."""
+    own = Findings()
+    overlays = {overlay.name: overlay for overlay in OverlayReader(root, own).read()}
+    for name in sorted({scope for scope in scopes if "/" not in scope} - overlays.keys()):
+        place = next((f.place for f in own if f.place.file.startswith(f"overlays/{name}/")), None)
+        message = f"the limits of `{name}` are not known: its overlay cannot be read"
+        here = place or Location(f"overlays/{name}/overlay.yaml")
+        found.warning("limits-unknown", here, message, "`gen check` says what is wrong with it")
+    return overlays
+
+
+def demand(item: Item, kind: type[Job], resource: str | None, found: Findings) -> Demand:
+    """What a run's object asks for; `resource` is the overlay's name for GPUs."""
+    names = _GPUS | {resource} if resource else _GPUS
+    pods = gpus = 0
+    spec = at(item.body, "spec")
+    try:
+        for replicas, template in kind.pods_of(spec if isinstance(spec, dict) else {}):
+            count = 1 if replicas is None else _whole(replicas)
+            pods += count
+            gpus += count * _pod_gpus(at(template, "spec"), names)
+        seconds = at(item.body, *kind.deadline)
+        return Demand(pods, gpus, None if seconds is None else _whole(seconds))
+    except ValueError as error:
+        message = f"what {item.key.object} asks for cannot be told: {error}"
+        found.error("unknown-usage", Location(item.path), message, "run `gen render`, which writes the file anew")
+        return Demand()
+
+
+def _pod_gpus(spec: Any, names: frozenset[str]) -> int:
+    """As the scheduler counts: containers together, or an init container if that alone asks for more."""
+    always = first = 0
+    for container in _list(at(spec, "initContainers")):
+        if at(container, "restartPolicy") == "Always":
+            always += _asked(container, names)
+        first = max(first, always + _asked(container, names))
+    return max(first, always + sum(_asked(container, names) for container in _list(at(spec, "containers"))))
+
+
+def _asked(container: Any, names: frozenset[str]) -> int:
+    wanted: dict[str, Any] = {}
+    for field in ("requests", "limits"):
+        amounts = at(container, "resources", field)
+        wanted |= amounts if isinstance(amounts, dict) else {}
+    return sum(_whole(amount) for name, amount in wanted.items() if name in names)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _whole(value: Any) -> int:
+    return int(quantity.amount(str(value)))

@@ -1,0 +1,81 @@
+"""A user's repository with a real history."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gen.review import PlanRequest, review
+from gen.review.formats import FORMATS
+from tests.support import OVERLAY, Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.review.types import Review
+
+JOB = (
+    "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\nworkers: 3\ngpus: 8\ntimeout: 12h\n"
+)
+
+
+@dataclass(frozen=True)
+class History(Repository):
+    """Renders and commits; `main` is the default branch."""
+
+    def git(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "-C", self.root, *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout.strip()
+
+    def rendering(self, **options: Any) -> None:
+        report, code = self.render(**options)
+        assert code == 0, report
+
+    def commit(self, message: str = "change", **options: Any) -> None:
+        self.rendering(**options)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
+
+    def plan(self, **options: Any) -> Review:
+        """What merging the work tree as it is would do."""
+        return review(PlanRequest(self.root, **options))
+
+    def told(self, form: str = "json", **options: Any) -> Any:
+        """The plan after a render, in one of the formats; JSON comes parsed."""
+        self.rendering()
+        text = FORMATS[form](self.plan(**options))
+        return json.loads(text) if form == "json" else text
+
+    def codes(self, **options: Any) -> list[tuple[str, str]]:  # type: ignore[override] # of a plan, not of a render
+        return [(finding.code, finding.severity.value) for finding in self.plan(**options).findings]
+
+    def file(self, start: str) -> Path:
+        """The only rendered file whose name starts so."""
+        (found,) = (self.root / "rendered").rglob(f"{start}*.yaml")
+        return found
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    """One overlay, and a commit with no job on `main`; the work tree is on a branch."""
+    repository = History.at(tmp_path / "repo")
+    repository.git("init", "--quiet", "--initial-branch=main")
+    repository.overlay(OVERLAY)
+    repository.git("add", "--all")
+    repository.git("commit", "--quiet", "--message", "begin")
+    return repository
+
+
+def branch(repository: History) -> None:
+    """What is there is merged; what comes is a pull request."""
+    repository.commit("base")
+    repository.git("switch", "--quiet", "--create", "topic")

@@ -1,0 +1,130 @@
+"""What a merge would do to data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.review.conftest import JOB, History, branch
+from tests.support import OVERLAY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WITH_DATA = JOB + "data: {nas: /data}\n"
+
+
+@pytest.fixture
+def stored(history: History) -> History:
+    history.job(WITH_DATA)
+    branch(history)
+    return history
+
+
+def counts(history: History) -> dict[str, int]:
+    return {name: count for name, count in history.told()["summary"]["data"].items() if count}
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_job_that_goes_leaves_its_data(stored: History) -> None:
+    (stored.root / "jobs/team/demo.yaml").unlink()
+    stored.job(JOB, name="other")
+    assert counts(stored) == {"kept": 2}
+    assert stored.plan().refused is False
+
+
+def test_new_data_is_told(stored: History) -> None:
+    stored.job(WITH_DATA, namespace="more")
+    told = stored.told()
+    assert [(item["action"], item["kind"], item["namespace"]) for item in told["data"]] == [
+        ("added", "PersistentVolume", ""),
+        ("added", "PersistentVolumeClaim", "more"),
+    ]
+    assert told["refused"] is False
+
+
+def test_data_that_goes_is_refused_unless_that_is_allowed(stored: History) -> None:
+    stored.job(JOB)
+    stored.rendering(prune_storage=True)
+    assert counts(stored) == {"removed": 2}
+    assert stored.codes() == [("data-removed", "error")] * 2
+    plan = stored.plan(allow_data_removal=True)
+    assert [finding.severity.value for finding in plan.findings] == ["warning"] * 2
+    assert (plan.refused, stored.plan().refused) == (False, True)
+    assert "2 data objects removed" in stored.told("text")
+
+
+def test_a_renamed_volume_is_told_as_such(stored: History) -> None:
+    stored.overlay(OVERLAY.replace("  nas: {", "  disk: {"))
+    stored.job(WITH_DATA.replace("nas", "disk"))
+    stored.rendering(prune_storage=True)
+    plan = stored.plan()
+    assert [finding.code for finding in plan.findings] == ["data-renamed"] * 2
+    assert "PersistentVolumeClaim team/nas would be renamed to disk" in [f.message.split(":")[0] for f in plan.findings]
+    assert "copy the data" in plan.findings[0].hint
+
+
+def test_a_smaller_claim_and_volume_are_refused_with_the_size_to_keep(stored: History) -> None:
+    for path in (stored.root / "rendered/dev/storage").rglob("*.yaml"):
+        edit(path, "10Gi", "5Gi")
+    plan = stored.plan()
+    assert [(f.code, f.severity.value) for f in plan.findings] == [("data-shrunk", "error")] * 2
+    assert all("from 10Gi to 5Gi" in f.message and "keep 10Gi" in f.hint for f in plan.findings)
+    assert stored.plan(allow_data_removal=True).refused, "no flag makes a cluster do it"
+
+
+def test_a_larger_claim_is_a_change(stored: History) -> None:
+    stored.overlay(OVERLAY.replace("10Gi", "20Gi"))
+    assert counts(stored) == {"changed": 2}
+    assert stored.codes() == []
+
+
+@pytest.mark.parametrize(
+    ("start", "old", "new", "field"),
+    [
+        ("persistentvolume-", "nas.example.com", "other.example.com", "spec.csi.volumeAttributes.server"),
+        ("persistentvolume-", "volumeHandle: team-nas", "volumeHandle: x", "spec.csi.volumeHandle"),
+        ("persistentvolumeclaim-", "ReadWriteMany", "ReadOnlyMany", "spec.accessModes"),
+        ("persistentvolumeclaim-", 'storageClassName: ""', "storageClassName: fast", "spec.storageClassName"),
+    ],
+)
+def test_what_a_cluster_cannot_change_is_refused_against_the_base(
+    stored: History, start: str, old: str, new: str, field: str
+) -> None:
+    path = stored.file(start)
+    edit(path, old, new)
+    stored.git("commit", "--all", "--quiet", "--message", "so that the work tree is clean")
+    (finding,) = stored.plan().findings
+    assert (finding.code, finding.place.file) == ("immutable-storage", path.relative_to(stored.root).as_posix())
+    assert f"`{field}`" in finding.message
+    assert "declare another volume" in finding.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Prune=false,Delete=false", "Delete=false"),
+        ("Prune=false,Delete=false", "Prune=false"),
+        ("prune: disabled", "prune: enabled"),
+        ("persistentVolumeReclaimPolicy: Retain", "persistentVolumeReclaimPolicy: Delete"),
+    ],
+)
+def test_data_keeps_its_protections(stored: History, old: str, new: str) -> None:
+    edit(stored.file("persistentvolume-"), old, new)
+    assert stored.codes() == [("data-unprotected", "error")]
+    assert stored.codes(allow_data_removal=True) == [("data-unprotected", "warning")]
+
+
+def test_data_in_another_file_is_the_same_data(stored: History) -> None:
+    path = stored.file("persistentvolumeclaim-")
+    path.rename(path.with_name("moved.yaml"))
+    plan = stored.plan()
+    assert [item.change.value for item in plan.objects] == ["moved"]
+    assert [item.action.value for item in plan.data] == ["kept", "kept"]
+    assert plan.findings == ()

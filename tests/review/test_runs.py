@@ -1,0 +1,211 @@
+"""What happens to runs, told from a history of real commits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.review.conftest import JOB, History, branch
+from tests.support import OVERLAY
+
+
+def runs(told: dict[str, Any]) -> dict[str, str]:
+    return {run["job"]: run["action"] for run in told["runs"]}
+
+
+def counts(told: dict[str, Any]) -> dict[str, int]:
+    """The counts of runs that are not zero."""
+    return {name: count for name, count in told["summary"]["runs"].items() if count}
+
+
+def test_jobs_that_come_go_change_and_stay(history: History) -> None:
+    for name in ("stays", "edited", "leaves"):
+        history.job(JOB, name=name)
+    branch(history)
+    history.job(JOB, name="comes")
+    history.job(JOB.replace("train:1", "train:2"), name="edited")
+    (history.root / "jobs/team/leaves.yaml").unlink()
+    told = history.told()
+    assert runs(told) == {"comes": "started", "edited": "replaced", "leaves": "stopped"}
+    assert counts(told) == {"started": 2, "stopped": 2, "kept": 1, "replaced": 1}
+    (row,) = told["gpus"]
+    assert (row["namespace"], row["queue"], row["before"], row["after"]) == (
+        "team",
+        None,
+        {"gpus": 72, "gpuHours": 864.0, "unboundedRuns": 0},
+        {"gpus": 72, "gpuHours": 864.0, "unboundedRuns": 0},
+    )
+    history.commit("the pull request")
+    assert runs(history.told()) == runs(told), "committed or not, it is the same branch"
+
+
+def test_an_edited_job_is_one_run_that_replaces_another_with_the_fields_that_changed(history: History) -> None:
+    job = JOB + "files: {/etc/app.conf: 'a: 1'}\nenv: {LR: 1e-3, RUN: '{{ run.name }}'}\n"
+    history.job(job)
+    branch(history)
+    history.job(job.replace("1e-3", "3e-4").replace("a: 1", "a: 2"))
+    told = history.told()
+    (run,) = told["runs"]
+    assert (run["action"], run["before"]["gpus"], run["after"]["gpus"]) == ("replaced", 24, 24)
+    assert run["before"]["name"] != run["after"]["name"] == run["name"]
+    changed = {item["kind"]: item for item in told["objects"]}
+    assert {kind: item["change"] for kind, item in changed.items()} == {
+        "ConfigMap": "replaced",
+        "PyTorchJob": "replaced",
+    }
+    assert changed["PyTorchJob"]["replaces"] == run["before"]["name"]
+    route = "spec.pytorchReplicaSpecs.{}.template.spec.containers[pytorch].env[LR].value"
+    assert changed["PyTorchJob"]["fields"] == [
+        {"path": route.format(role), "before": "1e-3", "after": "3e-4"} for role in ("Master", "Worker")
+    ]
+    assert [field["after"] for field in changed["ConfigMap"]["fields"]] == ["a: 2"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "action", "starts", "stops", "gpus"),
+    [
+        ("active", "finished", "retired", False, False, (24, 0)),
+        ("active", "suspended", "suspended", False, True, (24, 0)),
+        ("suspended", "active", "resumed", True, False, (0, 24)),
+        ("suspended", "finished", "retired", False, False, (0, 0)),
+        ("finished", "active", "reopened", True, False, (0, 24)),
+        ("finished", "suspended", "suspended", False, False, (0, 0)),
+    ],
+)
+def test_states(
+    history: History, before: str, after: str, action: str, starts: bool, stops: bool, gpus: tuple[int, int]
+) -> None:
+    history.job(JOB + f"state: {before}\n")
+    branch(history)
+    history.job(JOB + f"state: {after}\n")
+    told = history.told()
+    (run,) = told["runs"]
+    assert (run["action"], run["starts"], run["stops"]) == (action, starts, stops)
+    rows = [(row["before"]["gpus"], row["after"]["gpus"]) for row in told["gpus"]]
+    assert rows == ([gpus] if any(gpus) else [])
+    assert told["refused"] is False
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "action"),
+    [
+        (None, "suspended", "added"),
+        (None, "finished", "added"),
+        ("suspended", None, "removed"),
+        ("finished", None, "removed"),
+    ],
+)
+def test_what_does_not_run_neither_starts_nor_stops(
+    history: History, before: str | None, after: str | None, action: str
+) -> None:
+    history.job(JOB, name="other")
+    if before is not None:
+        history.job(JOB + f"state: {before}\n")
+    branch(history)
+    if after is None:
+        (history.root / "jobs/team/demo.yaml").unlink()
+    else:
+        history.job(JOB + f"state: {after}\n")
+    told = history.told()
+    assert runs(told) == {"demo": action}
+    assert counts(told) == {"kept": 1, action: 1}
+    assert history.plan().starting == history.plan().stopping == ()
+
+
+def test_a_label_is_a_change_of_the_object_and_not_of_the_run(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.job(JOB + "labels: {team: a}\n")
+    told = history.told()
+    assert told["runs"] == []
+    (item,) = told["objects"]
+    assert (item["change"], item["fields"]) == ("changed", [{"path": "metadata.labels.team", "after": "a"}])
+
+
+def test_a_job_file_that_is_renamed_moves_objects_that_neither_start_nor_stop(history: History) -> None:
+    history.job(JOB + "name: demo\n", name="one")
+    branch(history)
+    (history.root / "jobs/team/one.yaml").rename(history.root / "jobs/team/two.yaml")
+    told = history.told()
+    assert (told["runs"], told["objects"]) == ([], [])
+    history.file("pytorchjob").rename(history.root / "rendered/dev/jobs/team/elsewhere.yaml")
+    plan = history.plan()
+    assert [(item.change.value, item.pair.moved) for item in plan.objects] == [("moved", True)]
+    assert (plan.starting, plan.stopping, plan.kept) == ((), (), 1)
+
+
+def test_a_renamed_job_is_another_run(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    (history.root / "jobs/team/demo.yaml").rename(history.root / "jobs/team/other.yaml")
+    assert runs(history.told()) == {"demo": "stopped", "other": "started"}
+
+
+def test_a_job_of_another_kind_replaces_the_run(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.job(JOB.replace("pytorch", "mpi"))
+    told = history.told()
+    (run,) = told["runs"]
+    assert (run["action"], run["kind"], run["before"]["gpus"]) == ("replaced", "MPIJob", 24)
+    assert "replaces PyTorchJob demo-" in history.told("text")
+
+
+def test_an_edit_under_an_unchanged_name_is_told(history: History) -> None:
+    history.overlay(OVERLAY + "runs: {naming: stable}\n")
+    history.job(JOB)
+    branch(history)
+    history.job(JOB.replace("train:1", "train:2"))
+    told = history.told()
+    assert runs(told) == {"demo": "edited"}
+    assert (history.plan().starting, history.plan().stopping) == ((), ())
+    assert history.codes() == [("run-edited", "warning")]
+
+
+def test_an_edit_by_hand_under_the_name_of_a_run_is_refused(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    path = history.file("pytorchjob")
+    path.write_text(path.read_text().replace("train:1", "evil:1"))
+    assert history.codes() == [("run-edited", "error")]
+
+
+def test_to_finish_and_edit_a_job_at_once_stops_it_and_is_told(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.job(JOB.replace("train:1", "train:2") + "state: finished\n")
+    told = history.told()
+    assert [(run["action"], run["starts"], run["stops"]) for run in told["runs"]] == [("replaced", False, True)]
+    assert history.codes() == [("never-ran", "warning")]
+
+
+def test_tensorboards(history: History) -> None:
+    with_board = JOB + "data: {nas: /data}\ntensorboard: {logdir: /data/logs}\n"
+    for name in ("a", "b", "c"):
+        history.job(with_board, name=name)
+    branch(history)
+    history.job(JOB + "data: {nas: /data}\n", name="a")
+    history.job(with_board.replace("/data/logs", "/data/other"), name="b")
+    history.job(with_board, name="d")
+    told = history.told()
+    boards = {name: count for name, count in told["summary"]["tensorboards"].items() if count}
+    assert boards == {"added": 1, "removed": 1, "changed": 1, "kept": 1}
+    assert runs(told) == {"d": "started"}
+
+
+def test_one_object_in_two_files_is_refused(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    path = history.file("pytorchjob")
+    path.with_name("again.yaml").write_text(path.read_text())
+    assert history.codes() == [("duplicate-object", "error")]
+    assert history.plan().objects == ()
+
+
+def test_overlays_are_clusters_of_their_own(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.overlay(OVERLAY, name="prod")
+    assert [(run["overlay"], run["action"]) for run in history.told()["runs"]] == [("prod", "started")]
+    assert history.told(overlays=("dev",))["runs"] == []

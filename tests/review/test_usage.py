@@ -1,0 +1,119 @@
+"""GPUs and GPU-hours, from the objects alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gen.diagnostics import Findings
+from gen.kinds import KINDS
+from gen.review.item import Item, parsed_item
+from gen.review.pairs import workload
+from gen.review.usage import Demand, demand
+from gen.scaffold import job_text
+from tests.review.conftest import JOB, History, branch
+from tests.support import OVERLAY, Repository
+
+
+def asked(path: str, text: str, found: Findings | None = None) -> Demand:
+    item = parsed_item(text.encode(), path, Findings())
+    assert isinstance(item, Item)
+    kind = workload(item)
+    assert kind is not None
+    return demand(item, kind, None, Findings() if found is None else found)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_each_kind_reads_back_what_it_wrote(repo: Repository, kind: str) -> None:
+    repo.job(job_text(kind, with_schema=False) + "timeout: 90m\n")
+    assert repo.render()[1] == 0
+    (text,) = [text for text in repo.rendered().values() if f"\nkind: {KINDS[kind].resource}\n" in text]
+    found = asked("rendered/dev/jobs/team/demo/x.yaml", text)
+    assert (found.gpus, found.seconds) == (2, 5400), "two workers with one each"
+    assert found.pods == (3 if kind == "mpi" else 2)
+
+
+def test_queues_limits_and_time(history: History) -> None:
+    history.overlay(OVERLAY.replace('  "*":\n', '  "*":\n    gpus: 64\n'))
+    history.job(JOB + "queue: research\n", name="queued")
+    branch(history)
+    history.job(JOB.replace("timeout: 12h\n", ""), name="endless")
+    told = history.told()
+    rows = {row["queue"]: row for row in told["gpus"]}
+    queued = {"gpus": 24, "gpuHours": 288.0, "unboundedRuns": 0}
+    assert rows["research"] | {"after": None} == {
+        "overlay": "dev",
+        "namespace": "team",
+        "queue": "research",
+        "limit": 64,
+        "before": queued,
+        "after": None,
+    }
+    assert rows[None]["after"] == {"gpus": 24, "gpuHours": 0.0, "unboundedRuns": 1}
+    text = history.told("text")
+    assert "GPUs          24 → 48; what starts takes 24 GPUs, without a time limit" in text
+    assert "dev      team       none   0 → 24  64     0 → unbounded" in text
+
+
+def test_more_than_is_granted_is_refused_over_all_queues(history: History) -> None:
+    history.job(JOB + "queue: research\n", name="a")
+    branch(history)
+    history.job(JOB, name="b")
+    history.rendering()
+    history.overlay(OVERLAY.replace('  "*":\n', '  "*":\n    gpus: 40\n'))
+    (finding,) = history.plan().findings
+    assert (finding.code, str(finding.place)) == ("over-quota", "overlays/dev/overlay.yaml:4:11")
+    assert "would have 48 GPUs in `dev`, and 40 are granted" in finding.message
+
+
+def test_an_overlay_that_cannot_be_read_has_no_limits_and_that_is_told(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.overlay(OVERLAY + "unknown: 1\n")
+    assert history.codes() == [("limits-unknown", "warning")]
+
+
+def test_the_resource_of_the_overlay_counts(history: History) -> None:
+    history.overlay(OVERLAY + "gpu: {resource: example.com/accelerator}\n")
+    history.job(JOB)
+    branch(history)
+    assert history.plan().usage[0].after.gpus == 24
+
+
+def pod(**spec: Any) -> str:
+    import json  # noqa: PLC0415 - JSON is YAML
+
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}
+    return json.dumps({**body, "spec": {"parallelism": 2, "template": {"spec": spec}}})
+
+
+def container(count: object, **more: Any) -> dict[str, Any]:
+    return {"name": f"c{count}", "resources": {"limits": {"nvidia.com/gpu": count, "cpu": "8"}}, **more}
+
+
+@pytest.mark.parametrize(
+    ("spec", "gpus"),
+    [
+        ({"containers": [container(1), container("2")]}, 3),
+        ({"containers": [container(1)], "initContainers": [container(4), container(2)]}, 4),
+        ({"containers": [container(1)], "initContainers": [container(1, restartPolicy="Always"), container(1)]}, 2),
+        ({"containers": [{"resources": {"requests": {"nvidia.com/gpu": "1"}}}]}, 1),
+        ({"containers": "none", "initContainers": [3]}, 0),
+        ({}, 0),
+    ],
+)
+def test_a_pod_counts_as_the_scheduler_counts_it(spec: dict[str, Any], gpus: int) -> None:
+    assert asked("rendered/dev/a.yaml", pod(**spec)).gpus == 2 * gpus
+
+
+@pytest.mark.parametrize("amount", ["many", -1, {}, [1], "1e99"])
+def test_an_amount_that_is_none_is_a_finding(amount: object) -> None:
+    found = Findings()
+    assert asked("rendered/dev/a.yaml", pod(containers=[container(amount)]), found) == Demand()
+    assert [(finding.code, finding.place.file) for finding in found] == [("unknown-usage", "rendered/dev/a.yaml")]
+
+
+@pytest.mark.parametrize("spec", ["spec: 3", "spec: {pytorchReplicaSpecs: [1]}", "spec: {pytorchReplicaSpecs: {a: b}}"])
+def test_an_object_of_any_form_is_read(spec: str) -> None:
+    asked("rendered/dev/a.yaml", f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {{name: a}}\n{spec}\n")
