@@ -45,16 +45,23 @@ class _Part:
 
 
 def as_markdown(review: Review) -> str:
-    out = _top(review)
+    top, parts = _top(review), list(_parts(review))
+    free = LIMIT - _RESERVE - len(top)
+    texts: list[str] = []
+    for part in parts:
+        texts.append(_fitted(part, int(free * part.share))[0])
+        free -= len(texts[-1])
     left_out = 0
-    for part in _parts(review):
-        room = int((LIMIT - _RESERVE - len(out)) * part.share)
-        text, missing = _fitted(part, room)
-        out += text
+    for index, part in enumerate(parts):  # what the later ones did not need
+        free += len(texts[index])
+        texts[index], missing = _fitted(part, free)
+        free -= len(texts[index])
         left_out += missing
-    if left_out:
-        out += f"\n_{left_out} entries did not fit into a comment and were left out; `gen plan` shows them._\n"
-    return out
+    return top + "".join(texts) + (_left_out(left_out) if left_out else "")
+
+
+def _left_out(entries: int) -> str:
+    return f"\n_{entries} entries did not fit into a comment and were left out; `gen plan` shows them._\n"
 
 
 def _fitted(part: _Part, room: int) -> tuple[str, int]:
@@ -146,7 +153,7 @@ def block(lines: Iterable[str]) -> str:
 
 def code(text: str) -> str:
     """A code span that nothing in it can end; a line, never empty."""
-    line = shown(text).strip() or " "
+    line = shown(text).strip() or "(empty)"
     fence = "`" * (_longest_ticks(line) + 1)
     edge = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{edge}{line}{edge}{fence}"

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from gen.identity import LENGTH
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 _NAMES = ("name", "mountPath", "containerPort", "port", "devicePath", "key", "ip", "host", "topologyKey")
 """Members that name the entry of a list, the merge keys of Kubernetes, in the order in which they are tried."""
 _PLAIN = re.compile(r"[\w/-]+")
-_HASH = "<hash>"
+_HASH = re.compile(rf"(?<![0-9A-Za-z])[0-9a-f]{{{LENGTH}}}(?![0-9A-Za-z])")
 
 
 class Missing(Enum):
@@ -43,51 +45,52 @@ class FieldChange:
 
 def field_changes(before: Item, after: Item) -> tuple[FieldChange, ...]:
     """Every field that differs. The names of two runs of a job differ, and that is not a change of the fields."""
-    old, new = before.body, after.body
-    if before.run != after.run:
-        old, new = _without(old, before.run), _without(new, after.run)
-    return tuple(_differences(old, new, ""))
+    return tuple(_Comparison(frozenset({before.run, after.run})).differences(before.body, after.body, ""))
 
 
-def _without(value: Any, run: str) -> Any:
-    """The same data with a run's hash replaced, wherever it is a word."""
-    return _replaced(value, re.compile(rf"(?<![0-9A-Za-z]){re.escape(run)}(?![0-9A-Za-z])")) if run else value
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """Compares two objects, to which the hashes of their runs are one word."""
 
+    runs: frozenset[str]
 
-def _replaced(value: Any, pattern: re.Pattern[str]) -> Any:
-    if isinstance(value, dict):
-        return {key: _replaced(item, pattern) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replaced(item, pattern) for item in value]
-    return pattern.sub(_HASH, value) if isinstance(value, str) else value
+    def differences(self, old: Any, new: Any, path: str) -> Iterator[FieldChange]:
+        if old.__class__ is new.__class__ and old == new:
+            return
+        if isinstance(old, dict) and isinstance(new, dict):
+            for key in [*old, *(key for key in new if key not in old)]:
+                inner = f"{path}.{key}" if _PLAIN.fullmatch(key) else f"{path}[{key}]"
+                yield from self.differences(old.get(key, MISSING), new.get(key, MISSING), inner)
+        elif isinstance(old, list) and isinstance(new, list):
+            yield from self._lists(old, new, path)
+        else:
+            was, now = self._word(old), self._word(new)
+            if was.__class__ is not now.__class__ or was != now:
+                yield FieldChange(path.removeprefix("."), was, now)
 
+    def _lists(self, old: list[Any], new: list[Any], path: str) -> Iterator[FieldChange]:
+        name = next((name for name in _NAMES if _names(old, name) and _names(new, name)), None)
+        if name is not None:
+            before, after = ({self._word(str(item[name])): item for item in items} for items in (old, new))
+            for key in [*before, *(key for key in after if key not in before)]:
+                yield from self.differences(before.get(key, MISSING), after.get(key, MISSING), f"{path}[{key}]")
+        elif len(old) == len(new):
+            for index, (was, now) in enumerate(zip(old, new, strict=True)):
+                yield from self.differences(was, now, f"{path}[{index}]")
+        elif any(isinstance(item, (dict, list)) for item in (*old, *new)):
+            gone, come = [item for item in old if item not in new], [item for item in new if item not in old]
+            yield from (FieldChange(f"{path}[]".removeprefix("."), self._word(item), MISSING) for item in gone)
+            yield from (FieldChange(f"{path}[]".removeprefix("."), MISSING, self._word(item)) for item in come)
+        else:
+            yield FieldChange(path.removeprefix("."), self._word(old), self._word(new))
 
-def _differences(old: Any, new: Any, path: str) -> Iterator[FieldChange]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            inner = f"{path}.{key}" if _PLAIN.fullmatch(key) else f"{path}[{key}]"
-            yield from _differences(old.get(key, MISSING), new.get(key, MISSING), inner)
-    elif isinstance(old, list) and isinstance(new, list):
-        yield from _lists(old, new, path)
-    elif old.__class__ is not new.__class__ or old != new:
-        yield FieldChange(path.removeprefix("."), old, new)
-
-
-def _lists(old: list[Any], new: list[Any], path: str) -> Iterator[FieldChange]:
-    name = next((name for name in _NAMES if _names(old, name) and _names(new, name)), None)
-    if name is not None:
-        before, after = ({str(item[name]): item for item in items} for items in (old, new))
-        for key in [*before, *(key for key in after if key not in before)]:
-            yield from _differences(before.get(key, MISSING), after.get(key, MISSING), f"{path}[{key}]")
-    elif len(old) == len(new):
-        for index, (was, now) in enumerate(zip(old, new, strict=True)):
-            yield from _differences(was, now, f"{path}[{index}]")
-    elif any(isinstance(item, (dict, list)) for item in (*old, *new)):
-        gone, come = [item for item in old if item not in new], [item for item in new if item not in old]
-        yield from (FieldChange(f"{path}[]".removeprefix("."), item, MISSING) for item in gone)
-        yield from (FieldChange(f"{path}[]".removeprefix("."), MISSING, item) for item in come)
-    else:
-        yield FieldChange(path.removeprefix("."), old, new)
+    def _word(self, value: Any) -> Any:
+        """The same data with the runs' hashes replaced, wherever they are words."""
+        if isinstance(value, str):
+            return _HASH.sub(lambda match: "<hash>" if match[0] in self.runs else match[0], value)
+        if isinstance(value, dict):
+            return {key: self._word(item) for key, item in value.items()}
+        return [self._word(item) for item in value] if isinstance(value, list) else value
 
 
 def _names(items: list[Any], name: str) -> bool:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 """Where the default branch may be, the best place first."""
-_DEEPEN = "this clone is shallow: run `git fetch --unshallow`, or give the checkout `fetch-depth: 0`"
+_DEEPEN = (
+    "this clone is shallow: give the checkout `fetch-depth: 0`, or run `git fetch --unshallow`, and fetch the base"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ def _named(root: Path, ref: str, remedy: str) -> tuple[str, str]:
     commit = None if ref.startswith("-") else _commit(root, ref)
     if commit is None:
         guess = near(ref, _git(root, "for-each-ref", "--format=%(refname:short)").decode().split())
-        said = f"did you mean `{guess}`?" if guess else remedy or "fetch it, or name another with --base"
+        parts = [f"did you mean `{guess}`?" if guess else "", remedy]
+        said = "; ".join(part for part in parts if part) or "fetch it, or name another with --base"
         raise UsageError(f"Git knows no commit `{ref}`; {said}")
     return ref, commit
 

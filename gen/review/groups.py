@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gen.emit import scalar
 from gen.report.safe import shown
 from gen.review.fields import MISSING, FieldChange
+from gen.review.item import DATA
 from gen.review.types import Change, ObjectChange, Review
 
 if TYPE_CHECKING:
@@ -52,14 +53,21 @@ class Group:
 
 
 def groups(review: Review) -> list[Group]:
-    """All objects that a merge touches, but for runs that come or go, which are told as runs."""
+    """The objects that a merge touches, without those that are told elsewhere."""
     known: dict[tuple[Any, ...], list[ObjectChange]] = {}
     for item in review.objects:
-        one_sided = item.change in (Change.ADDED, Change.REMOVED)
-        if not (one_sided and item.pair.workload is not None):
+        if not _told(item):
             alike = (_ORDER.index(item.change), shown(item.pair.item.key.kind), repr(item.fields))
             known.setdefault(alike, []).append(item)
     return [Group(_ORDER[order], kind, tuple(items)) for (order, kind, _), items in sorted(known.items(), key=_first)]
+
+
+def _told(item: ObjectChange) -> bool:
+    """Whether a run tells it, with which it comes and goes and gets a new name, or the list of data does."""
+    whole = item.pair.item
+    if item.change in (Change.ADDED, Change.REMOVED):
+        return bool(whole.run) or item.pair.workload is not None or whole.key.kind in DATA
+    return item.change is Change.REPLACED and not item.fields and item.pair.workload is None
 
 
 def _first(entry: tuple[tuple[Any, ...], list[ObjectChange]]) -> tuple[Any, ...]:

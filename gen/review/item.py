@@ -31,6 +31,13 @@ _HEAD = re.compile(
 """How gen's files start; what does not start so is parsed."""
 
 
+_BULK = re.compile(
+    r"^( *)(?:args|command|env|ports|securityContext|tolerations|volumeMounts|volumes):\n(?:\1[ -].*\n|\n)+",
+    re.MULTILINE,
+)
+"""Most of a pod, as gen writes it: the lines below are deeper, or entries of a list at the same depth."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Key:
     """What makes two files one object."""
@@ -59,16 +66,22 @@ class Item:
 
     @cached_property
     def body(self) -> Body:
-        body = typed(parse(self.text, self.path, Findings()) or {}) if self.parsed is None else self.parsed
-        return body if isinstance(body, dict) else {}
+        return _data(self.text, Findings()) if self.parsed is None else self.parsed
+
+    @cached_property
+    def outline(self) -> Body:
+        """The object, perhaps without what containers run and mount, which takes most of the time to parse."""
+        found = Findings()
+        outline = self.body if self.parsed is not None else _data(_BULK.sub("", self.text), found)
+        return self.body if found.items else outline
 
     def label(self, key: str) -> str:
         """A label's value; empty when there is none."""
-        value = at(self.body, "metadata", "labels", key)
+        value = at(self.outline, "metadata", "labels", key)
         return "" if value is None else str(value)
 
     def annotation(self, key: str) -> str:
-        value = at(self.body, "metadata", "annotations", key)
+        value = at(self.outline, "metadata", "annotations", key)
         return "" if value is None else str(value)
 
     @property
@@ -112,7 +125,12 @@ def parsed_item(raw: bytes, path: str, found: Findings) -> Item | None:
         return None
     group = str(version).rpartition("/")[0]
     key = Key(scope_of(path), group, str(kind), str(at(body, "metadata", "namespace") or ""), str(name))
-    return Item(key, path, source.text, body)
+    return Item(key, path, source.text, parsed=body)
+
+
+def _data(text: str, found: Findings) -> Body:
+    data = typed(parse(text, "", found) or {})
+    return data if isinstance(data, dict) else {}
 
 
 def scope_of(path: str) -> str:

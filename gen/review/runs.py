@@ -133,7 +133,7 @@ def _side(item: Item, overlays: Mapping[str, Overlay], found: Findings) -> Side:
     overlay = overlays.get(item.key.scope)
     resource = overlay.fields.gpu.resource if overlay is not None else None
     state = State.FINISHED if _finished(item) else State.ACTIVE
-    if state is State.ACTIVE and at(item.body, *kind.suspend) is True:
+    if state is State.ACTIVE and at(item.outline, *kind.suspend) is True:
         state = State.SUSPENDED
     return Side(item.key.name, state, demand(item, kind, resource, found), item.label(QUEUE_LABEL))
 

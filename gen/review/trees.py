@@ -60,17 +60,23 @@ def _same(raw: bytes | None, entry: Entry) -> bool:
 
 
 def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterator[Item]:
-    own = Findings()
+    own, known = Findings(), {item.place.file for item in found}
     regular = {path: entry for path, entry in entries.items() if entry.mode in _REGULAR}
     blobs = base.blobs(entry.digest for entry in regular.values())
     for path in sorted(entries.keys() - regular.keys()):
-        own.error("not-a-file", Location(_legible(path)), "this is not a regular file", "remove it")
+        own.error(*_not_a_file(path))
     for path, entry in regular.items():
-        item = parsed_item(blobs[entry.digest], _legible(path), own)
-        if item is not None:
+        raw = blobs[entry.digest]
+        if len(raw) > MAX_BYTES:
+            own.error(*_not_a_file(path))
+        elif (item := parsed_item(raw, _legible(path), own)) is not None:
             yield item
     said = f"at {base.commit[:7]}: "
-    found.extend(replace(item, severity=Severity.WARNING, message=said + item.message) for item in own)
+    found.extend(
+        replace(item, severity=Severity.WARNING, message=said + item.message)
+        for item in own
+        if item.place.file not in known
+    )
 
 
 def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
@@ -97,10 +103,13 @@ def _bytes(full: str, path: str, found: Findings) -> bytes | None:
                 return stream.read()
     except OSError:
         pass  # a link, a folder, or what may not be read
-    hint = "remove it, or split it; links are not followed"
-    message = f"this is not a regular file of at most {MAX_BYTES} bytes"
-    found.error("not-a-file", Location(_legible(path)), message, hint)
+    found.error(*_not_a_file(path))
     return None
+
+
+def _not_a_file(path: str) -> tuple[str, Location, str, str]:
+    message = f"this is not a regular file of at most {MAX_BYTES} bytes"
+    return "not-a-file", Location(_legible(path)), message, "remove it, or split it; links are not followed"
 
 
 def _legible(path: str) -> str:

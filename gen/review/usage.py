@@ -130,13 +130,13 @@ def demand(item: Item, kind: type[Job], resource: str | None, found: Findings) -
     """What a run's object asks for; `resource` is the overlay's name for GPUs."""
     names = _GPUS | {resource} if resource else _GPUS
     pods = gpus = 0
-    spec = at(item.body, "spec")
+    spec = at(item.outline, "spec")
     try:
         for replicas, template in kind.pods_of(spec if isinstance(spec, dict) else {}):
             count = 1 if replicas is None else _whole(replicas)
             pods += count
             gpus += count * _pod_gpus(at(template, "spec"), names)
-        seconds = at(item.body, *kind.deadline)
+        seconds = at(item.outline, *kind.deadline)
         return Demand(pods, gpus, None if seconds is None else _whole(seconds))
     except ValueError as error:
         message = f"what {item.key.object} asks for cannot be told: {error}"

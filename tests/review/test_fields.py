@@ -1,0 +1,79 @@
+"""The semantic difference: what matters by its name, and no noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gen.review.fields import MISSING, field_changes
+from gen.review.item import Item, Key
+from tests.review.conftest import JOB, History, branch
+from tests.support import OVERLAY
+
+KEY = Key("dev", "", "Pod", "team", "a")
+
+
+def differences(old: Any, new: Any) -> list[tuple[str, Any, Any]]:
+    changes = field_changes(Item(KEY, "", "", {"spec": old}), Item(KEY, "", "", {"spec": new}))
+    return [(change.path, change.before, change.after) for change in changes]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ([{"name": "A", "value": "1"}, {"name": "B"}], [{"name": "B"}, {"name": "A", "value": "1"}], []),
+        ([{"name": "B"}], [{"name": "A"}, {"name": "B"}], [("spec[A]", MISSING, {"name": "A"})]),
+        ([{"name": "A"}, {"name": "B"}], [{"name": "B"}], [("spec[A]", {"name": "A"}, MISSING)]),
+        (
+            [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}],
+            [{"name": "v", "mountPath": "/b", "readOnly": True}, {"name": "v", "mountPath": "/a"}],
+            [("spec[/b].readOnly", MISSING, True)],
+        ),
+        (
+            [{"containerPort": 1}, {"containerPort": 2}],
+            [{"containerPort": 2, "protocol": "UDP"}, {"containerPort": 1}],
+            [("spec[2].protocol", MISSING, "UDP")],
+        ),
+        (["sh", "-c", "a"], ["sh", "-c", "b"], [("spec[2]", "a", "b")]),
+        (["a"], ["a", "b"], [("spec", ["a"], ["a", "b"])]),
+        ([{"x": 1}, {"x": 2}], [{"x": 2}], [("spec[]", {"x": 1}, MISSING)]),
+        ({"a.b/c": 1}, {"a.b/c": 2}, [("spec[a.b/c]", 1, 2)]),
+        ({"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, [("spec.a.c", MISSING, 2)]),
+        ({"a": 1}, {"a": "1"}, [("spec.a", 1, "1")]),
+        ({"a": {}}, {"a": []}, [("spec.a", {}, [])]),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, []),
+    ],
+)
+def test_differences(old: Any, new: Any, expected: list[tuple[str, Any, Any]]) -> None:
+    assert differences(old, new) == expected
+
+
+def test_header_lines_and_run_hashes_are_no_difference(history: History) -> None:
+    batch = JOB.replace("pytorch", "batch") + "files: {/etc/a: b}\n"
+    history.job(batch)
+    branch(history)
+    history.job(batch + "attempt: 2\n")
+    told = history.told()
+    assert {item["kind"]: item["change"] for item in told["objects"]} == {
+        "ConfigMap": "replaced",
+        "Job": "replaced",
+        "Service": "replaced",
+    }
+    assert [item["fields"] for item in told["objects"]] == [[], [], []]
+
+
+def test_a_new_first_line_alone_is_no_change(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    path = history.file("pytorchjob")
+    path.write_text("# another first line\n" + path.read_text())
+    assert history.plan().objects == ()
+
+
+def test_a_change_of_the_overlay_shows_by_what_it_does(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.overlay(OVERLAY + "images: [{from: registry.example.com/, to: mirror.example.com/}]\n")
+    (item,) = history.told()["objects"]
+    assert [field["path"].rsplit(".", 1)[1] for field in item["fields"]] == ["image", "image"]

@@ -1,0 +1,179 @@
+"""Text, Markdown and JSON of a plan: the same truth, and nothing that acts in a terminal, a log or a comment."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from gen.review.as_markdown import LIMIT, MARKER, block, cell, code
+from tests.review.conftest import JOB, History, branch
+from tests.support import OVERLAY
+
+HOSTILE = (
+    "@everyone <img src=x onerror=alert(1)> [x](javascript:alert(1)) **b** </details> | `tick` ``` "
+    "https://evil.example.com www.evil.example.com ##[error]no $(id) &lt;"
+)
+ACTING = ("\x1b[31m", "\u202e", "\u2066", "\u200b", "\x07", "\u2028")
+
+
+def test_all_formats_say_the_same(history: History) -> None:
+    for name in ("a", "b"):
+        history.job(JOB, name=name)
+    branch(history)
+    history.job(JOB, name="c")
+    history.job(JOB.replace("train:1", "train:2"), name="a")
+    (history.root / "jobs/team/b.yaml").unlink()
+    told = history.told()
+    runs = told["summary"]["runs"]
+    assert (runs["started"], runs["stopped"], runs["kept"]) == (2, 2, 0)
+    for form in ("text", "markdown"):
+        text = history.told(form)
+        assert "2 runs start, 2 runs stop, 0 data objects removed" in text
+        assert "what starts takes 48 GPUs, at most 576 GPU-hours" in text
+        for run in told["runs"]:
+            assert run["name"] in text
+        assert "containers[pytorch].image: registry.example.com/train:1" in text
+    assert history.told() == told
+    assert told["base"] == {"ref": "main", "commit": history.git("rev-parse", "main")}
+
+
+def test_many_jobs_with_one_difference_are_one_thing_to_read(history: History) -> None:
+    for number in range(60):
+        history.job(JOB, name=f"j{number:02}")
+    branch(history)
+    for number in range(60):
+        history.job(JOB.replace("train:1", "train:2"), name=f"j{number:02}")
+    text = history.told("text")
+    assert text.count("+ spec.pytorchReplicaSpecs.Worker.template.spec.containers[pytorch].image") == 1
+    assert text.count("… and 20 more") == 2
+    assert len(history.told()["objects"]) == 60
+
+
+def test_what_comes_and_goes_with_a_run_is_not_told_again(history: History) -> None:
+    job = JOB.replace("pytorch", "batch") + "files: {/etc/a: b}\ndata: {nas: /data}\ntensorboard: {logdir: /data}\n"
+    history.job(job, name="edited")
+    history.job(job, name="leaves")
+    branch(history)
+    history.job(job + "attempt: 2\n", name="edited")
+    (history.root / "jobs/team/leaves.yaml").unlink()
+    history.job(job, name="comes", namespace="other")
+    text = history.told("text")
+    titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == [
+        "1 replace a run of the same job:",
+        "1 start:",
+        "1 stop:",
+        "data:",
+        "GPUs of active runs, where they change:",
+        "replaced Job:",
+        "removed Deployment:",
+        "removed Service:",
+        "added Deployment:",
+        "added Service:",
+    ]
+    assert "leaves-tensorboard" in text
+    assert re.search(r"(?m)^ .*-files", text) is None
+
+
+def test_the_comment_keeps_its_first_line_and_starts_with_the_summary(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    empty = history.told("markdown").splitlines()
+    history.job(JOB.replace("train:1", "train:2"))
+    full = history.told("markdown").splitlines()
+    assert empty[0] == full[0] == MARKER == "<!-- gen plan -->"
+    assert full[3:6] == [
+        "| | |",
+        "|---|---|",
+        "| Runs | 1 start, 1 stop, 0 kept, 1 replaced by a new run of the same job |",
+    ]
+    text = "\n".join(full)
+    assert text.count("<details>") == text.count("</details>") > 0
+    assert text.index("| Runs |") < text.index("<details>")
+
+
+def test_a_comment_is_never_longer_than_it_may_be_and_says_what_it_leaves_out(history: History) -> None:
+    history.job(JOB, name="stays")
+    branch(history)
+    for number in range(300):
+        history.job(JOB + f"env: {{A: '{number}'}}\nfiles: {{/a: '{'x' * 300}{number}'}}\n", name=f"{'j' * 30}{number}")
+    history.commit("many")
+    for number in range(300):
+        history.job(JOB + f"env: {{A: '{number + 1}'}}\n", name=f"{'j' * 30}{number}")
+    whole, cut = history.told("markdown"), history.told("markdown", base="HEAD")
+    for comment in (whole, cut):
+        assert comment.count("<details>") == comment.count("</details>")
+        assert comment.count("```") % 2 == 0
+    assert "were left out" not in whole
+    assert LIMIT * 0.9 < len(cut) <= LIMIT == 65_536
+    (number,) = re.findall(r"_(\d+) entries did not fit into a comment and were left out", cut)
+    shown = cut.count("| replaces `") + len(re.findall("^(?:replaced|removed) ", cut, re.MULTILINE))
+    assert int(number) + shown == 300 + 300, "runs and their differences; a run tells its config map"
+    assert len(history.told(base="HEAD")["runs"]) == 300
+
+
+@pytest.mark.parametrize("place", ["env", "files", "command", "annotations"])
+def test_a_job_cannot_say_anything_through_a_plan(history: History, place: str) -> None:
+    history.overlay(OVERLAY)
+    history.job(JOB)
+    branch(history)
+    value = HOSTILE + "".join(ACTING)
+    quoted = json.dumps(value)
+    lines = json.dumps(f"::error::no\n{value}\n  ::add-mask::x\n```\n</details>\n")
+    more = {
+        "env": f"env: {{A: {quoted}, B: {lines}}}\n",
+        "files": f"files: {{/a: {lines}}}\n",
+        "command": "",
+        "annotations": f"annotations: {{example.com/a: {quoted}}}\n",
+    }[place]
+    job = JOB.replace("command: python train.py", f"command: {lines}") if place == "command" else JOB
+    history.job(job + more)
+    text, comment = history.told("text"), history.told("markdown")
+    for said in (text, comment):
+        assert [word for word in ACTING if word in said] == []
+        assert [line for line in said.splitlines() if line.lstrip().startswith("::")] == []
+        assert "##[" not in said
+    outside = re.sub(r"(?s)^(`{3,})diff\n.*?^\1$", "", comment, flags=re.MULTILINE)
+    outside = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "", outside)
+    assert [word for word in ("@", "<img", "javascript", "evil", "**b**", "$(id)") if word in outside] == []
+    assert outside.count("<details>") == outside.count("</details>")
+
+
+@pytest.mark.parametrize("text", ["", "`", "a`b", "``", "`a", "a`", "a``b```c", "|", "a|b`", "\n\n# x", " x "])
+def test_a_code_span_is_closed_by_nothing_in_it(text: str) -> None:
+    span = code(text)
+    fence = re.match("`+", span)
+    assert fence is not None
+    inner = span[len(fence[0]) : -len(fence[0])]
+    assert fence[0] not in re.findall("`+", inner)
+    assert "\n" not in span
+    assert inner.strip()
+    assert "|" not in cell(text).replace("\\|", "")
+
+
+def test_a_block_is_closed_by_nothing_in_it() -> None:
+    lines = block(["+ ````", "+ x"]).splitlines()
+    assert (lines[0], lines[-1]) == ("`````diff", "`````")
+
+
+def test_the_end_of_a_long_value_is_shown_when_that_is_what_differs(history: History) -> None:
+    long = JOB.replace("python train.py", "python train.py " + "--flag x " * 60 + "--lr 1")
+    history.job(long)
+    branch(history)
+    history.job(long.replace("--lr 1", "--lr 2"))
+    text = history.told("text")
+    assert re.search(r"- spec\S+command\[2\]: .*--lr 1", text)
+    assert re.search(r"\+ spec\S+command\[2\]: .*--lr 2", text)
+
+
+def test_a_text_with_lines_differs_line_by_line(history: History) -> None:
+    lines = "".join(f"line {number}\\n" for number in range(50))
+    history.job(JOB + f'files: {{/etc/a: "{lines}"}}\n')
+    branch(history)
+    history.job(JOB + f'files: {{/etc/a: "{lines.replace("line 25", "LINE 25")}"}}\n')
+    text = history.told("text")
+    assert "    -   line 25" in text
+    assert "    +   LINE 25" in text
+    assert "line 40" not in text

@@ -1,0 +1,104 @@
+"""Guards against mass removal, and the command itself: options and exit codes."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.diagnostics import Findings, UsageError
+from gen.review.guard import Guard
+from tests.review.conftest import JOB, History, branch
+from tests.test_cli import gen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("most", "removed", "before", "refused"),
+    [
+        (None, 100, 100, False),
+        ("0", 0, 0, False),
+        ("0", 1, 10, True),
+        ("3", 3, 10, False),
+        ("3", 4, 10, True),
+        ("30%", 3, 10, False),
+        ("30%", 4, 10, True),
+        ("0.5%", 1, 100, True),
+        ("100%", 10, 10, False),
+    ],
+)
+def test_the_guard(most: str | None, removed: int, before: int, *, refused: bool) -> None:
+    found = Findings()
+    Guard.parse(most).judge(removed, before, found)
+    assert [finding.code for finding in found] == (["too-many-removed"] if refused else [])
+
+
+@pytest.mark.parametrize("text", ["", "-1", "many", "1e3", "101%", "%", "1%%", "\u0661", "1.5"])
+def test_what_is_no_number_and_no_share(text: str) -> None:
+    with pytest.raises(UsageError, match="--max-removed"):
+        Guard.parse(text)
+
+
+def test_objects_that_others_follow_do_not_count(history: History) -> None:
+    for name in ("a", "b", "c"):
+        history.job(JOB, name=name)
+    branch(history)
+    for name in ("a", "b"):
+        history.job(JOB.replace("train:1", "train:2"), name=name)
+    history.rendering()
+    assert history.codes(max_removed="0") == []
+    (history.root / "jobs/team/c.yaml").unlink()
+    history.rendering()
+    assert history.codes(max_removed="0") == [("too-many-removed", "error")]
+    assert history.codes(max_removed="33%") == [("too-many-removed", "error")]
+    assert history.codes(max_removed="34%") == []
+
+
+def test_what_an_engine_is_told_takes_more_along(history: History) -> None:
+    path = history.root / "rendered/argocd/dev/application-jobs.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: jobs, namespace: argocd}\n")
+    branch(history)
+    path.unlink()
+    assert history.codes() == [("delivery-removed", "warning")]
+
+
+def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:
+    history.job(JOB + "data: {nas: /data}\n")
+    branch(history)
+    done = gen("plan", cwd=history.root / "jobs/team")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("0 runs start, 0 runs stop, 0 data objects removed\n")
+    history.job(JOB)
+    history.rendering(prune_storage=True)
+    refused = gen("plan", "--output", "json", cwd=history.root)
+    assert (refused.returncode, json.loads(refused.stdout)["refused"]) == (1, True)
+    assert gen("plan", "--output", "markdown", cwd=history.root).stdout.splitlines()[1].startswith("### refused: ")
+    assert gen("plan", "--allow-data-removal", cwd=history.root).returncode == 0
+    for arguments in (["--base", "nowhere"], ["--max-removed", "x"], ["--overlay", "dve"], ["--root", str(tmp_path)]):
+        wrong = gen("plan", *arguments, cwd=history.root)
+        assert (wrong.returncode, wrong.stdout) == (2, "")
+        assert wrong.stderr.startswith("gen: ")
+
+
+def test_two_hundred_of_a_thousand_jobs_at_once(history: History) -> None:
+    for number in range(1000):
+        history.job(JOB, name=f"job-{number:04}")
+    branch(history)
+    for number in range(100):
+        history.job(JOB.replace("train:1", "train:2"), name=f"job-{number:04}")
+    for number in range(100, 150):
+        (history.root / f"jobs/team/job-{number:04}.yaml").unlink()
+    for number in range(50):
+        history.job(JOB, name=f"new-{number:04}")
+    history.rendering()
+    started = time.perf_counter()
+    done = gen("plan", "--output", "json", cwd=history.root)
+    took = time.perf_counter() - started
+    runs = json.loads(done.stdout)["summary"]["runs"]
+    assert (runs["started"], runs["stopped"], runs["kept"], runs["replaced"]) == (150, 150, 850, 100)
+    assert took < 4.0, "two seconds where nothing else runs"
