@@ -89,19 +89,19 @@ def _parts(review: Review) -> Iterator[_Part]:
     if errors:
         yield _Part("\n**Must not be merged so:**\n\n", [_finding(item) for item in errors], "", 0.4)
     if warnings:
-        yield _details(f"{len(warnings)} warnings", "", [_finding(item) for item in warnings], 0.2)
+        yield _details(f"Warnings ({len(warnings)})", "", [_finding(item) for item in warnings], 0.2)
     for title, runs in sections(review):
         head = "| overlay | run | | asks for |\n|---|---|---|---|\n"
-        yield _details(f"Runs: {title}", head, [_run(run) for run in runs], 0.4)
+        yield _details(title.capitalize(), head, [_run(run) for run in runs], 0.4)
     touched = [data for data in review.data if data.action is not DataAction.KEPT]
     if touched:
         keys = ((data.action.value, data.pair.item.key) for data in touched)
         rows = [f"| {action} | {cell(key.scope)} | {cell(key.object)} |\n" for action, key in keys]
-        yield _details(f"Data: {len(touched)} objects", "| | overlay | object |\n|---|---|---|\n", rows, 0.4)
+        yield _details(f"Data ({len(touched)})", "| | overlay | object |\n|---|---|---|\n", rows, 0.4)
     yield from _usage([row for row in review.usage if row.before != row.after])
     found = groups(review)
     if found:
-        yield _details(f"Changes: {len(found)} different ones", "", [_group(group) for group in found], 1.0)
+        yield _details(f"Differences ({len(found)})", "", [_group(group) for group in found], 1.0)
 
 
 def _details(title: str, head: str, blocks: Sequence[str], share: float) -> _Part:
@@ -126,7 +126,9 @@ def _run(run: Run) -> str:
 def _usage(rows: Sequence[Usage]) -> Iterator[_Part]:
     head = "| overlay | namespace | queue | GPUs | limit | GPU-hours at most |\n|---|---|---|---|---|---|\n"
     if rows:
-        yield _details(f"GPUs: {len(rows)} queues change", head, [_usage_row(row) for row in rows], 0.4)
+        yield _details(
+            f"GPUs of active runs, where they change ({len(rows)})", head, [_usage_row(row) for row in rows], 0.4
+        )
 
 
 def _usage_row(row: Usage) -> str:

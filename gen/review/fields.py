@@ -36,16 +36,22 @@ MISSING = Missing.MISSING
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field: its route, as people write it, and both values as plain data."""
+    """One field and both of its values as plain data."""
 
-    path: str
+    steps: tuple[str, ...]
+    """The route to it, each step with what joins it to the one before: `.spec`, `[0]`."""
     before: Any
     after: Any
+
+    @property
+    def path(self) -> str:
+        """The route as people write it: `spec.template.spec.containers[main].image`."""
+        return "".join(self.steps).removeprefix(".")
 
 
 def field_changes(before: Item, after: Item) -> tuple[FieldChange, ...]:
     """Every field that differs. The names of two runs of a job differ, and that is not a change of the fields."""
-    return tuple(_Comparison(frozenset({before.run, after.run})).differences(before.body, after.body, ""))
+    return tuple(_Comparison(frozenset({before.run, after.run})).differences(before.body, after.body, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +60,35 @@ class _Comparison:
 
     runs: frozenset[str]
 
-    def differences(self, old: Any, new: Any, path: str) -> Iterator[FieldChange]:
+    def differences(self, old: Any, new: Any, at: tuple[str, ...]) -> Iterator[FieldChange]:
         if old.__class__ is new.__class__ and old == new:
             return
         if isinstance(old, dict) and isinstance(new, dict):
             for key in [*old, *(key for key in new if key not in old)]:
-                inner = f"{path}.{key}" if _PLAIN.fullmatch(key) else f"{path}[{key}]"
-                yield from self.differences(old.get(key, MISSING), new.get(key, MISSING), inner)
+                inner = f".{key}" if _PLAIN.fullmatch(key) else f"[{key}]"
+                yield from self.differences(old.get(key, MISSING), new.get(key, MISSING), (*at, inner))
         elif isinstance(old, list) and isinstance(new, list):
-            yield from self._lists(old, new, path)
+            yield from self._lists(old, new, at)
         else:
             was, now = self._word(old), self._word(new)
             if was.__class__ is not now.__class__ or was != now:
-                yield FieldChange(path.removeprefix("."), was, now)
+                yield FieldChange(at, was, now)
 
-    def _lists(self, old: list[Any], new: list[Any], path: str) -> Iterator[FieldChange]:
+    def _lists(self, old: list[Any], new: list[Any], at: tuple[str, ...]) -> Iterator[FieldChange]:
         name = next((name for name in _NAMES if _names(old, name) and _names(new, name)), None)
         if name is not None:
             before, after = ({self._word(str(item[name])): item for item in items} for items in (old, new))
             for key in [*before, *(key for key in after if key not in before)]:
-                yield from self.differences(before.get(key, MISSING), after.get(key, MISSING), f"{path}[{key}]")
+                yield from self.differences(before.get(key, MISSING), after.get(key, MISSING), (*at, f"[{key}]"))
         elif len(old) == len(new):
             for index, (was, now) in enumerate(zip(old, new, strict=True)):
-                yield from self.differences(was, now, f"{path}[{index}]")
+                yield from self.differences(was, now, (*at, f"[{index}]"))
         elif any(isinstance(item, (dict, list)) for item in (*old, *new)):
             gone, come = [item for item in old if item not in new], [item for item in new if item not in old]
-            yield from (FieldChange(f"{path}[]".removeprefix("."), self._word(item), MISSING) for item in gone)
-            yield from (FieldChange(f"{path}[]".removeprefix("."), MISSING, self._word(item)) for item in come)
+            yield from (FieldChange((*at, "[]"), self._word(item), MISSING) for item in gone)
+            yield from (FieldChange((*at, "[]"), MISSING, self._word(item)) for item in come)
         else:
-            yield FieldChange(path.removeprefix("."), self._word(old), self._word(new))
+            yield FieldChange(at, self._word(old), self._word(new))
 
     def _word(self, value: Any) -> Any:
         """The same data with the runs' hashes replaced, wherever they are words."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gen.emit import scalar
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 200
 """Characters of a value that are shown."""
-_AROUND = 40
-"""Characters before the first difference of two long texts that are shown with it."""
+_AROUND = 30
+"""Characters of long texts that are shown on either side of what differs."""
 _LINES = 40
 """Lines of a difference between two texts with lines."""
 _ORDER = (Change.REPLACED, Change.CHANGED, Change.REMOVED, Change.ADDED, Change.MOVED)
@@ -49,7 +49,7 @@ class Group:
     @property
     def lines(self) -> list[str]:
         """The fields that differ, as lines of a diff."""
-        return [line for field in self.objects[0].fields for line in _field_lines(field)]
+        return [line for field in folded(self.objects[0].fields) for line in _field_lines(field)]
 
 
 def groups(review: Review) -> list[Group]:
@@ -82,29 +82,58 @@ def _field_lines(field: FieldChange) -> Iterator[str]:
             yield f"  {path}:"
             yield from _line_difference(old, new)
             return
-        start = _start(old, new)
-        old, new = _value(old, start), _value(new, start)
-    else:
-        old, new = (value if value is MISSING else _value(value) for value in (old, new))
+        old, new = _focused(old, new)
     if old is not MISSING:
-        yield f"- {path}: {old}"
+        yield f"- {path}: {_value(old)}"
     if new is not MISSING:
-        yield f"+ {path}: {new}"
+        yield f"+ {path}: {_value(new)}"
 
 
-def _start(old: str, new: str) -> int:
-    """Where to begin showing two texts so that their difference is seen."""
-    if max(len(old), len(new)) <= _WIDTH:
-        return 0
+def folded(fields: tuple[FieldChange, ...]) -> list[FieldChange]:
+    """The same change of several roles as one, such as `pytorchReplicaSpecs.{Master,Worker}.template`."""
+    alike: dict[tuple[str, int], list[FieldChange]] = {}
+    for field in fields:
+        alike.setdefault((repr((field.before, field.after)), len(field.steps)), []).append(field)
+    return [one for same in alike.values() for one in _folded(same)]
+
+
+def _folded(fields: list[FieldChange]) -> list[FieldChange]:
+    """Those whose routes differ in one step as one; all of them when they differ in more."""
+    columns = list(zip(*(field.steps for field in fields), strict=True))
+    differing = [index for index, steps in enumerate(columns) if len(set(steps)) > 1]
+    if len(differing) != 1:
+        return fields
+    steps = columns[differing[0]]
+    names = ",".join(step.strip(".[]") for step in steps)
+    step = f"[{{{names}}}]" if steps[0].startswith("[") else f".{{{names}}}"
+    first = fields[0].steps
+    return [replace(fields[0], steps=(*first[: differing[0]], step, *first[differing[0] + 1 :]))]
+
+
+def _focused(old: str, new: str) -> tuple[str, str]:
+    """Two long texts, cut to where they differ."""
+    if max(len(old), len(new)) <= 3 * _AROUND:
+        return old, new
+    same = _common(old, new)
+    start = max(same - _AROUND, 0)
+    stop = max(_common(old[same:][::-1], new[same:][::-1]) - _AROUND, 0)
+    return _cut(old, start, stop), _cut(new, start, stop)
+
+
+def _common(old: str, new: str) -> int:
+    """How many characters two texts have in common before they differ."""
     differing = (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now)
-    return max(next(differing, min(len(old), len(new))) - _AROUND, 0)
+    return next(differing, min(len(old), len(new)))
 
 
-def _value(value: Any, start: int = 0) -> str:
+def _cut(text: str, start: int, stop: int) -> str:
+    return f"{'…' if start else ''}{text[start : len(text) - stop]}{'…' if stop else ''}"
+
+
+def _value(value: Any) -> str:
     """On one line, as YAML has it; what cannot be seen is written as an escape."""
     if isinstance(value, str):
-        text = scalar(f"{'…' if start else ''}{value[start : start + _WIDTH]}")
-        return shown(text + "…" if len(value) > start + _WIDTH else text)
+        return shown(scalar(value if len(value) <= _WIDTH else f"{value[:_WIDTH]}…"))
     text = json.dumps(value, ensure_ascii=False)
     return shown(text if len(text) <= _WIDTH else text[:_WIDTH] + "…")
 

@@ -55,9 +55,9 @@ class Key:
         return f"{self.kind} {self.namespace}/{self.name}".replace(" /", " ")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Item:
-    """An object in a file. Equal files are not parsed until somebody needs their content."""
+    """An object in a file, equal to itself alone. Equal files are not parsed until somebody needs their content."""
 
     key: Key
     path: str

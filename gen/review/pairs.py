@@ -6,7 +6,7 @@ object of a run changes its name with the run's hash: it follows the one that ha
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -50,10 +50,8 @@ class Pair:
     @property
     def moved(self) -> bool:
         """Whether the same object lies in another file."""
-        return None not in (self.before, self.after) and not self.replaced and self._paths() == 2  # noqa: PLR2004
-
-    def _paths(self) -> int:
-        return len({item.path for item in (self.before, self.after) if item is not None})
+        before, after = self.before, self.after
+        return before is not None and after is not None and not self.replaced and before.path != after.path
 
     @property
     def workload(self) -> type[Job] | None:
@@ -73,7 +71,10 @@ def pair_up(trees: Trees, found: Findings) -> list[Pair]:
     old = [item for key, item in before.items() if key not in after]
     new = [item for key, item in after.items() if key not in before]
     for alike in (_same_but_for_the_hash, _same_job):
-        pairs += _match(old, new, alike)
+        matched = list(_match(old, new, alike))
+        taken = {item for pair in matched for item in (pair.before, pair.after)}
+        old, new = [item for item in old if item not in taken], [item for item in new if item not in taken]
+        pairs += matched
     pairs += [Pair(item, None) for item in old] + [Pair(None, item) for item in new]
     return sorted(pairs, key=lambda pair: pair.item.key)
 
@@ -93,17 +94,14 @@ def _by_key(items: Iterable[Item], old: Collection[str] = (), found: Findings | 
 
 
 def _match(old: list[Item], new: list[Item], alike: Callable[[Item], Hashable | None]) -> Iterator[Pair]:
-    """Pairs of what is alike, which are taken out of both lists."""
-    waiting: dict[Hashable, list[Item]] = defaultdict(list)
+    """Pairs of what is alike, each at most once."""
+    waiting: dict[Hashable, deque[Item]] = defaultdict(deque)
     for item in old:
         if (word := alike(item)) is not None:
             waiting[word].append(item)
-    for item in list(new):
+    for item in new:
         if (word := alike(item)) is not None and waiting[word]:
-            other = waiting[word].pop(0)
-            old.remove(other)
-            new.remove(item)
-            yield Pair(other, item)
+            yield Pair(waiting[word].popleft(), item)
 
 
 def _same_but_for_the_hash(item: Item) -> Hashable | None:

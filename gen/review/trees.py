@@ -84,7 +84,12 @@ def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
     top = root / RENDERED
     if top.is_symlink():
         raise UsageError(f"{top} is a link, which is not followed: make it a folder")
-    for folder, folders, files in os.walk(top):
+
+    def unreadable(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):  # without the folder everything goes
+            found.error(*_not_a_file(os.path.relpath(str(error.filename), root)))
+
+    for folder, folders, files in os.walk(top, onerror=unreadable):
         inner = os.path.relpath(folder, root).replace(os.sep, "/")
         links = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - of many
         folders[:] = sorted(name for name in folders if f"{inner}/{name}" != STAGING)

@@ -118,7 +118,7 @@ def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[st
     """The overlays with the limits, by name; those that cannot be read are told, for then limits are not known."""
     own = Findings()
     overlays = {overlay.name: overlay for overlay in OverlayReader(root, own).read()}
-    for name in sorted({scope for scope in scopes if "/" not in scope} - overlays.keys()):
+    for name in sorted(set(scopes) - overlays.keys()):
         place = next((f.place for f in own if f.place.file.startswith(f"overlays/{name}/")), None)
         message = f"the limits of `{name}` are not known: its overlay cannot be read"
         here = place or Location(f"overlays/{name}/overlay.yaml")

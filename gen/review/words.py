@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gen.review.data import DataAction
 from gen.review.runs import Action, State
 from gen.review.types import Change
+from gen.review.usage import Load
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -14,19 +15,19 @@ if TYPE_CHECKING:
 
     from gen.review.runs import Run
     from gen.review.types import Review
-    from gen.review.usage import Demand, Load
+    from gen.review.usage import Demand
 
 SAID = {
-    Action.REPLACED: "replace a run of the same job",
-    Action.STARTED: "start",
-    Action.STOPPED: "stop",
-    Action.RESUMED: "resume",
-    Action.SUSPENDED: "are suspended",
-    Action.RETIRED: "retire: records from now on, which nothing stops or starts again",
-    Action.REOPENED: "are opened again, and run anew where they are gone",
-    Action.EDITED: "change under their names",
-    Action.ADDED: "are added and do not run",
-    Action.REMOVED: "are removed and did not run",
+    Action.REPLACED: "runs that replace the job's last one",
+    Action.STARTED: "runs that start",
+    Action.STOPPED: "runs that stop",
+    Action.RESUMED: "runs that resume",
+    Action.SUSPENDED: "suspended runs",
+    Action.RETIRED: "retired runs: records from now on, which nothing stops or starts again",
+    Action.REOPENED: "reopened runs, which start anew where they are gone",
+    Action.EDITED: "runs that change under their names",
+    Action.ADDED: "new runs that do not start",
+    Action.REMOVED: "removed runs that were not active",
 }
 """What is said of runs, in the order in which it matters to a reviewer."""
 
@@ -58,39 +59,36 @@ def _run_summary(review: Review) -> str:
 
 def _gpu_summary(review: Review) -> str:
     before, after = (sum(load.gpus for load in loads) for loads in _sides(review))
-    asked = demand_words(_together(review.starting))
-    return f"{before} → {after}" + (f"; what starts takes {asked}" if review.starting else "")
+    asked = Load()
+    for run in review.starting:
+        asked += demand_of(run)
+    return f"{before} → {after}" + (f"; what starts takes {_load_words(asked)}" if review.starting else "")
 
 
 def _sides(review: Review) -> tuple[list[Load], list[Load]]:
     return [row.before for row in review.usage], [row.after for row in review.usage]
 
 
-def _together(runs: Iterable[Run]) -> tuple[int, float | None]:
-    gpus, hours = 0, 0.0
-    unbounded = False
-    for run in runs:
-        asked = run.after.demand if run.after is not None else None
-        if asked is not None:
-            gpus += asked.gpus
-            hours += asked.gpu_hours or 0.0
-            unbounded |= asked.gpu_hours is None
-    return gpus, None if unbounded else hours
+def _load_words(load: Load) -> str:
+    parts = [_gpus(load.gpus)]
+    if load.gpu_hours:
+        parts.append(f"at most {number(load.gpu_hours)} GPU-hours")
+    if load.unbounded:
+        parts.append(f"{load.unbounded} run{'' if load.unbounded == 1 else 's'} without a time limit")
+    return ", ".join(parts)
 
 
-def demand_words(asked: tuple[int, float | None]) -> str:
-    """`24 GPUs, at most 288 GPU-hours`."""
-    gpus, hours = asked
-    if not gpus:
-        return "no GPU"
-    count = f"{gpus} GPU{'' if gpus == 1 else 's'}"
-    return f"{count}, {'without a time limit' if hours is None else f'at most {number(hours)} GPU-hours'}"
+def _gpus(count: int) -> str:
+    return f"{count or 'no'} GPU{'' if count < 2 else 's'}"  # noqa: PLR2004 - the plural
 
 
 def run_demand(demand: Demand) -> str:
     """`3 pods, 24 GPUs, at most 288 GPU-hours`."""
-    pods = f"{demand.pods} pod{'' if demand.pods == 1 else 's'}"
-    return f"{pods}, {demand_words((demand.gpus, demand.gpu_hours))}"
+    parts = [f"{demand.pods} pod{'' if demand.pods == 1 else 's'}", _gpus(demand.gpus)]
+    if demand.gpus:
+        hours = demand.gpu_hours
+        parts.append("without a time limit" if hours is None else f"at most {number(hours)} GPU-hours")
+    return ", ".join(parts)
 
 
 def load_hours(load: Load) -> str:
@@ -123,7 +121,7 @@ def sections(review: Review) -> Iterator[tuple[str, list[Run]]]:
     for action, said in SAID.items():
         runs = [run for run in review.runs if run.action is action]
         if runs:
-            yield f"{len(runs)} {said}", runs
+            yield f"{said} ({len(runs)})", runs
 
 
 def demand_of(run: Run) -> Demand:
@@ -134,6 +132,8 @@ def demand_of(run: Run) -> Demand:
 
 
 def held(run: Run) -> str:
-    """Its state when it is not active."""
+    """Its state when it is not active, unless that is what happens to it."""
     side = run.after or run.before
-    return "" if side is None or side.state is State.ACTIVE else side.state.value
+    if side is None or run.action in (Action.RETIRED, Action.SUSPENDED):
+        return ""
+    return "" if side.state is State.ACTIVE else side.state.value

@@ -8,6 +8,9 @@ import re
 import pytest
 
 from gen.review.as_markdown import LIMIT, MARKER, block, cell, code
+from gen.review.fields import field_changes
+from gen.review.groups import folded
+from gen.review.item import Item, Key
 from tests.review.conftest import JOB, History, branch
 from tests.support import OVERLAY
 
@@ -46,7 +49,7 @@ def test_many_jobs_with_one_difference_are_one_thing_to_read(history: History) -
     for number in range(60):
         history.job(JOB.replace("train:1", "train:2"), name=f"j{number:02}")
     text = history.told("text")
-    assert text.count("+ spec.pytorchReplicaSpecs.Worker.template.spec.containers[pytorch].image") == 1
+    assert text.count("+ spec.pytorchReplicaSpecs.{Master,Worker}.template.spec.containers[pytorch].image") == 1
     assert text.count("… and 20 more") == 2
     assert len(history.told()["objects"]) == 60
 
@@ -62,9 +65,9 @@ def test_what_comes_and_goes_with_a_run_is_not_told_again(history: History) -> N
     text = history.told("text")
     titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == [
-        "1 replace a run of the same job:",
-        "1 start:",
-        "1 stop:",
+        "runs that replace the job's last one (1):",
+        "runs that start (1):",
+        "runs that stop (1):",
         "data:",
         "GPUs of active runs, where they change:",
         "replaced Job:",
@@ -164,8 +167,23 @@ def test_the_end_of_a_long_value_is_shown_when_that_is_what_differs(history: His
     branch(history)
     history.job(long.replace("--lr 1", "--lr 2"))
     text = history.told("text")
-    assert re.search(r"- spec\S+command\[2\]: .*--lr 1", text)
-    assert re.search(r"\+ spec\S+command\[2\]: .*--lr 2", text)
+    assert re.search(r'- spec\S+command\[2\]: "….{0,30}--lr 1"\n', text)
+    assert re.search(r'\+ spec\S+command\[2\]: "….{0,30}--lr 2"\n', text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ([{"a": 1}, {"a": 1}], [{"a": 2}, {"a": 2}], ["spec[{0,1}].a"]),
+        ({"x": {"a": 1}, "y": {"a": 1}}, {"x": {"a": 2}, "y": {"a": 2}}, ["spec.{x,y}.a"]),
+        ({"x": {"a": 1}, "y": {"b": 1}}, {"x": {"a": 2}, "y": {"b": 2}}, ["spec.x.a", "spec.y.b"]),
+        ({"x": {"a": 1}, "y": {"a": 1}}, {"x": {"a": 2}, "y": {"a": 3}}, ["spec.x.a", "spec.y.a"]),
+    ],
+)
+def test_one_change_of_several_roles_is_told_once(old: object, new: object, expected: list[str]) -> None:
+    key = Key("dev", "", "Pod", "team", "a")
+    changes = field_changes(Item(key, "", "", {"spec": old}), Item(key, "", "", {"spec": new}))
+    assert [change.path for change in folded(changes)] == expected
 
 
 def test_a_text_with_lines_differs_line_by_line(history: History) -> None:

@@ -260,6 +260,14 @@ def test_rendered_as_a_link(merged: History) -> None:
     assert "is a link" in refusal(merged)
 
 
+def test_what_should_be_a_folder_and_cannot_be_listed_is_a_finding(merged: History) -> None:
+    (merged.root / "rendered").rename(merged.root / "elsewhere")
+    (merged.root / "rendered").write_text("a file")
+    assert [(f.code, f.place.file, f.severity.value) for f in merged.plan().findings] == [
+        ("not-a-file", "rendered", "error")
+    ]
+
+
 def test_no_rendered_folder_means_that_all_goes(merged: History) -> None:
     (merged.root / "rendered").rename(merged.root / "elsewhere")
     plan = merged.plan()
