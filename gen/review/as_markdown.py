@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MARKER = "<!-- gen plan -->"
 LIMIT = 65_536
 """Characters that GitHub allows in a comment."""
-_RESERVE = 400
+_RESERVE = 1500
 """Characters kept for saying what was left out."""
 _NAMES = 20
 """Objects of one group that are named."""
@@ -37,6 +37,7 @@ _NAMES = 20
 class _Part:
     """A piece of the comment that can lose its last blocks."""
 
+    title: str
     head: str
     blocks: Sequence[str]
     foot: str
@@ -51,17 +52,14 @@ def as_markdown(review: Review) -> str:
     for part in parts:
         texts.append(_fitted(part, int(free * part.share))[0])
         free -= len(texts[-1])
-    left_out = 0
+    left_out: list[str] = []
     for index, part in enumerate(parts):  # what the later ones did not need
         free += len(texts[index])
         texts[index], missing = _fitted(part, free)
         free -= len(texts[index])
-        left_out += missing
-    return top + "".join(texts) + (_left_out(left_out) if left_out else "")
-
-
-def _left_out(entries: int) -> str:
-    return f"\n_{entries} entries did not fit into a comment and were left out; `gen plan` shows them._\n"
+        left_out += [f"{missing} of {part.title}"] if missing else []
+    said = f"\nLeft out, for a comment has its limit: {'; '.join(left_out)}. `gen plan` shows them.\n"
+    return top + "".join(texts) + (said if left_out else "")
 
 
 def _fitted(part: _Part, room: int) -> tuple[str, int]:
@@ -87,7 +85,7 @@ def _parts(review: Review) -> Iterator[_Part]:
     errors = [finding for finding in review.findings if finding.severity.value == "error"]
     warnings = [finding for finding in review.findings if finding.severity.value != "error"]
     if errors:
-        yield _Part("\n**Must not be merged so:**\n\n", [_finding(item) for item in errors], "", 0.4)
+        yield _Part("the errors", "\n**Must not be merged so:**\n\n", [_finding(item) for item in errors], "", 0.4)
     if warnings:
         yield _details(f"Warnings ({len(warnings)})", "", [_finding(item) for item in warnings], 0.2)
     for title, runs in sections(review):
@@ -105,7 +103,7 @@ def _parts(review: Review) -> Iterator[_Part]:
 
 
 def _details(title: str, head: str, blocks: Sequence[str], share: float) -> _Part:
-    return _Part(f"\n<details><summary>{title}</summary>\n\n{head}", blocks, "\n</details>\n", share)
+    return _Part(f"“{title}”", f"\n<details><summary>{title}</summary>\n\n{head}", blocks, "\n</details>\n", share)
 
 
 def _finding(finding: Diagnostic) -> str:

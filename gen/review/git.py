@@ -84,7 +84,7 @@ def find_base(root: Path, ref: str | None) -> Base:
 
 
 def _named(root: Path, ref: str, remedy: str) -> tuple[str, str]:
-    commit = None if ref.startswith("-") else _commit(root, ref)
+    commit = _commit(root, ref)
     if commit is None:
         guess = near(ref, _git(root, "for-each-ref", "--format=%(refname:short)").decode().split())
         parts = [f"did you mean `{guess}`?" if guess else "", remedy]
@@ -101,7 +101,7 @@ def _default(root: Path, remedy: str) -> tuple[str, str]:
 
 
 def _commit(root: Path, ref: str) -> str | None:
-    found = _tried(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
+    found = _tried(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     return found.stdout.decode().strip() if found.returncode == 0 else None
 
 

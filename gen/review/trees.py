@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location, Severity, UsageError
-from gen.load.source import MAX_BYTES
 from gen.review.item import Item, known_item, parsed_item
 from gen.workspace import RENDERED
 from gen.write.compare import STAGING
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
     from gen.review.git import Base, Entry
 
+MAX_BYTES = 4 << 20
+"""More than an API server takes, with room for indentation."""
 _REGULAR = ("100644", "100755")
 
 

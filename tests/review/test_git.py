@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.diagnostics import UsageError
+from gen.diagnostics import Findings, UsageError
 from gen.review import git
+from gen.review.trees import MAX_BYTES, read_trees
 from tests.review.conftest import JOB, History, branch
 from tests.support import Repository
 
@@ -91,7 +92,8 @@ def test_a_repository_with_sha_256(tmp_path: Path) -> None:
     history.git("init", "--quiet", "--initial-branch=main", "--object-format=sha256")
     history.job(JOB)
     branch(history)
-    assert history.plan().objects == ()
+    trees = read_trees(history.root, git.find_base(history.root, None), Findings())
+    assert trees.before == trees.after != [], "the same items, which are parsed at most once"
     history.job(JOB.replace("train:1", "train:2"))
     history.rendering()
     assert starting(history.plan()) == ["demo"]
@@ -142,7 +144,7 @@ def test_what_gen_cannot_read_is_a_finding_and_an_error_in_the_work_tree_alone(m
     (folder / "deep.yaml").write_text("[" * 100_000)
     (folder / "link.yaml").symlink_to("/etc/passwd")
     (folder / "folder").symlink_to("/etc")
-    (folder / "large.yaml").write_bytes(b"#" * ((1 << 20) + 1))
+    (folder / "large.yaml").write_bytes(b"#" * (MAX_BYTES + 1))
     os.mkfifo(folder / "fifo.yaml")
     os.close(os.open(os.fsencode(folder) + b"/\xff.yaml", os.O_CREAT))
     found = {(f.place.file.rsplit("/", 1)[1], f.code, f.severity.value) for f in merged.plan().findings}

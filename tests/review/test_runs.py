@@ -87,6 +87,17 @@ def test_states(
     assert told["refused"] is False
 
 
+@pytest.mark.parametrize("mark", ["argocd.argoproj.io/hook: Skip", "kustomize.toolkit.fluxcd.io/ssa: Ignore"])
+def test_the_mark_of_either_engine_makes_a_record(history: History, mark: str) -> None:
+    history.job(JOB)
+    branch(history)
+    history.job(JOB + "state: finished\n")
+    history.rendering()
+    path = history.file("pytorchjob")
+    path.write_text(path.read_text().replace(f"    {mark}\n", ""))
+    assert [run.action.value for run in history.plan().runs] == ["retired"]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "action"),
     [

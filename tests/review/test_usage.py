@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from gen.diagnostics import Findings
 from gen.kinds import KINDS
-from gen.review.item import Item, parsed_item
+from gen.review.item import Item, known_item, parsed_item
 from gen.review.pairs import workload
 from gen.review.usage import Demand, demand
 from gen.scaffold import job_text
@@ -32,6 +33,23 @@ def test_each_kind_reads_back_what_it_wrote(repo: Repository, kind: str) -> None
     found = asked("rendered/dev/jobs/team/demo/x.yaml", text)
     assert (found.gpus, found.seconds) == (2, 5400), "two workers with one each"
     assert found.pods == (3 if kind == "mpi" else 2)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_what_did_not_change_is_counted_without_parsing_all_of_it(repo: Repository, kind: str) -> None:
+    fields = {"timeout": "1h", "env": {"A": "b"}, "files": {"/a": "b"}, "data": {"nas": "/data"}, "network": "host"}
+    command = ["sh", "  env:\n - x\n y\n\n", "\n- limits:", "a\n  command:\n  - b\n"]
+    repo.job(json.dumps({"kind": kind, **KINDS[kind].example, **fields, "command": command}))
+    assert repo.render()[1] == 0
+    resource = KINDS[kind].resource
+    (text,) = [text for text in repo.rendered().values() if f"\nkind: {resource}\n" in text]
+    item = known_item(text.encode(), "rendered/dev/jobs/team/demo/x.yaml")
+    assert item is not None
+    words = ("'env'", "'command'", "'args'", "'volumes'", "'volumeMounts'")
+    assert [word for word in words if word in str(item.outline)] == []
+    assert [word for word in words[:2] if word in str(item.body)] == list(words[:2])
+    whole = Item(item.key, item.path, item.text, parsed=item.body)
+    assert demand(item, KINDS[kind], None, Findings()) == demand(whole, KINDS[kind], None, Findings())
 
 
 def test_queues_limits_and_time(history: History) -> None:
@@ -82,8 +100,6 @@ def test_the_resource_of_the_overlay_counts(history: History) -> None:
 
 
 def pod(**spec: Any) -> str:
-    import json  # noqa: PLC0415 - JSON is YAML
-
     body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}
     return json.dumps({**body, "spec": {"parallelism": 2, "template": {"spec": spec}}})
 
