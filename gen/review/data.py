@@ -81,9 +81,8 @@ def _removed(item: Item, added: Sequence[Item], severity: Severity) -> Diagnosti
 
 def _alike(old: Item, new: Item) -> bool:
     """Whether both stand for the same data: of one kind and place, and equal in all that does not hold a name."""
-    if (old.key.scope, old.key.kind) != (new.key.scope, new.key.kind):
-        return False
-    return old.path == new.path or _unnamed(at(old.body, "spec")) == _unnamed(at(new.body, "spec"))
+    places = [(item.key.scope, item.key.kind, item.key.namespace) for item in (old, new)]
+    return places[0] == places[1] and _unnamed(at(old.body, "spec")) == _unnamed(at(new.body, "spec"))
 
 
 def _unnamed(spec: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
 from gen.kubernetes import QUEUE_LABEL, at
+from gen.review.demand import Demand, demand
 from gen.review.pairs import Pair, workload
-from gen.review.usage import Demand, demand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

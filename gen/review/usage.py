@@ -1,44 +1,21 @@
-"""What the runs of a tree ask for: GPUs, and for how long at most, read from the objects alone."""
+"""What the active runs of a namespace ask for together, before and after, beside what the overlay grants."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gen import quantity
 from gen.diagnostics import Findings, Location
-from gen.kubernetes import at
 from gen.overlay.read import OverlayReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from gen.kinds import Job
     from gen.overlay import Overlay
-    from gen.review.item import Item
+    from gen.review.demand import Demand
     from gen.review.runs import Run
-
-_GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
-"""What counts as GPUs beside an overlay's `gpu.resource`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What a run asks for while it is active."""
-
-    pods: int = 0
-    gpus: int = 0
-    seconds: int | None = None
-    """After how long it is ended; None when it may go on for ever."""
-
-    @property
-    def gpu_hours(self) -> float | None:
-        """At most; None when there is no end to it."""
-        if self.gpus == 0:
-            return 0.0
-        return None if self.seconds is None else self.gpus * self.seconds / 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,47 +101,3 @@ def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[st
         here = place or Location(f"overlays/{name}/overlay.yaml")
         found.warning("limits-unknown", here, message, "`gen check` says what is wrong with it")
     return overlays
-
-
-def demand(item: Item, kind: type[Job], resource: str | None, found: Findings) -> Demand:
-    """What a run's object asks for; `resource` is the overlay's name for GPUs."""
-    names = _GPUS | {resource} if resource else _GPUS
-    pods = gpus = 0
-    spec = at(item.outline, "spec")
-    try:
-        for replicas, template in kind.pods_of(spec if isinstance(spec, dict) else {}):
-            count = 1 if replicas is None else _whole(replicas)
-            pods += count
-            gpus += count * _pod_gpus(at(template, "spec"), names)
-        seconds = at(item.outline, *kind.deadline)
-        return Demand(pods, gpus, None if seconds is None else _whole(seconds))
-    except ValueError as error:
-        message = f"what {item.key.object} asks for cannot be told: {error}"
-        found.error("unknown-usage", Location(item.path), message, "run `gen render`, which writes the file anew")
-        return Demand()
-
-
-def _pod_gpus(spec: Any, names: frozenset[str]) -> int:
-    """As the scheduler counts: containers together, or an init container if that alone asks for more."""
-    always = first = 0
-    for container in _list(at(spec, "initContainers")):
-        if at(container, "restartPolicy") == "Always":
-            always += _asked(container, names)
-        first = max(first, always + _asked(container, names))
-    return max(first, always + sum(_asked(container, names) for container in _list(at(spec, "containers"))))
-
-
-def _asked(container: Any, names: frozenset[str]) -> int:
-    wanted: dict[str, Any] = {}
-    for field in ("requests", "limits"):
-        amounts = at(container, "resources", field)
-        wanted |= amounts if isinstance(amounts, dict) else {}
-    return sum(_whole(amount) for name, amount in wanted.items() if name in names)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _whole(value: Any) -> int:
-    return int(quantity.amount(str(value)))

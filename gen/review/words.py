@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator
 
+    from gen.review.demand import Demand
     from gen.review.runs import Run
     from gen.review.types import Review
-    from gen.review.usage import Demand
 
 SAID = {
     Action.REPLACED: "runs that replace the job's last one",

@@ -9,9 +9,9 @@ import pytest
 
 from gen.diagnostics import Findings
 from gen.kinds import KINDS
+from gen.review.demand import Demand, demand
 from gen.review.item import Item, known_item, parsed_item
 from gen.review.pairs import workload
-from gen.review.usage import Demand, demand
 from gen.scaffold import job_text
 from tests.review.conftest import JOB, History, branch
 from tests.support import OVERLAY, Repository
@@ -114,6 +114,8 @@ def container(count: object, **more: Any) -> dict[str, Any]:
         ({"containers": [container(1), container("2")]}, 3),
         ({"containers": [container(1)], "initContainers": [container(4), container(2)]}, 4),
         ({"containers": [container(1)], "initContainers": [container(1, restartPolicy="Always"), container(1)]}, 2),
+        ({"containers": [container(1)], "initContainers": [container(1, restartPolicy="Always"), container(4)]}, 5),
+        ({"containers": [{}], "initContainers": [container(1, restartPolicy="Always")]}, 1),
         ({"containers": [{"resources": {"requests": {"nvidia.com/gpu": "1"}}}]}, 1),
         ({"containers": "none", "initContainers": [3]}, 0),
         ({}, 0),
