@@ -63,6 +63,17 @@ def test_header_lines_and_run_hashes_are_no_difference(history: History) -> None
     assert [item["fields"] for item in told["objects"]] == [[], [], []]
 
 
+def test_the_hashes_of_two_runs_are_one_word_and_part_of_no_other() -> None:
+    def item(run: str, value: str) -> Item:
+        volumes = [{"name": f"demo-{run}-files", "x": value}]
+        return Item(KEY, "", "", {"metadata": {"labels": {"gen/run": run}}, "spec": {"volumes": volumes, "run": run}})
+
+    old, new = "0123abcd", "89abcdef"
+    assert field_changes(item(old, f"a-{old}"), item(new, f"a-{new}")) == ()
+    (change,) = field_changes(item(old, f"{old}ef"), item(new, f"{new}ef"))
+    assert (change.path, change.before, change.after) == ("spec.volumes[demo-<hash>-files].x", f"{old}ef", f"{new}ef")
+
+
 def test_a_new_first_line_alone_is_no_change(history: History) -> None:
     history.job(JOB)
     branch(history)
