@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from gen.review.usage import Usage
 
 MARKER = "<!-- gen plan -->"
-LIMIT = 65_536
-"""Characters that GitHub allows in a comment."""
+LIMIT = 65_000
+"""Characters; GitHub allows 65,536 in a comment, and CI may add a line of its own."""
 _RESERVE = 1500
 """Characters kept for saying what was left out."""
 _NAMES = 20

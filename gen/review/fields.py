@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from gen.identity import LENGTH
+from gen.kubernetes import HASH_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAMES = ("name", "mountPath", "containerPort", "port", "devicePath", "key", "ip", "host", "topologyKey")
 """Members that name the entry of a list, the merge keys of Kubernetes, in the order in which they are tried."""
 _PLAIN = re.compile(r"[\w/-]+")
-_HASH = re.compile(rf"(?<![0-9A-Za-z])[0-9a-f]{{{LENGTH}}}(?![0-9A-Za-z])")
+_HASH = re.compile(rf"(?<![0-9A-Za-z])[0-9a-f]{{{HASH_LENGTH}}}(?![0-9A-Za-z])")
 
 
 class Missing(Enum):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location, Severity, UsageError
+from gen.files import read_regular, shown_path
 from gen.review.item import Item, known_item, parsed_item
 from gen.workspace import RENDERED
 from gen.write.compare import STAGING
@@ -44,7 +44,7 @@ def read_trees(root: Path, base: Base, found: Findings) -> Trees:
     differing = {path: entry for path, entry in committed.items() if not _same(present.get(path), entry)}
     for path, raw in present.items():
         unchanged = path in committed and path not in differing
-        item = (known_item(raw, path) if unchanged else None) or parsed_item(raw, _legible(path), found)
+        item = (known_item(raw, path) if unchanged else None) or parsed_item(raw, shown_path(path), found)
         if item is not None:
             trees.after.append(item)
             if unchanged:
@@ -70,7 +70,7 @@ def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterat
         raw = blobs[entry.digest]
         if len(raw) > MAX_BYTES:
             own.error(*_not_a_file(path))
-        elif (item := parsed_item(raw, _legible(path), own)) is not None:
+        elif (item := parsed_item(raw, shown_path(path), own)) is not None:
             yield item
     said = f"at {base.commit[:7]}: "
     found.extend(
@@ -102,22 +102,12 @@ def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
 
 def _bytes(full: str, path: str, found: Findings) -> bytes | None:
     try:
-        descriptor = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as stream:
-            status = os.fstat(descriptor)
-            if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-                return stream.read()
-    except OSError:
-        pass  # a link, a folder, or what may not be read
-    found.error(*_not_a_file(path))
-    return None
+        return read_regular(full, MAX_BYTES)
+    except OSError:  # a link, a pipe, too much, or what may not be read
+        found.error(*_not_a_file(path))
+        return None
 
 
 def _not_a_file(path: str) -> tuple[str, Location, str, str]:
     message = f"this is not a regular file of at most {MAX_BYTES} bytes"
-    return "not-a-file", Location(_legible(path)), message, "remove it, or split it; links are not followed"
-
-
-def _legible(path: str) -> str:
-    """A path that can be written: its bytes may be no UTF-8."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "not-a-file", Location(shown_path(path)), message, "remove it, or split it; links are not followed"

@@ -110,7 +110,7 @@ def test_a_comment_is_never_longer_than_it_may_be_and_says_what_it_leaves_out(hi
         assert comment.count("<details>") == comment.count("</details>")
         assert comment.count("```") % 2 == 0
     assert "Left out" not in whole
-    assert LIMIT * 0.9 < len(cut) <= LIMIT == 65_536
+    assert LIMIT * 0.9 < len(cut) <= LIMIT < 65_536
     left_out = re.search(r"(?m)^Left out, .*: (\d+) of “.*”; (\d+) of “Differences \(300\)”\. `gen plan` shows", cut)
     assert left_out is not None
     assert int(left_out[1]) + cut.count("| replaces `") == 300

@@ -160,7 +160,7 @@ def test_what_gen_cannot_read_is_a_finding_and_an_error_in_the_work_tree_alone(m
         ("folder", "not-a-file", "error"),
         ("large.yaml", "not-a-file", "error"),
         ("fifo.yaml", "not-a-file", "error"),
-        ("\ufffd.yaml", "empty-file", "error"),
+        ("\\xff.yaml", "empty-file", "error"),
     }
     assert found == expected
     (folder / "fifo.yaml").unlink()
@@ -273,4 +273,4 @@ def test_what_should_be_a_folder_and_cannot_be_listed_is_a_finding(merged: Histo
 def test_no_rendered_folder_means_that_all_goes(merged: History) -> None:
     (merged.root / "rendered").rename(merged.root / "elsewhere")
     plan = merged.plan()
-    assert ([run.job for run in plan.stopping], plan.after) == (["demo"], 0)
+    assert ([run.job for run in plan.stopping], plan.after, plan.findings) == (["demo"], 0, ())
