@@ -26,15 +26,14 @@ class KubeflowJob(Job):
     # training-operator `common_types.go`; mpi-operator `pkg/apis/kubeflow/v2beta1/types.go` has the same words
     conditions: ClassVar[Conditions] = Conditions("Succeeded", "Failed", "Suspended")
     deadline: ClassVar[tuple[str, ...]] = ("spec", "runPolicy", "activeDeadlineSeconds")
-    replica_map: ClassVar[str]
-    """The field of `spec` that lists the roles."""
 
     cleanup: Literal["Running", "All", "None"] = "Running"
     """Which pods are removed when the job ends; `Running` frees the GPUs and keeps the logs of what completed."""
 
     @classmethod
     def pods_of(cls, spec: Body) -> Iterator[tuple[Any, Any]]:
-        roles = at(spec, cls.replica_map)
+        _, replica_map, *_ = cls.templates
+        roles = at(spec, replica_map)
         for role in roles.values() if isinstance(roles, dict) else ():
             yield at(role, "replicas"), at(role, "template")
 

@@ -34,7 +34,6 @@ class MPIJob(KubeflowJob):
 
     resource: ClassVar[str] = "MPIJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {V2: ("OnFailure", "Never"), V1: RESTART_V1}
-    replica_map: ClassVar[str] = "mpiReplicaSpecs"
     container: ClassVar[str] = "mpi"
     templates: ClassVar[tuple[str, ...]] = ("spec", "mpiReplicaSpecs", "*", "template")
     # mpi-operator `pkg/controller/mpi_job_controller.go`: appended behind the user's environment
@@ -88,7 +87,7 @@ class MPIJob(KubeflowJob):
             mpiImplementation=self.implementation,
             sshAuthMountPath=self.ssh_auth_mount_path,
             runPolicy=self.run_policy(plan),
-            **{self.replica_map: replica_specs(plan, pods)},
+            mpiReplicaSpecs=replica_specs(plan, pods),
         )
 
     def problems(self, api_version: str) -> Iterable[Problem]:

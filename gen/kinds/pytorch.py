@@ -40,7 +40,6 @@ class PyTorchJob(KubeflowJob):
 
     resource: ClassVar[str] = "PyTorchJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
-    replica_map: ClassVar[str] = "pytorchReplicaSpecs"
     container: ClassVar[str] = "pytorch"
     templates: ClassVar[tuple[str, ...]] = ("spec", "pytorchReplicaSpecs", "*", "template")
     # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
@@ -74,5 +73,5 @@ class PyTorchJob(KubeflowJob):
         return present(
             nprocPerNode=self.nproc_per_node,
             runPolicy=self.run_policy(plan),
-            **{self.replica_map: replica_specs(plan, pods)},
+            pytorchReplicaSpecs=replica_specs(plan, pods),
         )

@@ -34,7 +34,6 @@ class TensorFlowJob(KubeflowJob):
 
     resource: ClassVar[str] = "TFJob"
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
-    replica_map: ClassVar[str] = "tfReplicaSpecs"
     container: ClassVar[str] = "tensorflow"
     templates: ClassVar[tuple[str, ...]] = ("spec", "tfReplicaSpecs", "*", "template")
     reserved_env: ClassVar[frozenset[str]] = frozenset({"TF_CONFIG"})
@@ -72,7 +71,7 @@ class TensorFlowJob(KubeflowJob):
         return present(
             successPolicy=self.success_policy,
             runPolicy=self.run_policy(plan),
-            **{self.replica_map: replica_specs(plan, pods)},
+            tfReplicaSpecs=replica_specs(plan, pods),
         )
 
 

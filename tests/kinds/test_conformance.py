@@ -102,7 +102,6 @@ def test_what_is_forgotten_is_found() -> None:
 class JAXJob(KubeflowJob):
     """JAX, whose resource has a replica map as PyTorchJob's."""
 
-    replica_map: ClassVar[str] = "pytorchReplicaSpecs"
     resource: ClassVar[str] = "PyTorchJob"  # of a kind whose schema is there
     api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
     container: ClassVar[str] = "pytorch"

@@ -41,7 +41,7 @@ def test_jobs_that_come_go_change_and_stay(history: History) -> None:
 
 
 def test_an_edited_job_is_one_run_that_replaces_another_with_the_fields_that_changed(history: History) -> None:
-    job = JOB + "files: {/etc/app.conf: 'a: 1'}\nenv: {LR: 1e-3, RUN: '{{ run.name }}'}\n"
+    job = JOB + "files: {/etc/app.conf: 'a: 1'}\nenv: {LR: 1e-3, RUN: '{{ run.id }}'}\n"
     history.job(job)
     branch(history)
     history.job(job.replace("1e-3", "3e-4").replace("a: 1", "a: 2"))
