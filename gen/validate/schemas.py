@@ -19,6 +19,8 @@ from gen.diagnostics import BugError
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
 
+    from gen.diagnostics import Route
+
 Schema = dict[str, Any]
 
 _OWN = Path(__file__).parent.parent / "schemas"
@@ -93,6 +95,14 @@ class Schemas:
             for step in pointer.strip("/").split("/"):
                 schema = schema[step]
         return schema, base
+
+    def fields(self, schema: Schema, route: Route) -> list[str]:
+        """The names of the fields of what lies at a route of an object of this schema."""
+        schema, base = self.resolve(schema)
+        for step in route:
+            inner = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
+            schema, base = self.resolve(inner or schema.get("additionalProperties") or {}, base)
+        return list(schema.get("properties", ()))
 
     def _document(self, name: str, path: Path) -> Schema:
         if name not in self._documents:

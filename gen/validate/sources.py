@@ -100,10 +100,10 @@ def sources(holder: Body) -> list[str]:
     return [kind for kind in NEEDED if kind in holder]
 
 
-def source_faults(holder: Body, route: Route) -> Faults:
-    """Faults of the source of a volume, whoever uses it."""
+def source_faults(holder: Body, route: Route, *, beside: str = "") -> Faults:
+    """Faults of the source of a volume, whoever uses it. One kind may stand beside another."""
     found = sources(holder)
-    for kind in found[1:]:
+    for kind in found[1:] if found[1:] != [beside] else ():
         yield (*route, kind), f"a volume has one source, and `{found[0]}` is here already"
     for kind in found:
         for field in NEEDED[kind]:

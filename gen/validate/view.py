@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
 
-_DEPTH = 4
-"""How deep below `spec` the template of a training resource can lie: replica map, role, `template`."""
+_DEPTH = 9
+"""How deep below `spec` a template can lie: a training runtime holds that of a job set, which holds jobs'."""
+
+_PARTIAL = {"runtimePatches", "podTemplateOverrides", "trialTemplate"}
+"""Fields that hold parts of templates, or templates with places to fill in, which nobody takes for whole ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +30,29 @@ class View:
     """34 for Kubernetes 1.34, because some rules came and went."""
     templates: tuple[tuple[Route, Body], ...]
     """Each pod template with the route to it."""
+    defined: bool = False
+    """Whether the schema came from the definition itself, so that it says what rules say beside our own schemas."""
 
     @classmethod
-    def of(cls, body: Body, version: str) -> View:
+    def of(cls, body: Body, version: str, *, defined: bool = False) -> View:
         present: Body = _without_nulls(body)
-        return cls(present, body, int(version.split(".")[1]), tuple(_templates(present.get("spec"), ("spec",))))
+        return cls(present, body, int(version.split(".")[1]), tuple(_all_templates(present)), defined)
 
     @property
     def kind(self) -> str:
         kind: str = self.body["kind"]
         return kind
+
+    @property
+    def group(self) -> str:
+        """Empty for the core group."""
+        group: str = self.body["apiVersion"].rpartition("/")[0]
+        return group
+
+    @property
+    def metadata(self) -> Body:
+        metadata: Body = self.body.get("metadata") or {}
+        return metadata
 
     @property
     def spec(self) -> Body:
@@ -46,8 +62,7 @@ class View:
     @property
     def is_custom(self) -> bool:
         """Whether an operator makes the pods: only then does the server see them."""
-        group = self.body["apiVersion"].rpartition("/")[0]
-        return "." in group and not group.endswith(".k8s.io")
+        return is_custom(self.group)
 
     def pods(self) -> Iterator[tuple[Route, Body]]:
         """The `spec` of every pod template."""
@@ -60,6 +75,11 @@ class View:
             yield from containers(pod, route)
 
 
+def is_custom(group: str) -> bool:
+    """Whether a group of kinds comes with an operator, and not with Kubernetes."""
+    return "." in group and not (group.endswith(".k8s.io") and ".x-k8s.io" not in f".{group}")
+
+
 def containers(pod: Body, route: Route) -> Iterator[tuple[Route, Body]]:
     """Every container and init container of a pod's `spec`."""
     for field in ("initContainers", "containers"):
@@ -67,14 +87,34 @@ def containers(pod: Body, route: Route) -> Iterator[tuple[Route, Body]]:
             yield (*route, field, index), container
 
 
+def _all_templates(body: Body) -> Iterator[tuple[Route, Body]]:
+    kind = body["kind"]
+    if kind == "Pod" and body["apiVersion"] == "v1":
+        if "spec" in body:
+            yield (), body
+    elif kind == "PodTemplate":
+        yield from _templates({"template": body.get("template")}, ())
+    else:
+        yield from _templates(body.get("spec"), ("spec",))
+
+
 def _templates(value: Any, route: Route) -> Iterator[tuple[Route, Body]]:
-    if not isinstance(value, dict) or len(route) > _DEPTH:
+    if not isinstance(value, dict | list) or len(route) > _DEPTH:
+        return
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _templates(inner, (*route, index))
         return
     for key, inner in value.items():
-        if key == "template" and isinstance(inner, dict) and "containers" in inner.get("spec", {}):
+        if key.lower().endswith("template") and _is_template(inner):
             yield (*route, key), inner
-        else:
+        elif key not in _PARTIAL:
             yield from _templates(inner, (*route, key))
+
+
+def _is_template(value: Any) -> bool:
+    spec = value.get("spec") if isinstance(value, dict) else None
+    return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
 
 
 def _without_nulls(value: Any) -> Any:

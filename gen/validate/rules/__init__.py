@@ -10,21 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from gen.validate.rules.access import access
 from gen.validate.rules.affinity import affinity
+from gen.validate.rules.autoscaling import autoscaling
+from gen.validate.rules.classes import classes, secrets
 from gen.validate.rules.config_maps import config_maps
 from gen.validate.rules.containers import containers
+from gen.validate.rules.cron import cron_jobs
 from gen.validate.rules.custom import custom
-from gen.validate.rules.deployments import deployments
 from gen.validate.rules.environment import environment
 from gen.validate.rules.ingresses import ingresses
 from gen.validate.rules.jobs import jobs
 from gen.validate.rules.metadata import metadata
 from gen.validate.rules.mounts import mounts
+from gen.validate.rules.network_policies import network_policies
 from gen.validate.rules.pods import pods
 from gen.validate.rules.policies import policies
 from gen.validate.rules.ports import ports
 from gen.validate.rules.probes import probes
 from gen.validate.rules.projected import projected
+from gen.validate.rules.quotas import quotas
 from gen.validate.rules.resources import resources
 from gen.validate.rules.scheduling import scheduling
 from gen.validate.rules.security import security
@@ -32,6 +37,7 @@ from gen.validate.rules.services import services
 from gen.validate.rules.storage import storage
 from gen.validate.rules.volumes import volumes
 from gen.validate.rules.windows import windows
+from gen.validate.rules.workloads import workloads
 from gen.validate.tables import Faults
 from gen.validate.view import View
 
@@ -55,11 +61,18 @@ RULES: Final[dict[str, Rule]] = {
     "affinity": affinity,
     "jobs": jobs,
     "policies": policies,
-    "deployments": deployments,
+    "cron-jobs": cron_jobs,
+    "workloads": workloads,
     "services": services,
     "ingresses": ingresses,
     "config-maps": config_maps,
     "storage": storage,
+    "classes": classes,
+    "secrets": secrets,
+    "network-policies": network_policies,
+    "autoscaling": autoscaling,
+    "access": access,
+    "quotas": quotas,
     "custom": custom,
 }
 

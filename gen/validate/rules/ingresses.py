@@ -87,7 +87,7 @@ def ingresses(view: View) -> Faults:
     for number, rule in enumerate(spec.get("rules") or ()):
         for index, path in enumerate((rule.get("http") or {}).get("paths") or ()):
             yield from _path(path, (*route, "rules", number, "http", "paths", index))
-    older = (view.body["metadata"].get("annotations") or {}).get(_CLASS)
+    older = (view.metadata.get("annotations") or {}).get(_CLASS)
     if older is not None and spec.get("ingressClassName", older) != older:
         yield (*route, "ingressClassName"), f"is not the annotation's, `{older}`"
 

@@ -14,6 +14,8 @@ from gen.validate.selectors import selector, selects
 from gen.validate.tables import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.validate.tables import Faults
@@ -38,24 +40,33 @@ _UID = "\0"
 """Stands for what the server will give the job."""
 
 
+def job_specs(view: View) -> Iterator[tuple[Route, Body]]:
+    """The `spec` of a job, or of the one that a cron job makes."""
+    if view.is_custom:
+        return
+    if view.kind == "Job":
+        yield ("spec",), view.spec
+    elif view.kind == "CronJob":
+        yield ("spec", "jobTemplate", "spec"), view.spec["jobTemplate"].get("spec") or {}
+
+
 def jobs(view: View) -> Faults:
     """Faults of a batch job that are not its pods'."""
-    if view.kind != "Job" or view.is_custom:
-        return
-    route: Route = ("spec",)
-    spec = view.spec
-    if not view.templates:
-        yield (*route, "template"), "has no containers"
-        return
-    yield from _JOB.faults(spec, route)
-    yield from _indices(spec, route)
-    yield from _template(spec, (*route, "template", "spec"))
-    yield from _selection(spec, view.body["metadata"]["name"], route)
-    completions = spec.get("completions") or 0
-    if spec.get("completionMode") == "Indexed" and completions > 0:
-        fault = dns_label(f"{view.body['metadata']['name']}-{completions - 1}")
-        if fault is not None:
-            yield (*route, "completions"), f"the name of the last pod: {fault}"
+    for route, spec in job_specs(view):
+        if not view.templates:
+            yield (*route, "template"), "has no containers"
+            return
+        yield from _JOB.faults(spec, route)
+        yield from _indices(spec, route)
+        yield from _template(spec, route)
+        if view.kind == "Job":
+            name = view.metadata.get("name", "")
+            yield from _selection(spec, name, route)
+            completions = spec.get("completions") or 0
+            if name and spec.get("completionMode") == "Indexed" and completions > 0:
+                fault = dns_label(f"{name}-{completions - 1}")
+                if fault is not None:
+                    yield (*route, "completions"), f"the name of the last pod: {fault}"
 
 
 def _indices(spec: Body, route: Route) -> Faults:
@@ -83,9 +94,10 @@ def _template(spec: Body, route: Route) -> Faults:
     if policy not in allowed:
         words = " or ".join(f"`{word}`" for word in allowed)
         reason = " with a `podFailurePolicy`" if "podFailurePolicy" in spec else ""
-        yield (*route, "restartPolicy"), f"the restart policy of a job{reason} is {words}, not `{policy}`"
+        at = (*route, "template", "spec", "restartPolicy")
+        yield at, f"the restart policy of a job{reason} is {words}, not `{policy}`"
     if "podFailurePolicy" in spec and spec.get("podReplacementPolicy", "Failed") != "Failed":
-        yield ("spec", "podReplacementPolicy"), "with a `podFailurePolicy` it is `Failed`"
+        yield (*route, "podReplacementPolicy"), "with a `podFailurePolicy` it is `Failed`"
 
 
 def _selection(spec: Body, name: str, route: Route) -> Faults:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.validate.forms import (
     ANY_SERVICE_NAME_SINCE,
+    at_least,
     dns_1035_label,
     dns_label,
     dns_name,
@@ -20,6 +21,7 @@ from gen.validate.forms import (
     qualified_name,
     with_suffix,
 )
+from gen.validate.rules.autoscaling import path_segment
 from gen.validate.selectors import labels
 from gen.validate.tables import Table
 from gen.validate.view import containers
@@ -33,6 +35,17 @@ if TYPE_CHECKING:
 
 _ANNOTATIONS_LIMIT = 256 << 10
 """Bytes of all keys and values together."""
+
+_ANY_NAMES = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "PodDisruptionBudget"}
+"""Kinds whose names need only fit into the path of a request."""
+
+_COUNTED_ANEW = {"Pod", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"} | {
+    "Ingress",
+    "NetworkPolicy",
+    "PodDisruptionBudget",
+    "PriorityClass",
+}
+"""Kinds whose `generation` the server sets, whatever is given."""
 
 _FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}
 """Those without a domain in front."""
@@ -65,12 +78,21 @@ _TIMES = Table(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "managed
 def metadata(view: View) -> Faults:
     """Faults of names, labels, annotations, finalizers and owners."""
     route: Route = ("metadata",)
-    own = view.body["metadata"]
+    own = view.metadata
     name = _name(view)
-    yield from Table({"name": name, "generateName": given(lambda value: name(with_suffix(value)))}).faults(own, route)
+    if not own.get("name") and not own.get("generateName"):
+        yield (*route, "name") if "name" in own else route, "an object needs a `name`"
+    checks = {"name": given(name), "generateName": given(lambda value: name(with_suffix(value)))}
+    if not view.is_custom and view.kind not in _COUNTED_ANEW:
+        checks["generation"] = at_least(0)
+    yield from Table(checks).faults(own, route)
     yield from _METADATA.faults(own, route)
     yield from _labels_and_annotations(own, route)
-    yield from _finalizers(own.get("finalizers") or [], (*route, "finalizers"), any_word=view.is_custom)
+    yield from _finalizers(
+        own.get("finalizers") or [],
+        (*route, "finalizers"),
+        any_word=view.is_custom or view.kind == "PodDisruptionBudget",
+    )
     yield from _owners(own.get("ownerReferences") or [], (*route, "ownerReferences"))
     for at, template in view.templates:
         here = (*at, "metadata")
@@ -83,7 +105,11 @@ def metadata(view: View) -> Faults:
 
 
 def _name(view: View) -> Check:
-    if view.kind != "Service":
+    if view.kind in _ANY_NAMES and not view.is_custom:
+        return path_segment
+    if view.kind == "Namespace":
+        return dns_label
+    if view.kind != "Service" or view.is_custom:
         return dns_name
     return dns_label if view.minor >= ANY_SERVICE_NAME_SINCE else dns_1035_label
 

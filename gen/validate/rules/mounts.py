@@ -33,11 +33,19 @@ _BLOCK = {"persistentVolumeClaim", "ephemeral"}
 def mounts(view: View) -> Faults:
     """Faults of `volumeMounts` and `volumeDevices`."""
     for route, pod in view.pods():
-        volumes = {volume["name"]: volume for volume in pod.get("volumes") or ()}
+        volumes = {volume["name"]: volume for volume in pod.get("volumes") or ()} | _claimed(view)
         for at, container in containers(pod, route):
             yield from _CONTAINER.faults(container, at)
             yield from _mounts(container, (*at, "volumeMounts"), volumes)
             yield from _devices(container, (*at, "volumeDevices"), volumes)
+
+
+def _claimed(view: View) -> Body:
+    """The volumes that a stateful set makes for its pods."""
+    if view.kind != "StatefulSet" or view.is_custom:
+        return {}
+    claims = view.spec.get("volumeClaimTemplates") or ()
+    return {(claim.get("metadata") or {}).get("name", ""): {"persistentVolumeClaim": {}} for claim in claims}
 
 
 def _mounts(container: Body, route: Route, volumes: Body) -> Faults:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import at_least, given, one_of, qualified_name
+from gen.validate.rules.jobs import job_specs
 from gen.validate.tables import Table
 from gen.validate.view import containers
 
@@ -35,16 +36,15 @@ _INTERVAL = re.compile(r"([+-]?[0-9]{1,18})(?:-([0-9]{1,18}))?")
 
 def policies(view: View) -> Faults:
     """Faults of the two policies."""
-    if view.kind != "Job" or view.is_custom or not view.templates:
-        return
-    for field, table, rules in (("podFailurePolicy", _FAILURE, _failures), ("successPolicy", _SUCCESS, _successes)):
-        policy, route = view.spec.get(field), ("spec", field)
-        if policy is None or (field == "successPolicy" and view.spec.get("completionMode") != "Indexed"):
-            continue
-        yield from table.faults(policy, route)
-        if len(policy["rules"]) > _MOST_RULES:
-            yield (*route, "rules"), f"there are more than {_MOST_RULES} rules"
-        yield from rules(policy, view.spec, (*route, "rules"))
+    for route, spec in job_specs(view) if view.templates else ():
+        for field, table, rules in (("podFailurePolicy", _FAILURE, _failures), ("successPolicy", _SUCCESS, _successes)):
+            policy, at = spec.get(field), (*route, field)
+            if policy is None or (field == "successPolicy" and spec.get("completionMode") != "Indexed"):
+                continue
+            yield from table.faults(policy, at)
+            if len(policy["rules"]) > _MOST_RULES:
+                yield (*at, "rules"), f"there are more than {_MOST_RULES} rules"
+            yield from rules(policy, spec, (*at, "rules"))
 
 
 def _failures(policy: Body, spec: Body, route: Route) -> Faults:

@@ -67,7 +67,7 @@ def services(view: View) -> Faults:
     yield from _ports(spec, kind, (*route, "ports"))
     yield from addresses(spec, kind)
     yield from _outside(spec, kind, route)
-    yield from _ranges(view.body["metadata"].get("annotations") or {}, spec, kind)
+    yield from _ranges(view.metadata.get("annotations") or {}, spec, kind)
     if kind == "LoadBalancer" and "loadBalancerClass" in spec:
         yield from Table({"loadBalancerClass": qualified_name}).faults(spec, route)
     if kind == "ExternalName":

@@ -110,7 +110,7 @@ def _modes(spec: Body, route: Route) -> Faults:
 def _volume(spec: Body, route: Route) -> Faults:
     yield from _VOLUME.faults(spec, route)
     yield from _modes(spec, route)
-    yield from source_faults(spec, route)
+    yield from source_faults(spec, route, beside="flexVolume")
     if (spec.get("capacity") or {}).keys() != {"storage"}:
         yield (*route, "capacity"), "is of `storage`, and nothing else"
     if not sources(spec):

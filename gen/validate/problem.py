@@ -1,0 +1,28 @@
+"""What is wrong with one object, before it is known where in a file that stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault of an object."""
+
+    rule: str
+    """The id that `gen explain` knows."""
+    route: Route
+    """To the offending value, or to where a missing one should stand."""
+    message: str
+    hint: str = ""
+    """What to do, where it is more than the rule's own remedy."""
+
+
+def dotted(route: Route) -> str:
+    """`spec.containers[0].name`, for messages."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
+    return text.removeprefix(".")

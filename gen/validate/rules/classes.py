@@ -1,0 +1,135 @@
+"""Classes of storage and of priority, and secrets: kinds with a few fields each.
+
+From `ValidateStorageClass` of `pkg/apis/storage/validation/validation.go`, `ValidatePriorityClass` of
+`pkg/apis/scheduling/validation/validation.go` and `ValidateSecret` of `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import TYPE_CHECKING, Final
+
+from gen.validate.forms import config_key, lower_case, not_empty, one_of, qualified_name
+
+if TYPE_CHECKING:
+    from gen.kubernetes import Body
+    from gen.validate.forms import Check
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_MOST_PARAMETERS, _LARGEST_PARAMETERS = 512, 256 << 10
+_HIGHEST_PRIORITY = 1_000_000_000
+_SYSTEM_PRIORITIES = {"system-node-critical", "system-cluster-critical"}
+_LARGEST_SECRET = 1 << 20
+
+_NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/dockercfg": (".dockercfg",),
+}
+"""Keys that a secret of a type has to have."""
+
+
+def classes(view: View) -> Faults:
+    """Faults of a storage class or a priority class."""
+    if view.kind == "StorageClass" and not view.is_custom:
+        yield from _storage_class(view.body)
+    elif view.kind == "PriorityClass" and not view.is_custom:
+        yield from _priority_class(view.body)
+
+
+def _storage_class(body: Body) -> Faults:
+    checks: dict[str, Check] = {
+        "volumeBindingMode": one_of("Immediate", "WaitForFirstConsumer"),
+        "reclaimPolicy": one_of("Delete", "Retain"),
+        "provisioner": lambda value: not_empty(value) or lower_case(qualified_name)(value),
+    }
+    for field, check in checks.items():
+        fault = check(body[field]) if field in body else None
+        if fault is not None:
+            yield (field,), fault
+    parameters = body.get("parameters") or {}
+    for key in parameters:
+        if not key:
+            yield ("parameters", key), "a parameter has no name"
+    size = sum(len(key) + len(value) for key, value in parameters.items())
+    if len(parameters) > _MOST_PARAMETERS or size > _LARGEST_PARAMETERS:
+        yield ("parameters",), f"more than {_MOST_PARAMETERS} parameters, or {_LARGEST_PARAMETERS} characters"
+    yield from _topologies(body)
+
+
+def _topologies(body: Body) -> Faults:
+    seen: list[object] = []
+    for index, term in enumerate(body.get("allowedTopologies") or ()):
+        at = ("allowedTopologies", index, "matchLabelExpressions")
+        keys: list[str] = []
+        for number, entry in enumerate(term.get("matchLabelExpressions") or ()):
+            values = entry.get("values") or []
+            if not values:
+                yield (*at, number, "values"), "needs a value"
+            if len(set(values)) < len(values):
+                yield (*at, number, "values"), "a value is there twice"
+            fault = qualified_name(entry.get("key", ""))
+            if fault is not None or entry["key"] in keys:
+                yield (*at, number, "key"), fault or f"`{entry['key']}` is there twice"
+            keys.append(entry.get("key", ""))
+        told = {
+            entry.get("key"): sorted(entry.get("values") or ()) for entry in term.get("matchLabelExpressions") or ()
+        }
+        if told in seen:
+            yield at, "is there twice"
+        seen.append(told)
+
+
+def _priority_class(body: Body) -> Faults:
+    name = (body.get("metadata") or {}).get("name", "")
+    if name.startswith("system-"):
+        if name not in _SYSTEM_PRIORITIES:
+            yield ("metadata", "name"), "`system-` is for priorities of Kubernetes itself"
+    elif body["value"] > _HIGHEST_PRIORITY:
+        yield ("value",), f"{body['value']} is more than {_HIGHEST_PRIORITY}"
+    if body.get("preemptionPolicy", "Never") not in {"Never", "PreemptLowerPriority"}:
+        yield ("preemptionPolicy",), f"`{body['preemptionPolicy']}` is none of `Never`, `PreemptLowerPriority`"
+
+
+def secrets(view: View) -> Faults:
+    """Faults of a secret's keys and values."""
+    if view.kind != "Secret" or view.is_custom:
+        return
+    data: Body = view.body.get("data") or {}
+    plain: Body = view.body.get("stringData") or {}
+    decoded: dict[str, bytes] = {key: text.encode() for key, text in plain.items()}
+    for key, text in data.items():
+        try:
+            value = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
+        except (binascii.Error, ValueError):
+            yield ("data", key), "is no base64; write plain text in `stringData`"
+            continue
+        decoded.setdefault(key, value)
+    for field, found in (("data", data), ("stringData", plain)):
+        for key in found:
+            fault = config_key(key)
+            if fault is not None:
+                yield (field, key), fault
+    if sum(len(value) for value in decoded.values()) > _LARGEST_SECRET:
+        yield ("data" if data else "stringData",), f"the values take more than {_LARGEST_SECRET} bytes"
+    yield from _of_type(view.body.get("type", ""), view, decoded)
+
+
+def _of_type(kind: str, view: View, decoded: dict[str, bytes]) -> Faults:
+    for key in _NEEDED.get(kind, ()):
+        if key not in decoded:
+            yield ("data",), f"a secret of type `{kind}` needs `{key}`"
+        elif "docker" in kind:
+            try:
+                json.loads(decoded[key])
+            except ValueError:
+                yield ("data", key), "is no JSON"
+    if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & decoded.keys():
+        yield ("data",), f"a secret of type `{kind}` needs `username` or `password`"
+    account = "kubernetes.io/service-account.name"
+    if kind == "kubernetes.io/service-account-token" and not (view.metadata.get("annotations") or {}).get(account):
+        yield ("metadata", "annotations"), f"a secret of type `{kind}` needs the annotation `{account}`"

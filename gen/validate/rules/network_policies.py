@@ -1,0 +1,87 @@
+"""Network policies: who may talk to whom.
+
+From `ValidateNetworkPolicySpec` of `pkg/apis/networking/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from gen.validate.forms import cidr, one_of, port_or_name
+from gen.validate.rules.ports import PROTOCOL
+from gen.validate.selectors import selector
+from gen.validate.tables import Table
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.validate.tables import Faults
+    from gen.validate.view import View
+
+_POLICY = Table(
+    {
+        "policyTypes.*": one_of("Ingress", "Egress"),
+        **{f"{way}.*.ports.*.protocol": PROTOCOL for way in ("ingress", "egress")},
+        **{f"{way}.*.ports.*.port": port_or_name for way in ("ingress", "egress")},
+    }
+)
+_MOST_TYPES, _LAST_PORT = 2, 65535
+
+
+def network_policies(view: View) -> Faults:
+    """Faults of a network policy."""
+    if view.kind != "NetworkPolicy" or view.is_custom:
+        return
+    spec, route = view.spec, ("spec",)
+    yield from selector(spec.get("podSelector"), (*route, "podSelector"))
+    yield from _POLICY.faults(spec, route)
+    if len(spec.get("policyTypes") or ()) > _MOST_TYPES:
+        yield (*route, "policyTypes"), "there are two types at most"
+    for way, peers in (("ingress", "from"), ("egress", "to")):
+        for index, rule in enumerate(spec.get(way) or ()):
+            for number, entry in enumerate(rule.get("ports") or ()):
+                yield from _port(entry, (*route, way, index, "ports", number))
+            for number, peer in enumerate(rule.get(peers) or ()):
+                yield from _peer(peer, (*route, way, index, peers, number))
+
+
+def _port(entry: Body, route: Route) -> Faults:
+    if "endPort" not in entry:
+        return
+    first = entry.get("port")
+    if first is None:
+        yield (*route, "endPort"), "needs a `port` beside it"
+    elif isinstance(first, str):
+        yield (*route, "endPort"), "needs a `port` with a number"
+    elif not first <= entry["endPort"] <= _LAST_PORT:
+        yield (*route, "endPort"), f"{entry['endPort']} is not between `port` and {_LAST_PORT}"
+
+
+def _peer(peer: Body, route: Route) -> Faults:
+    if not peer:
+        yield route, "says nobody; leave the entry out to mean everybody"
+    for field in ("podSelector", "namespaceSelector"):
+        yield from selector(peer.get(field), (*route, field))
+    if "ipBlock" not in peer:
+        return
+    if len(peer) > 1:
+        yield route, "`ipBlock` excludes the other fields"
+    block, at = peer["ipBlock"], (*route, "ipBlock")
+    fault = cidr(block["cidr"]) if block["cidr"] else "has no `cidr`"
+    if fault is not None:
+        yield (*at, "cidr"), fault
+        return
+    whole = ipaddress.ip_network(block["cidr"].strip(), strict=False)
+    for index, value in enumerate(block.get("except") or ()):
+        fault = cidr(value)
+        if fault is None:
+            part = ipaddress.ip_network(value.strip(), strict=False)
+            inside = part.version == whole.version and part.prefixlen > whole.prefixlen and _within(part, whole)
+            fault = None if inside else f"`{value}` is no part of `{block['cidr']}`"
+        if fault is not None:
+            yield (*at, "except", index), fault
+
+
+def _within(part: ipaddress.IPv4Network | ipaddress.IPv6Network, whole: object) -> bool:
+    return part.network_address in whole  # type: ignore[operator] # both are of one version here

@@ -1,0 +1,183 @@
+"""Changes of an object, made from its schema: each field in turn, with values at and beyond what it may be.
+
+The schema says which fields there are and of what type; what they may say it mostly does not, so about half of the
+changes make an object that a server refuses.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.kubernetes import Body
+    from gen.validate.schemas import Schema, Schemas
+
+Path = tuple[str | int, ...]
+
+_TEXTS = ("", "a", "a.b", "A B", "a-", "a/b", "/a", "../a", "1", "example.com/a", "x" * 64)
+_NUMBERS = (-1, 0, 1, 2, 101, 256, 512, 65536, 2**31 - 1, 2**31, 2**63)
+_QUANTITIES = ("1", "0", "-1", "1.5", "1Gi", "1 x", 2)
+_WORD = re.compile(r"[\"'`]([A-Z][A-Za-z]+)[\"'`]|\b([A-Z][a-z]+(?:[A-Z][a-z]+)+)\b")
+_MOST_WORDS = 8
+
+_USUAL: dict[str, Any] = {
+    "containerPort": 80,
+    "port": 80,
+    "hostPort": 80,
+    "number": 80,
+    "maxSkew": 1,
+    "weight": 1,
+    "whenUnsatisfiable": "DoNotSchedule",
+    "operator": "Exists",
+    "topologyKey": "a",
+    "fieldPath": "metadata.name",
+    "resource": "limits.cpu",
+    "devicePath": "/dev/a",
+    "mountPath": "/mnt/a",
+    "claimName": "a",
+    "ip": "10.0.0.1",
+    "conditionType": "a",
+    "action": "Count",
+    "values": [1],
+    "accessModes": ["ReadWriteOnce"],
+    "storage": "1Gi",
+    "pathType": "Prefix",
+    "resourceName": "cpu",
+    "restartPolicy": "NotRequired",
+    "apiVersion": "v1",
+    "expirationSeconds": 3600,
+    "protocol": "TCP",
+    "sizeBytes": 1,
+    "command": ["true"],
+    "nodeSelectorTerms": [{}],
+    "iqn": "iqn.2001-04.com.example:storage",
+    "registry": "a:1",
+    "diskURI": "https://a/b.vhd",
+}
+"""What a field says that has to be there beside the one in question."""
+
+_USUAL_PATHS = {"nfs": "/a", "hostPath": "/a", "httpGet": "/a", "paths": "/a", "local": "/a"}
+_BUILT = {"limits", "requests", "capacity", "overhead", "hard"}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutator:
+    """Knows the schemas of one Kubernetes version."""
+
+    schemas: Schemas
+
+    def paths(self, schema: Schema, base: str = "", path: Path = (), seen: tuple[str, ...] = ()) -> Iterator[Path]:
+        """Every field below; an entry of a list or mapping stands for all."""
+        reference = schema.get("$ref", "")
+        if reference in seen:
+            return
+        schema, base = self.schemas.resolve(schema, base)
+        if path:
+            yield path
+        inside = (*seen, reference) if reference else seen
+        for name, inner in schema.get("properties", {}).items():
+            yield from self.paths(inner, base, (*path, name), inside)
+        if "items" in schema and "properties" in self.schemas.resolve(schema["items"], base)[0]:
+            yield from self.paths(schema["items"], base, (*path, 0), inside)
+
+    def changed(self, body: Body, root: Schema, path: Path, value: Any) -> Body:
+        """A copy with the value at the path, and what else has to be there on the way."""
+        copied = copy.deepcopy(body)
+        holder: Any = copied
+        schema, base = self.schemas.resolve(root)
+        for position, step in enumerate(path):
+            inner, inner_base = self._inner(schema, base, step)
+            last = position == len(path) - 1
+            if isinstance(step, int):
+                if not holder:
+                    holder.append(self.sample(inner, inner_base, path[: position + 1]))
+            elif last or step not in holder:
+                holder[step] = value if last else self.sample(inner, inner_base, path[: position + 1])
+            holder, schema, base = holder[step], inner, inner_base
+        return copied
+
+    def sample(self, schema: Schema, base: str, path: Path) -> Any:
+        """A small value that a server may well accept."""
+        name = path[-1] if path else ""
+        schema, base = self.schemas.resolve(schema, base)
+        kind = _type(schema)
+        if kind == "object":
+            required = schema.get("required", ())
+            return {field: self.sample(*self._inner(schema, base, field), (*path, field)) for field in required}
+        if name == "path":
+            return next((usual for step in path if (usual := _USUAL_PATHS.get(str(step)))), "a")
+        if name in _USUAL and (kind == "array") == isinstance(_USUAL[name], list):
+            return copy.deepcopy(_USUAL[name])
+        return {"array": [], "integer": 1, "number": 1, "boolean": True}.get(kind, "a")
+
+    def values(self, schema: Schema, base: str, path: Path) -> Iterator[Any]:
+        """What to try there."""
+        description = schema.get("description", "")
+        schema, base = self.schemas.resolve(schema, base)
+        kind = _type(schema)
+        if "oneOf" in schema:
+            yield from _QUANTITIES if "number" in str(schema["oneOf"]) else (*_NUMBERS, *_TEXTS, "25%")
+        elif kind == "string":
+            yield from _TEXTS
+            words = (one or other for one, other in _WORD.findall(description))
+            yield from list(dict.fromkeys(words))[:_MOST_WORDS]
+        elif kind == "integer":
+            yield from _NUMBERS
+        elif kind == "boolean":
+            yield from (True, False)
+        elif kind == "array":
+            entry = self.sample(*self._inner(schema, base, 0), (*path, 0))
+            yield from ([], [entry], [copy.deepcopy(entry), copy.deepcopy(entry)])
+            if isinstance(entry, str):
+                yield from (["A B"], [""], ["10.0.0.1"], ["/a"])
+            if isinstance(entry, int):
+                yield from ([-1], [2**31], [0])
+        elif "additionalProperties" in schema and "properties" not in schema:
+            yield from self._mappings(schema, base, path)
+        elif kind == "object":
+            yield from ({}, self.sample(schema, base, path))
+
+    def _mappings(self, schema: Schema, base: str, path: Path) -> Iterator[Any]:
+        inner, _ = self.schemas.resolve(schema["additionalProperties"], base)
+        if "oneOf" in inner or path[-1] in _BUILT:
+            for name in ("cpu", "memory", "storage", "pods", "a", "example.com/a", "hugepages-2Mi", "a b/c"):
+                yield {name: "1"}
+            yield from ({"memory": value} for value in _QUANTITIES)
+            yield from ({"example.com/a": value} for value in _QUANTITIES)
+        else:
+            for key in ("a", "A B", "example.com/a", "a/b/c", "/a", "x" * 64, ""):
+                yield {key: "a"}
+            yield from ({"a": value} for value in ("", "A B", "x" * 64, "/a"))
+        yield {}
+
+    def _inner(self, schema: Schema, base: str, step: str | int) -> tuple[Schema, str]:
+        inner = schema["items"] if isinstance(step, int) else schema.get("properties", {}).get(step)
+        return self.schemas.resolve(schema["additionalProperties"] if inner is None else inner, base)
+
+    def everything(self, body: Body, root: Schema, start: Path = ()) -> Iterator[tuple[Path, Any, Body]]:
+        """Every field below `start` with every value to try."""
+        schema, base = self.schemas.resolve(root)
+        for step in start:
+            schema, base = self._inner(schema, base, step)
+        for below in self.paths(schema, base):
+            path = (*start, *below)
+            inner, inner_base = self._at(root, path)
+            for value in self.values(inner, inner_base, path):
+                yield path, value, self.changed(body, root, path, value)
+
+    def _at(self, root: Schema, path: Path) -> tuple[Schema, str]:
+        schema, base = self.schemas.resolve(root)
+        for step in path[:-1]:
+            schema, base = self._inner(schema, base, step)
+        return self._inner(schema, base, path[-1])
+
+
+def _type(schema: Schema) -> str:
+    given = schema.get("type", "object" if "properties" in schema else "")
+    names = [given] if isinstance(given, str) else [name for name in given if name != "null"]
+    return names[0] if names else ""
