@@ -18,6 +18,8 @@ Route = tuple[str | int, ...]
 class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
+    NOTE = "note"
+    """Known and accepted."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,10 +68,10 @@ class Findings:
         hint: str,
         related: Iterable[tuple[Location, str]] = (),
     ) -> None:
-        self.items.append(Diagnostic(place, code, _said(message), _said(hint), tuple(related)))
+        self.items.append(Diagnostic(place, code, said(message), said(hint), tuple(related)))
 
     def warning(self, code: str, place: Location, message: str, hint: str) -> None:
-        self.items.append(Diagnostic(place, code, _said(message), _said(hint), severity=Severity.WARNING))
+        self.items.append(Diagnostic(place, code, said(message), said(hint), severity=Severity.WARNING))
 
     def extend(self, others: Iterable[Diagnostic]) -> None:
         self.items.extend(others)
@@ -87,7 +89,7 @@ _MOST = 600
 """Characters of a message: names in it come from files that strangers write."""
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
     """A message on one line, without what stands for the run's hash."""
     text = text.replace(RUN, "<hash>")
     return text if len(text) <= _MOST else text[:_MOST] + "…"

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import Severity
+
 if TYPE_CHECKING:
     from gen.report.types import Report
 
 
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
 def github(report: Report) -> str:
     lines = [
-        f"::{finding.severity.value} file={_property(finding.place.file)},line={finding.place.line},"
+        f"::{_COMMANDS[finding.severity]} file={_property(finding.place.file)},line={finding.place.line},"
         f"col={finding.place.column},title={_property(finding.code)}::"
         + _data(f"{finding.message}\n{finding.hint}" if finding.hint else finding.message)
         for finding in report.findings

@@ -9,76 +9,67 @@ The run's hash covers what is written, so it is not known yet; a dummy of the sa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from gen.diagnostics import BugError, Findings, Route
-from gen.identity import DUMMY, filled
-from gen.manifest import Manifest, Patched, Valid
-from gen.patch.provenance import labelled
-from gen.validate.rules import RULES
-from gen.validate.schemas import schemas
-from gen.validate.view import View
+from gen.diagnostics import BugError, Findings
+from gen.kubernetes import RUN
+from gen.manifest import Manifest, Sealed, Valid
+from gen.validate.problem import dotted
 
 if TYPE_CHECKING:
-    from jsonschema_rs import ValidationError
-
-    from gen.kubernetes import Body
     from gen.patch.provenance import Provenance
+    from gen.validate.kinds import Kinds
+    from gen.validate.problem import Problem
+
+
+_DUMMY = "0" * 8
+"""In place of a run's hash, which is as long."""
 
 
 def validate(patched: Patched, version: str, found: Findings) -> Valid | None:
     """The objects when they fit; None when something was found. BugError when no user could have caused it."""
     before = len(found.items)
-    for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
-        body = filled(manifest.body, DUMMY)
-        problems = _problems(body, version, patched=bool(provenance))
-        if problems:
-            _blame(problems, manifest.with_body(body), built, version, provenance, found)
-    return Valid(patched.manifests) if len(found.items) == before else None
+    for manifest, provenance in zip(sealed.manifests, sealed.provenance, strict=True):
+        for problem in _problems(manifest, version, patched=bool(provenance)):
+            _blame(manifest, provenance, problem, found)
+    return Valid(sealed.manifests) if len(found.items) == before else None
 
 
-def _problems(body: Body, version: str, *, patched: bool) -> list[tuple[Route, str]]:
-    validator = schemas(version).validator(body["apiVersion"], body["kind"])
-    if not validator.is_valid(body):
-        return [problem for error in validator.iter_errors(body) for problem in _explained(error)]
-    if not patched:
-        return []
-    view = View.of(body, version)
-    return [problem for rule in RULES.values() for problem in rule(view)]
+def _problems(manifest: Manifest, version: str, *, patched: bool) -> tuple[Problem, ...]:
+    body, kinds = manifest.body, _kinds(version)
+    kind = kinds.get(body["apiVersion"], body["kind"])
+    if kind is None:
+        raise BugError(f"there is no schema of {body['apiVersion']} {body['kind']}")
+    if not patched and kind.validator.is_valid(body):
+        return ()
+    from gen.validate.check import check  # noqa: PLC0415 - where no patch is, no rule is needed
+
+    return check(_with_hash(body), kinds).problems
 
 
-def _explained(error: ValidationError) -> list[tuple[Route, str]]:
-    """One entry for each fault; for an unknown or missing field the route leads to the field and not to its holder."""
-    route: Route = tuple(error.instance_path)
-    if (missing := getattr(error.kind, "property", None)) is not None:
-        return [((*route, missing), f"`{missing}` is missing")]
-    unexpected = getattr(error.kind, "unexpected", None)
-    if unexpected:
-        return [((*route, name), f"unknown field `{name}`") for name in unexpected]
-    return [(route, " ".join(error.message.split())[:200])]
+def _with_hash(value: Any) -> Any:
+    """With the hash that a run's names will have, so that they are judged at their full length."""
+    if isinstance(value, str):
+        return value.replace(RUN, _DUMMY)
+    if isinstance(value, dict):
+        return {_with_hash(key): _with_hash(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_hash(inner) for inner in value]
+    return value
 
 
-def _blame(
-    problems: list[tuple[Route, str]],
-    manifest: Manifest,
-    built: Manifest,
-    version: str,
-    provenance: Provenance,
-    found: Findings,
-) -> None:
-    """Report what came with patches. `built` is the object without them."""
-    original = filled(built.body, DUMMY)
-    ours = {(labelled(original, route), message) for route, message in _problems(original, version, patched=True)}
-    for route, message in problems:
-        where = f"{manifest.identity}, {dotted(route) or 'the object'}: {message}"
-        known = (labelled(manifest.body, route), message) in ours
-        place = None if known else provenance.blame(manifest.body, route)
-        if place is None:
-            raise BugError(f"{where} (from {manifest.source})")
-        hint = "correct the patch; see the field in the Kubernetes API reference"
-        found.error("invalid-object", place, where, hint)
+@cache
+def _kinds(version: str) -> Kinds:
+    from gen.validate.kinds import Kinds  # noqa: PLC0415 - as above
+
+    return Kinds(version)
 
 
-def dotted(route: Route) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
-    return text.removeprefix(".")
+def _blame(manifest: Manifest, provenance: Provenance, problem: Problem, found: Findings) -> None:
+    where = f"{manifest.identity}, {dotted(problem.route) or 'the object'}"
+    place = provenance.blame(manifest.body, problem.route)
+    if place is None:
+        raise BugError(f"{where}: {problem.message} (from {manifest.source})")
+    remedy = problem.hint or "correct the patch; see the field in the Kubernetes API reference"
+    found.error("invalid-object", place, f"{where}: {problem.message}", remedy)

@@ -59,6 +59,13 @@ def schemas(version: str) -> Schemas:
     return Schemas(version)
 
 
+def compiled(schema: Schema, schemas: Schemas) -> Draft202012Validator:
+    """A validator of a schema that may refer to those of a Kubernetes version."""
+    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, only where it is used
+
+    return Draft202012Validator(schema, registry=schemas.registry)
+
+
 class Schemas:
     """Schemas and validators of one Kubernetes version."""
 
@@ -71,10 +78,13 @@ class Schemas:
         """The compiled validator of a kind of object. BugError when there is no schema."""
         key = api_version, kind
         if key not in self._validators:
-            from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, only where it is used
-
-            self._validators[key] = Draft202012Validator(self.schema(api_version, kind), registry=self._registry)
+            self._validators[key] = compiled(self.schema(api_version, kind), self)
         return self._validators[key]
+
+    def kinds(self) -> list[tuple[str, str]]:
+        """Every API version and kind that there is a schema of."""
+        own = [json.loads(path.read_text("utf-8"))["properties"] for path in sorted(_OWN.glob("*_*.json"))]
+        return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self._core_kinds]
 
     def schema(self, api_version: str, kind: str) -> Schema:
         """The schema of a kind of object, with references that `resolve` follows."""
@@ -122,7 +132,7 @@ class Schemas:
         return self._document("common", _OWN / "common.json")
 
     @cached_property
-    def _registry(self) -> Registry:
+    def registry(self) -> Registry:
         import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
 
         resources = [(_DEFINITIONS, self._definitions), (_COMMON, self._common)]

@@ -19,18 +19,54 @@ Faults = Iterator[tuple[Route, str]]
 class Table:
     """Paths such as `ports.*.protocol`, where `*` is every entry of a list or mapping, each with a check."""
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_root",)
 
     def __init__(self, checks: Mapping[str, Check]) -> None:
-        self._rows = tuple((tuple(path.split(".")), check) for path, check in checks.items())
+        self._root = _Step()
+        for path, check in checks.items():
+            step = self._root
+            for name in path.split("."):
+                step = step.below(name)
+            step.checks.append(check)
 
-    def faults(self, value: Any, route: Route) -> Faults:
+    def faults(self, value: Any, route: Route) -> list[tuple[Route, str]]:
         """What is wrong below `value`, which lies at `route`. A field that is not there has no fault."""
-        for steps, check in self._rows:
-            for at, found in find(value, route, steps):
-                fault = check(found)
-                if fault is not None:
-                    yield at, fault
+        found: list[tuple[Route, str]] = []
+        self._root.look(value, route, found)
+        return found
+
+
+class _Step:
+    """One step of paths that begin alike, so that each value is only looked for once."""
+
+    __slots__ = ("checks", "each", "named")
+
+    def __init__(self) -> None:
+        self.checks: list[Check] = []
+        self.named: dict[str, _Step] = {}
+        self.each: _Step | None = None
+
+    def below(self, name: str) -> _Step:
+        if name == "*":
+            self.each = self.each or _Step()
+            return self.each
+        return self.named.setdefault(name, _Step())
+
+    def look(self, value: Any, route: Route, found: list[tuple[Route, str]]) -> None:
+        for check in self.checks:
+            fault = check(value)
+            if fault is not None:
+                found.append((route, fault))
+        if value.__class__ is dict:
+            for name, step in self.named.items():
+                if name in value:
+                    step.look(value[name], (*route, name), found)
+        if self.each is not None and value.__class__ in _HOLDERS:
+            for key, inner in value.items() if value.__class__ is dict else enumerate(value):
+                self.each.look(inner, (*route, key), found)
+
+
+_HOLDERS = (dict, list)
 
 
 def find(value: Any, route: Route, steps: tuple[str, ...]) -> Iterator[tuple[Route, Any]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,7 +37,7 @@ class View:
 
     @classmethod
     def of(cls, body: Body, version: str, *, defined: bool = False) -> View:
-        present: Body = _without_nulls(body)
+        present: Body = _without_nulls(body) if _may_have_nulls(body) else body
         return cls(present, body, int(version.split(".")[1]), tuple(_all_templates(present)), defined)
 
     @property
@@ -115,6 +117,14 @@ def _templates(value: Any, route: Route) -> Iterator[tuple[Route, Body]]:
 def _is_template(value: Any) -> bool:
     spec = value.get("spec") if isinstance(value, dict) else None
     return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
+
+
+def _may_have_nulls(body: Body) -> bool:
+    """Asked of compiled code, because most objects have none and need no copy."""
+    try:
+        return b"null" in orjson.dumps(body)
+    except TypeError:  # a number or a text that orjson does not know
+        return True
 
 
 def _without_nulls(value: Any) -> Any:

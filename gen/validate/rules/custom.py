@@ -62,9 +62,9 @@ _METADATA = {"annotations", "finalizers", "labels", "name", "namespace"}
 
 def custom(view: View) -> Faults:
     """Faults that only a training resource can have."""
-    if not view.is_custom:
+    if not view.is_custom or view.defined:
         return
-    for route in _nulls(view.written, ()):
+    for route in _nulls(view.written, ()) if view.written is not view.body else ():
         yield route, "is null; leave it out"
     yield from _RESOURCE.faults(view.body, ())
     for route, template in view.templates:

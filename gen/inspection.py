@@ -1,0 +1,191 @@
+"""`gen validate`: manifests that anybody wrote, from files, folders or standard input, against schemas and rules.
+
+What the validate stage of a render does with what is about to be written, done with what lies there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gen.clusters import cluster_of
+from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
+from gen.load.manifests import read_manifests
+from gen.report.types import Report
+from gen.share import share
+from gen.validate.catalogue import CATALOGUE
+from gen.validate.check import check
+from gen.validate.definitions import Definitions
+from gen.validate.kinds import Kinds
+from gen.validate.problem import dotted
+from gen.validate.schemas import minor_version, versions
+from gen.workspace import find_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.load.manifests import Manifests
+    from gen.validate.problem import Problem
+
+STDIN = "-"
+_ENDINGS = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What became of some files."""
+
+    objects: int
+    findings: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """How manifests are to be looked at."""
+
+    paths: tuple[str, ...]
+    kubernetes: str | None = None
+    """A version for all; else that of the overlay whose folder a file lies in, or the newest."""
+    schemas: tuple[Path, ...] = ()
+    """Folders or files of CustomResourceDefinitions."""
+    missing: bool = False
+    """Whether kinds without a schema are let pass."""
+    parallel: int = 1
+
+    def run(self) -> tuple[Report, int]:
+        """The report, and 1 when something is wrong. UsageError when there is nothing to look at."""
+        files = list(dict.fromkeys(self._files()))
+        done = share(self.look, files, self.parallel)
+        objects = sum(one.objects for one in done)
+        found = Findings([finding for one in done for finding in one.findings])
+        if not objects and not found.items:
+            raise UsageError(f"there are no manifests in {', '.join(self.paths)}")
+        counts = {severity: sum(item.severity is severity for item in found.items) for severity in Severity}
+        errors, warnings, notes = (counts[one] for one in (Severity.ERROR, Severity.WARNING, Severity.NOTE))
+        summary = f"{objects} objects in {len(files)} files: {errors} errors, {warnings} warnings"
+        return Report(tuple(found), (), f"{summary}, {notes} silenced" if notes else summary), int(found.failed())
+
+    def look(self, file: str) -> Inspected:
+        """One file. Any bytes give findings."""
+        found = Findings()
+        shown = "<stdin>" if file == STDIN else file
+        try:
+            raw = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+        except OSError as error:
+            found.error("unreadable", Location(shown), f"cannot be read: {error.strerror}", "check that it may be read")
+            return Inspected(0, tuple(found.items))
+        manifests = read_manifests(raw, shown, found)
+        if manifests is None:
+            return Inspected(0, tuple(found.items))
+        kinds = self._kinds(file)
+        objects = 0
+        for number, document in enumerate(manifests.documents):
+            for route, body in _objects(document):
+                objects += 1
+                checked = check(body, kinds, missing=self.missing)
+                for problem in checked.problems:
+                    found.items.append(_finding(problem, manifests, number, route, body))
+                for problem, reason in checked.silenced:
+                    found.items.append(_finding(problem, manifests, number, route, body, reason))
+        return Inspected(objects, tuple(found.items))
+
+    def _files(self) -> Iterator[str]:
+        for name in self.paths:
+            path = Path(name)
+            if name == STDIN:
+                yield name
+            elif path.is_dir():
+                yield from _below(name)
+            elif path.exists():
+                yield path.as_posix()
+            else:
+                raise UsageError(f"there is no {name}")
+
+    def _kinds(self, file: str) -> Kinds:
+        folder = os.path.dirname(file)  # noqa: PTH120 - asked for every file
+        if folder not in self._of_folder:
+            self._of_folder[folder] = self._chosen(file)
+        return self._of_folder[folder]
+
+    def _chosen(self, file: str) -> Kinds:
+        cluster = cluster_of(self._root, file) if self._root is not None else None
+        version = self.kubernetes or (cluster.kubernetes if cluster is not None else None)
+        chosen = minor_version(version) if version is not None else versions()[-1]
+        if chosen not in versions():
+            if self.kubernetes is not None:
+                listed = f"{versions()[0]} to {versions()[-1]}"
+                raise UsageError(f"there are no schemas of Kubernetes {chosen}, only of {listed}")
+            chosen = versions()[-1]
+        folders = (*self.schemas, *(cluster.definitions if cluster is not None else ()))
+        key = chosen, folders
+        if key not in self._known:
+            definitions = None
+            if folders:
+                definitions = self._definitions.setdefault(folders, Definitions(folders))
+            self._known[key] = Kinds(chosen, definitions)
+        return self._known[key]
+
+    @cached_property
+    def _of_folder(self) -> dict[str, Kinds]:
+        return {}
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, tuple[Path, ...]], Kinds]:
+        return {}
+
+    @cached_property
+    def _definitions(self) -> dict[tuple[Path, ...], Definitions]:
+        return {}
+
+    @cached_property
+    def _root(self) -> Path | None:
+        try:
+            return find_root(Path.cwd())
+        except UsageError:
+            return None
+
+
+def _below(folder: str) -> Iterator[str]:
+    """Manifests in a folder, in order."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(_ENDINGS):
+                yield f"{place}/{name}".removeprefix("./")
+
+
+def _objects(document: Any) -> Iterator[tuple[Route, Any]]:
+    """The objects of a document: itself, or what a list of any kind holds."""
+    items = document.get("items") if isinstance(document, dict) else None
+    if isinstance(items, list) and str(document.get("kind", "")).endswith("List"):
+        for index, item in enumerate(items):
+            yield ("items", index), item
+        return
+    yield (), document
+
+
+def _finding(
+    problem: Problem, manifests: Manifests, number: int, route: Route, body: Any, reason: str | None = None
+) -> Diagnostic:
+    rule = CATALOGUE[problem.rule]
+    place = manifests.place(number, (*route, *problem.route), key=problem.rule == "unknown-field")
+    where = f"{_identity(body)}, {dotted(problem.route)}" if problem.route else _identity(body)
+    message = f"{where}: {problem.message}" if where else problem.message
+    if reason is not None:
+        return Diagnostic(place, problem.rule, said(f"silenced ({reason}): {message}"), severity=Severity.NOTE)
+    return Diagnostic(place, problem.rule, said(message), said(problem.hint or rule.remedy), severity=rule.severity)
+
+
+def _identity(body: Any) -> str:
+    if not isinstance(body, dict):
+        return ""
+    metadata = body.get("metadata") if isinstance(body.get("metadata"), dict) else {}
+    parts = [metadata.get("namespace"), metadata.get("name")]  # type: ignore[union-attr] # a mapping, see above
+    name = "/".join(part for part in parts if isinstance(part, str) and part)
+    kind = body.get("kind")
+    return f"{kind if isinstance(kind, str) else ''} {name}".strip()

@@ -1,0 +1,144 @@
+"""One object against its schema, its definition and the rules: what is wrong with it, and what was silenced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gen.diagnostics import did_you_mean, near
+from gen.validate.catalogue import CATALOGUE, rules_for
+from gen.validate.deprecations import RETIRED
+from gen.validate.faults import explained
+from gen.validate.problem import Problem
+from gen.validate.tables import doubled
+from gen.validate.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.kubernetes import Body
+    from gen.validate.kinds import Kind, Kinds
+
+SILENCE = "gen/ignore-"
+"""Of annotations that silence a rule: the rule's name follows, and the value is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in one object."""
+
+    problems: tuple[Problem, ...] = ()
+    silenced: tuple[tuple[Problem, str], ...] = ()
+    """With the reasons that the object gives."""
+
+
+def check(body: Any, kinds: Kinds, *, missing: bool = False) -> Checked:
+    """Everything that is wrong with an object. With `missing`, kinds without a schema are let pass."""
+    problems = list(_problems(body, kinds, missing=missing))
+    if not problems:
+        return _CLEAN
+    return _silenced(problems, body)
+
+
+_CLEAN = Checked()
+
+
+def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
+    if not isinstance(body, dict):
+        yield Problem("not-an-object", (), "a mapping with `apiVersion` and `kind` is expected")
+        return
+    wrong = [field for field in ("apiVersion", "kind") if not isinstance(body.get(field), str) or not body[field]]
+    if wrong:
+        for field in wrong:
+            yield Problem("not-an-object", (field,) if field in body else (), f"`{field}` is missing or no text")
+        return
+    api_version, name = body["apiVersion"], body["kind"]
+    kind = kinds.get(api_version, name)
+    yield from _retired(api_version, name, kinds, known=kind is not None)
+    if kind is None:
+        if not missing and (api_version, name) not in RETIRED:
+            yield _unknown(api_version, name, kinds)
+        return
+    if kind.deprecated is not None and (api_version, name) not in RETIRED:
+        yield Problem("deprecated-api", ("apiVersion",), kind.deprecated)
+    if not kind.validator.is_valid(body):
+        yield from explained(kind.validator.iter_errors(body), kind.schema, kinds.schemas)
+        return
+    yield from _of_definition(body, kind)
+    yield from _of_rules(body, kinds, defined=kind.place is not None)
+
+
+def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
+    metadata = body.get("metadata") or {}
+    if kind.namespaced is False and metadata.get("namespace"):
+        yield Problem("wrong-scope", ("metadata", "namespace"), f"a {body['kind']} has no namespace")
+    if kind.place is None:
+        return
+    from gen.validate.expressions import NotEvaluatedError, holds  # noqa: PLC0415 - only definitions have rules
+
+    for place, route, value in kind.place.visit(body):
+        if place.keys and isinstance(value, list):
+            filled = [{**place.defaults, **entry} for entry in value if isinstance(entry, dict)]
+            for at, names in doubled(filled, route, *place.keys):
+                said = ", ".join(f"`{name}`" for name in names)
+                yield Problem("double-entry", at, f"an entry with {said} is there already")
+        for expression, message in place.rules:
+            try:
+                if not holds(expression, value):
+                    yield Problem("cel", route, message, f"make this hold: `{' '.join(expression.split())}`")
+            except NotEvaluatedError:
+                said = " ".join(expression.split())[:200]
+                yield Problem("cel-not-evaluated", route, f"this rule cannot be evaluated here: `{said}`")
+
+
+def _of_rules(body: Body, kinds: Kinds, *, defined: bool) -> Iterator[Problem]:
+    view = View.of(body, kinds.version, defined=defined)
+    for rule in rules_for(view.group, view.kind):
+        if rule.find is not None:
+            for route, message in rule.find(view):
+                yield Problem(rule.name, route, message)
+
+
+def _retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Iterator[Problem]:
+    retired = RETIRED.get((api_version, name))
+    if retired is None:
+        return
+    minor = int(kinds.version.split(".")[1])
+    instead = f"write `{retired.instead}`" if "/" in retired.instead else retired.instead
+    if retired.removed is not None and retired.removed <= minor and not known:
+        since = f" since Kubernetes 1.{retired.removed}" if retired.removed else ""
+        yield Problem("removed-api", ("apiVersion",), f"there is no {api_version} {name}{since}", instead)
+    elif retired.deprecated <= minor:
+        until = f" and goes with Kubernetes 1.{retired.removed}" if retired.removed else ""
+        yield Problem("deprecated-api", ("apiVersion",), f"{api_version} {name} is deprecated{until}", instead)
+
+
+def _unknown(api_version: str, name: str, kinds: Kinds) -> Problem:
+    names = kinds.names()
+    versions = sorted({version for version, kind in names if kind == name})
+    message = f"there is no schema of {api_version} {name}"
+    if versions:
+        return Problem("unknown-kind", ("apiVersion",), message, did_you_mean(api_version, versions))
+    guess = near(name, (kind for version, kind in names if version == api_version))
+    return Problem("unknown-kind", ("kind",), message, f"did you mean `{guess}`?" if guess else "")
+
+
+def _silenced(problems: list[Problem], body: Any) -> Checked:
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    reasons = {
+        key.removeprefix(SILENCE): reason
+        for key, reason in (annotations.items() if isinstance(annotations, dict) else ())
+        if isinstance(key, str) and key.startswith(SILENCE) and isinstance(reason, str)
+    }
+    said = [_about_silence(name, reason) for name, reason in reasons.items()]
+    kept = [problem for problem in problems if not reasons.get(problem.rule, "").strip()]
+    silenced = [(problem, reasons[problem.rule]) for problem in problems if problem not in kept]
+    return Checked((*kept, *(problem for problem in said if problem is not None)), tuple(silenced))
+
+
+def _about_silence(name: str, reason: str) -> Problem | None:
+    route = ("metadata", "annotations", SILENCE + name)
+    if name not in CATALOGUE:
+        return Problem("silenced", route, f"there is no rule `{name}`", did_you_mean(name, CATALOGUE))
+    return None if reason.strip() else Problem("silenced", route, f"`{name}` is silenced without a reason")

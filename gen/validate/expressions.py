@@ -1,0 +1,45 @@
+"""CEL rules of definitions, evaluated by cel-python. A rule that it cannot evaluate is said, never passed over."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from celpy import Runner
+
+_UNKNOWN = ("undeclared reference", "no matching overload")
+
+
+class NotEvaluatedError(Exception):
+    """The rule uses something of CEL that only a server knows."""
+
+
+def holds(expression: str, value: Any) -> bool:
+    """Whether a rule holds for what is there. An error in evaluating counts as not, as for a server."""
+    # where no definition has rules it is not needed
+    from celpy.adapter import json_to_cel  # noqa: PLC0415
+    from celpy.celparser import CELParseError  # noqa: PLC0415
+    from celpy.evaluation import CELEvalError  # noqa: PLC0415
+
+    try:
+        return bool(_program(expression).evaluate({"self": json_to_cel(value)}))
+    except CELEvalError as error:
+        if any(words in str(error) for words in _UNKNOWN):
+            raise NotEvaluatedError(expression) from error
+        return False
+    except (CELParseError, ValueError, TypeError, RecursionError) as error:
+        raise NotEvaluatedError(expression) from error
+
+
+@lru_cache(maxsize=1024)
+def _program(expression: str) -> Runner:
+    program: Runner = _environment().program(_environment().compile(expression))
+    return program
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    import celpy  # noqa: PLC0415 - as above
+
+    return celpy.Environment()

@@ -1,0 +1,78 @@
+"""Which schema is for an object: the user's own definitions first, then ours, then those of Kubernetes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import BugError
+from gen.validate.schemas import compiled, schemas
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+    from gen.validate.closed import Place
+    from gen.validate.definitions import Definitions
+    from gen.validate.schemas import Schema, Schemas
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """All that is known of one kind in one API version."""
+
+    schema: Schema
+    validator: Draft202012Validator
+    place: Place | None = None
+    """What a definition says that its schema cannot; None for kinds without a definition."""
+    namespaced: bool | None = None
+    """None when it is not known."""
+    deprecated: str | None = None
+
+
+class Kinds:
+    """The kinds of one Kubernetes version, with a user's definitions. Each is compiled once."""
+
+    def __init__(self, version: str, definitions: Definitions | None = None) -> None:
+        self.version = version
+        self.schemas: Schemas = schemas(version)
+        self._definitions = definitions
+        self._known: dict[tuple[str, str], Kind | None] = {}
+
+    def get(self, api_version: str, kind: str) -> Kind | None:
+        key = api_version, kind
+        if key not in self._known:
+            self._known[key] = self._make(api_version, kind)
+        return self._known[key]
+
+    def names(self) -> list[tuple[str, str]]:
+        """Every API version and kind."""
+        own = self._definitions.kinds() if self._definitions is not None else []
+        return [*own, *self.schemas.kinds()]
+
+    def _make(self, api_version: str, kind: str) -> Kind | None:
+        definition = self._definitions.get(api_version, kind) if self._definitions is not None else None
+        if definition is not None:
+            validator = compiled(definition.schema, self.schemas)
+            return Kind(definition.schema, validator, definition.place, definition.namespaced, definition.deprecated)
+        try:
+            schema = self.schemas.schema(api_version, kind)
+        except BugError:
+            return None
+        namespaced = False if (api_version, kind) in _OF_CLUSTER else None
+        return Kind(schema, self.schemas.validator(api_version, kind), namespaced=namespaced)
+
+
+_OF_CLUSTER = {
+    ("v1", "Namespace"),
+    ("v1", "Node"),
+    ("v1", "PersistentVolume"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("storage.k8s.io/v1", "CSIDriver"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("node.k8s.io/v1", "RuntimeClass"),
+    ("networking.k8s.io/v1", "IngressClass"),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+}
+"""Kinds without a namespace; the schemas do not say."""

@@ -1,0 +1,57 @@
+"""What a rule is: a check of one object with a name that stays, and what people are told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gen.diagnostics import Severity
+from gen.validate.tables import Faults
+from gen.validate.view import View
+
+Find = Callable[[View], Faults]
+"""Yields the route and a sentence for each fault of an object that fits its schema."""
+
+
+class Judge(StrEnum):
+    """Who would refuse the object, or not do what it says."""
+
+    SERVER = "API server"
+    OPERATOR = "operator"
+    GEN = "gen"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A check with its words."""
+
+    name: str
+    """Stable, kebab-case: what annotations, reports and `gen explain` call it."""
+    says: str
+    """What is checked."""
+    reason: str
+    """Why: what happens otherwise, and where that is known from."""
+    remedy: str
+    """What to do."""
+    find: Find | None = None
+    """None for what is found on the way to the rules: schemas, unknown kinds."""
+    judge: Judge = Judge.SERVER
+    severity: Severity = Severity.ERROR
+    kinds: frozenset[tuple[str, str]] | None = None
+    """Groups and kinds that it is for; None when it looks itself."""
+
+    def is_for(self, group: str, kind: str) -> bool:
+        return self.find is not None and (self.kinds is None or (group, kind) in self.kinds)
+
+
+def operators(
+    name: str, *kinds: str, reason: str, remedy: str, severity: Severity = Severity.ERROR
+) -> Callable[[Find], Rule]:
+    """Make a rule of an operator out of a function, whose docstring says what it checks. Kinds are `group/Kind`."""
+    pairs = frozenset((kind.rpartition("/")[0], kind.rpartition("/")[2]) for kind in kinds)
+
+    def make(find: Find) -> Rule:
+        return Rule(name, find.__doc__ or "", reason, remedy, find, Judge.OPERATOR, severity, pairs)
+
+    return make
