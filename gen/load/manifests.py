@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from yaml.cyaml import CParser, CSafeLoader  # type: ignore[attr-defined] # the stubs import it without saying so
 from yaml.error import MarkedYAMLError, YAMLError
@@ -30,6 +29,7 @@ from yaml.nodes import MappingNode, SequenceNode
 from yaml.reader import ReaderError
 
 from gen.diagnostics import Location
+from gen.load.scalars import CACHE, NULLS, resolved
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings, Route
@@ -42,17 +42,6 @@ MAX_VALUES = 2_000_000
 MAX_BYTES = 16 << 20
 
 _TAGS = "tag:yaml.org,2002:"
-_NULLS = {"", "~", "null", "Null", "NULL"}
-_WORDS: Final[dict[str, Any]] = {
-    **dict.fromkeys(_NULLS),
-    **{form: True for word in ("y", "yes", "on", "true") for form in (word, word.title(), word.upper())},
-    **{form: False for word in ("n", "no", "off", "false") for form in (word, word.title(), word.upper())},
-    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"), math.inf),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
-}
-_NUMERIC = frozenset("+-.0123456789")
-_INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _MERGE = object()
 
 
@@ -91,7 +80,7 @@ class Manifests:
         try:
             while loader.check_node():
                 node: Any = loader.get_node()
-                if isinstance(node, MappingNode | SequenceNode) or node.value not in _NULLS:
+                if isinstance(node, MappingNode | SequenceNode) or node.value not in NULLS:
                     roots.append(node)
         except YAMLError:  # JSON that is no YAML
             return []
@@ -101,7 +90,7 @@ class Manifests:
 def _inner(node: Any, step: str | int) -> tuple[Any, Any]:
     if isinstance(node, MappingNode):
         for name, value in reversed(node.value):
-            if name.value == step or str(_resolved(name.value)) == step:
+            if name.value == step or str(resolved(name.value)) == step:
                 return value, name.start_mark
     elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.value):
         return node.value[step], node.value[step].start_mark
@@ -189,8 +178,8 @@ class _Reader:
                 if event.tag is not None or event.anchor is not None:
                     value = self._marked(event)
                 elif event.implicit[0]:
-                    value = _CACHE.get(value, _CACHE)
-                    if value is _CACHE:
+                    value = CACHE.get(value, CACHE)
+                    if value is CACHE:
                         value = self._plain(event)
                 if key is None and holder.__class__ is dict:
                     key = self._key(event, value, holder)
@@ -233,11 +222,11 @@ class _Reader:
         return key
 
     def _plain(self, event: Any) -> Any:
-        value = _resolved(event.value)
+        value = resolved(event.value)
         if isinstance(value, float) and not math.isfinite(value):
             raise _Refused(event, "not-a-number", f"`{event.value}` is no number that JSON has", "quote it")
-        if len(_CACHE) < _MOST_CACHED:
-            _CACHE[event.value] = value
+        if len(CACHE) < _MOSTCACHED:
+            CACHE[event.value] = value
         return value
 
     def _marked(self, event: Any) -> Any:
@@ -298,34 +287,6 @@ def _extent(value: Any, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
         inner = [_extent(one, known) for one in (value.values() if isinstance(value, dict) else value)]
         known[id(value)] = 1 + sum(size for size, _ in inner), 1 + max((depth for _, depth in inner), default=0)
     return known[id(value)]
-
-
-def _resolved(text: str) -> Any:
-    """What a scalar without quotes is."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if text[0] in _NUMERIC:
-        plain = text.replace("_", "")
-        if _INT.fullmatch(plain):
-            return _whole(plain)
-        if _FLOAT.fullmatch(plain):
-            return float(plain)
-    return text
-
-
-def _whole(text: str) -> int | float:
-    sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.removeprefix("+"))
-    if len(digits) > _LONGEST:
-        return float(digits) * sign
-    octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
-    value = sign * (int(digits, 8) if octal else int(digits, 0))
-    return value if -(2**63) <= value < 2**64 else float(value)
-
-
-_LONGEST = 300
-_MOST_CACHED = 50_000
-_CACHE: dict[str, Any] = {text: value for text, value in _WORDS.items() if not isinstance(value, float)}
-"""Scalars without quotes that were met before: the same few stand in manifests again and again."""
 
 
 def _at(file: str, mark: Any) -> Location:

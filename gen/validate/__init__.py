@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gen.diagnostics import BugError, Findings
+from gen.diagnostics import BugError, Findings, Severity
 from gen.kubernetes import RUN
 from gen.manifest import Manifest, Sealed, Valid
 from gen.validate.problem import dotted
@@ -29,11 +29,12 @@ _DUMMY = "0" * 8
 
 def validate(patched: Patched, version: str, found: Findings) -> Valid | None:
     """The objects when they fit; None when something was found. BugError when no user could have caused it."""
-    before = len(found.items)
+    own = Findings()
     for manifest, provenance in zip(sealed.manifests, sealed.provenance, strict=True):
         for problem in _problems(manifest, version, patched=bool(provenance)):
-            _blame(manifest, provenance, problem, found)
-    return Valid(sealed.manifests) if len(found.items) == before else None
+            _blame(manifest, provenance, problem, own)
+    found.extend(own.items)
+    return None if own.failed() else Valid(sealed.manifests)
 
 
 def _problems(manifest: Manifest, version: str, *, patched: bool) -> tuple[Problem, ...]:
@@ -71,5 +72,8 @@ def _blame(manifest: Manifest, provenance: Provenance, problem: Problem, found: 
     place = provenance.blame(manifest.body, problem.route)
     if place is None:
         raise BugError(f"{where}: {problem.message} (from {manifest.source})")
-    remedy = problem.hint or "correct the patch; see the field in the Kubernetes API reference"
-    found.error("invalid-object", place, f"{where}: {problem.message}", remedy)
+    from gen.validate.catalogue import CATALOGUE  # noqa: PLC0415 - where nothing is wrong, no rule is needed
+
+    rule = CATALOGUE[problem.rule]
+    add = found.error if rule.severity is Severity.ERROR else found.warning
+    add(problem.rule, place, f"{where}: {problem.message}", problem.hint or rule.hint)

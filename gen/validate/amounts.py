@@ -48,7 +48,7 @@ def in_thousandths(value: Any) -> Decimal | None:
 
 def quantity(value: Any) -> str | None:
     """The check that a value is a quantity at all."""
-    return f"`{value}` is no quantity" if amount(value) is None else None
+    return f"`{value}` is no quantity, such as `500m`, `8` or `16Gi`" if amount(value) is None else None
 
 
 def not_negative(value: Any) -> str | None:

@@ -10,7 +10,7 @@ from gen.validate.operators import OPERATOR_RULES
 from gen.validate.rule import Judge, Rule
 from gen.validate.rules import RULES
 
-_STRICT = "With strict field validation the API server refuses the object; without, it drops the field or refuses."
+_STRICT = "With strict field validation the API server refuses the object; without, it may drop the field."
 _DEFINED = "The API server holds the object against the definition of its kind."
 
 _FORM = (
@@ -24,7 +24,7 @@ _FORM = (
         "unknown-kind",
         "There is a schema of the kind in that API version.",
         "An object that nothing can be said of may be wrong in any way.",
-        "Correct `apiVersion` or `kind`, name the folder of its definition with `--schema-location`, or pass it by with "
+        "Correct `apiVersion` or `kind`, name the folder of its definition with `--schema-location`, or pass by with "
         "`--ignore-missing-schemas`.",
     ),
     Rule(

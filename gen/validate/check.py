@@ -93,10 +93,13 @@ def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
 
 def _of_rules(body: Body, kinds: Kinds, *, defined: bool) -> Iterator[Problem]:
     view = View.of(body, kinds.version, defined=defined)
+    seen = set()
     for rule in rules_for(view.group, view.kind):
         if rule.find is not None:
             for route, message in rule.find(view):
-                yield Problem(rule.name, route, message)
+                if route not in seen:  # what is told once need not be told by the next rule in its words
+                    seen.add(route)
+                    yield Problem(rule.name, route, message)
 
 
 def _retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Iterator[Problem]:

@@ -41,6 +41,11 @@ class Rule:
     kinds: frozenset[tuple[str, str]] | None = None
     """Groups and kinds that it is for; None when it looks itself."""
 
+    @property
+    def hint(self) -> str:
+        """The remedy as a report says it below a finding."""
+        return (self.remedy[:1].lower() + self.remedy[1:]).rstrip(".")
+
     def is_for(self, group: str, kind: str) -> bool:
         return self.find is not None and (self.kinds is None or (group, kind) in self.kinds)
 
@@ -53,5 +58,17 @@ def operators(
 
     def make(find: Find) -> Rule:
         return Rule(name, find.__doc__ or "", reason, remedy, find, Judge.OPERATOR, severity, pairs)
+
+    return make
+
+
+_BY_SERVER = "The API server refuses the object, or the pod that is made of its template."
+
+
+def server(name: str, *, remedy: str, reason: str = _BY_SERVER) -> Callable[[Find], Rule]:
+    """Make a rule of an API server out of a function, whose docstring says what it checks."""
+
+    def make(find: Find) -> Rule:
+        return Rule(name, find.__doc__ or "", reason, remedy, find)
 
     return make

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import dns_name, not_empty, one_of
+from gen.validate.rule import server
 from gen.validate.rules.autoscaling import path_segment
 from gen.validate.selectors import selector
 
@@ -22,8 +23,12 @@ _GROUP = "rbac.authorization.k8s.io"
 _SUBJECTS = {"ServiceAccount": "", "User": _GROUP, "Group": _GROUP}
 
 
+@server(
+    "access",
+    remedy="Add the missing verbs, groups or resources, or correct the kind.",
+)
 def access(view: View) -> Faults:
-    """Faults of roles and bindings."""
+    """Roles grant verbs on resources, and bindings name a role and subjects of known kinds."""
     if view.group != _GROUP:
         return
     body = view.body

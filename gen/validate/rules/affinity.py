@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import between, dns_label, dns_name, qualified_name
+from gen.validate.rule import server
 from gen.validate.rules.scheduling import label_keys
 from gen.validate.selectors import NODE_VALUES, requirement, selector
 from gen.validate.tables import Table
@@ -27,8 +28,12 @@ _AFFINITY = Table(
 _TERM = Table({"topologyKey": qualified_name, "namespaces.*": dns_label})
 
 
+@server(
+    "affinity",
+    remedy="Give each term its `topologyKey` and each expression an operator with as many values as it takes.",
+)
 def affinity(view: View) -> Faults:
-    """Faults of weights, terms and selectors."""
+    """Affinity has weights, terms and selectors that the scheduler can use."""
     for route, pod in view.pods():
         found, at = pod.get("affinity") or {}, (*route, "affinity")
         yield from _AFFINITY.faults(found, at)

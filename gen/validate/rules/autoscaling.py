@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.validate.amounts import positive, quantity
 from gen.validate.forms import at_least, between, both, dns_label, not_empty, one_of
+from gen.validate.rule import server
 from gen.validate.selectors import selector
 from gen.validate.tables import Table
 
@@ -79,8 +80,12 @@ _OF_TARGET = {
 """The one field that a target of each source has, out of these."""
 
 
+@server(
+    "autoscaling",
+    remedy="Give each metric the source of its type with one target value.",
+)
 def autoscaling(view: View) -> Faults:
-    """Faults of a horizontal autoscaler."""
+    """Targets, metrics and behaviour of an autoscaler are complete."""
     if view.kind != "HorizontalPodAutoscaler" or view.body["apiVersion"] != "autoscaling/v2":
         return
     spec, route = view.spec, ("spec",)

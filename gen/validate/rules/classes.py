@@ -12,6 +12,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from gen.validate.forms import config_key, lower_case, not_empty, one_of, qualified_name
+from gen.validate.rule import server
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
@@ -33,8 +34,12 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
 """Keys that a secret of a type has to have."""
 
 
+@server(
+    "classes",
+    remedy="Use one of the words that the finding lists.",
+)
 def classes(view: View) -> Faults:
-    """Faults of a storage class or a priority class."""
+    """Storage classes and priority classes have values out of the known words and ranges."""
     if view.kind == "StorageClass" and not view.is_custom:
         yield from _storage_class(view.body)
     elif view.kind == "PriorityClass" and not view.is_custom:
@@ -95,8 +100,12 @@ def _priority_class(body: Body) -> Faults:
         yield ("preemptionPolicy",), f"`{body['preemptionPolicy']}` is none of `Never`, `PreemptLowerPriority`"
 
 
+@server(
+    "secrets",
+    remedy="Write plain text in `stringData`, or encode the value.",
+)
 def secrets(view: View) -> Faults:
-    """Faults of a secret's keys and values."""
+    """Keys of a secret are file names, values are base64, and typed secrets have the keys of their type."""
     if view.kind != "Secret" or view.is_custom:
         return
     data: Body = view.body.get("data") or {}

@@ -10,6 +10,7 @@ import binascii
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import config_key
+from gen.validate.rule import server
 
 if TYPE_CHECKING:
     from gen.validate.tables import Faults
@@ -19,8 +20,12 @@ _LIMIT = 1 << 20
 """Bytes of all values together."""
 
 
+@server(
+    "config-maps",
+    remedy="Rename the key, or move large data to a volume.",
+)
 def config_maps(view: View) -> Faults:
-    """Faults of a config map."""
+    """Keys of a config map are file names, binary values are base64, and all is at most 1 MiB."""
     if view.kind != "ConfigMap":
         return
     data, binary = view.body.get("data") or {}, view.body.get("binaryData") or {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import dns_label, given, not_empty, one_of
+from gen.validate.rule import server
 from gen.validate.rules.pods import restart_policy
 from gen.validate.tables import Table, doubled
 from gen.validate.view import containers as containers_of
@@ -32,8 +33,12 @@ _RESTARTS_DROPPED, _RESTARTS_SINCE = 34, 35
 """Restart policies of single containers: 1.34 drops what an alpha feature would need, 1.35 has the feature."""
 
 
+@server(
+    "containers",
+    remedy="Give every container an image and a name that no other has.",
+)
 def containers(view: View) -> Faults:
-    """Faults of names, images and policies."""
+    """A pod has containers; each has a name of its own, an image, and policies out of the known words."""
     for route, pod in view.pods():
         if not pod["containers"]:
             yield (*route, "containers"), "a pod needs a container"

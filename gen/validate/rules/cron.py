@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gen.validate.forms import at_least, given, one_of
+from gen.validate.rule import server
 from gen.validate.tables import Table
 
 if TYPE_CHECKING:
@@ -86,8 +87,12 @@ _CRON = Table(
 )
 
 
+@server(
+    "cron-jobs",
+    remedy="Write five fields, such as `0 3 * * *`.",
+)
 def cron_jobs(view: View) -> Faults:
-    """Faults of a cron job."""
+    """Schedules, time zones and policies of cron jobs can be read."""
     if view.kind != "CronJob" or view.is_custom:
         return
     yield from _CRON.faults(view.spec, ("spec",))

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.validate.forms import at_least
+from gen.validate.rule import server
 from gen.validate.tables import Table, doubled, find
 
 if TYPE_CHECKING:
@@ -26,7 +27,11 @@ _QUANTITY = re.compile(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMB
 def _quantity(value: Any) -> str | None:
     if isinstance(value, float):
         return f"{value} needs quotes"
-    return None if isinstance(value, int) or _QUANTITY.fullmatch(value) else f"`{value}` is no quantity"
+    return (
+        None
+        if isinstance(value, int) or _QUANTITY.fullmatch(value)
+        else f"`{value}` is no quantity, such as `500m`, `8` or `16Gi`"
+    )
 
 
 _RESOURCE = Table(
@@ -60,8 +65,15 @@ _DEFAULTS = {"protocol": "TCP", "name": ""}
 _METADATA = {"annotations", "finalizers", "labels", "name", "namespace"}
 
 
+@server(
+    "custom",
+    reason="The server holds training resources against the definitions that their operators install.",
+    remedy="Leave the field out, quote the quantity, or remove the second entry.",
+)
 def custom(view: View) -> Faults:
-    """Faults that only a training resource can have."""
+    """Training resources keep what their definitions say beyond our schemas: no nulls, plain quantities, lists without
+    double entries.
+    """
     if not view.is_custom or view.defined:
         return
     for route in _nulls(view.written, ()) if view.written is not view.body else ():

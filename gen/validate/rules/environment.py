@@ -20,6 +20,7 @@ from gen.validate.forms import (
     strict_env_name,
     with_suffix,
 )
+from gen.validate.rule import server
 from gen.validate.tables import Table
 
 if TYPE_CHECKING:
@@ -55,8 +56,12 @@ _KEYS = Table(
 )
 
 
+@server(
+    "environment",
+    remedy="Use either `value` or one kind of `valueFrom`, with a name and a key.",
+)
 def environment(view: View) -> Faults:
-    """Faults of `env` and `envFrom`."""
+    """Variables have names, one source each, and references to fields and resources that a pod can know."""
     names = env_name if view.minor >= _ANY_NAME_SINCE else strict_env_name
     table = Table({"env.*.name": names, "envFrom.*.prefix": given(names)})
     sources = (*_SOURCES, "fileKeyRef") if view.minor >= _FILES_SINCE else _SOURCES

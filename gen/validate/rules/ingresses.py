@@ -20,6 +20,7 @@ from gen.validate.forms import (
     port,
     port_name,
 )
+from gen.validate.rule import server
 from gen.validate.tables import Table
 
 if TYPE_CHECKING:
@@ -70,8 +71,12 @@ _BACKEND = Table(
 )
 
 
+@server(
+    "ingresses",
+    remedy="Give each path a `pathType` and a backend with a service and one port.",
+)
 def ingresses(view: View) -> Faults:
-    """Faults of an ingress."""
+    """Hosts, paths and backends of an ingress are complete."""
     if view.kind != "Ingress":
         return
     spec, route = view.spec, ("spec",)

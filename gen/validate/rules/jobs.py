@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import at_least, between, dns_label, domain_path, one_of
+from gen.validate.rule import server
 from gen.validate.rules.pods import restart_policy
 from gen.validate.selectors import selector, selects
 from gen.validate.tables import Table
@@ -50,8 +51,12 @@ def job_specs(view: View) -> Iterator[tuple[Route, Body]]:
         yield ("spec", "jobTemplate", "spec"), view.spec["jobTemplate"].get("spec") or {}
 
 
+@server(
+    "jobs",
+    remedy="Set `restartPolicy` to `Never` or `OnFailure`; fields per index need `completionMode: Indexed`.",
+)
 def jobs(view: View) -> Faults:
-    """Faults of a batch job that are not its pods'."""
+    """Completions, indices, restart policies and selectors of batch jobs go together."""
     for route, spec in job_specs(view):
         if not view.templates:
             yield (*route, "template"), "has no containers"

@@ -21,6 +21,7 @@ from gen.validate.forms import (
     qualified_name,
     with_suffix,
 )
+from gen.validate.rule import server
 from gen.validate.rules.autoscaling import path_segment
 from gen.validate.selectors import labels
 from gen.validate.tables import Table
@@ -75,8 +76,17 @@ _METADATA = Table(
 _TIMES = Table(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "managedFields.*.time"), _moment))
 
 
+@server(
+    "metadata",
+    remedy=(
+        "Write lower case letters, digits and `-` in names; a label has at most 63 characters of letters, digits, "
+        "`-`, `_` and `.`."
+    ),
+)
 def metadata(view: View) -> Faults:
-    """Faults of names, labels, annotations, finalizers and owners."""
+    """Names, labels, annotations, finalizers and owners have the form that the server asks for, in objects and in pod
+    templates.
+    """
     route: Route = ("metadata",)
     own = view.metadata
     name = _name(view)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import both, descending, given, no_step_back, not_empty, one_of
+from gen.validate.rule import server
 from gen.validate.tables import Table, doubled
 from gen.validate.view import containers
 
@@ -30,8 +31,12 @@ _CONTAINER = Table(
 _BLOCK = {"persistentVolumeClaim", "ephemeral"}
 
 
+@server(
+    "mounts",
+    remedy="Add the volume to the pod, or correct the name of the mount.",
+)
 def mounts(view: View) -> Faults:
-    """Faults of `volumeMounts` and `volumeDevices`."""
+    """Every mount and device names a volume of its pod, and no path is taken twice."""
     for route, pod in view.pods():
         volumes = {volume["name"]: volume for volume in pod.get("volumes") or ()} | _claimed(view)
         for at, container in containers(pod, route):

@@ -9,6 +9,7 @@ import ipaddress
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import cidr, one_of, port_or_name
+from gen.validate.rule import server
 from gen.validate.rules.ports import PROTOCOL
 from gen.validate.selectors import selector
 from gen.validate.tables import Table
@@ -29,8 +30,12 @@ _POLICY = Table(
 _MOST_TYPES, _LAST_PORT = 2, 65535
 
 
+@server(
+    "network-policies",
+    remedy="Keep either `ipBlock` or selectors in a peer.",
+)
 def network_policies(view: View) -> Faults:
-    """Faults of a network policy."""
+    """Peers, ports and ranges of a network policy are complete and exclude each other where they must."""
     if view.kind != "NetworkPolicy" or view.is_custom:
         return
     spec, route = view.spec, ("spec",)

@@ -20,6 +20,7 @@ from gen.validate.forms import (
     one_of,
     qualified_name,
 )
+from gen.validate.rule import server
 from gen.validate.selectors import labels
 from gen.validate.tables import Table, doubled
 
@@ -58,8 +59,14 @@ _RELAXED_SEARCH_SINCE = 33
 _MOST_NAMESERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
 
 
+@server(
+    "pods",
+    remedy="Use one of the words that the finding lists, or leave the field out.",
+)
 def pods(view: View) -> Faults:
-    """Faults of names, words and addresses, and of what a pod shares with its host."""
+    """Fields of a pod that are no container's: policies, DNS, host names and aliases, gates, claims, what is shared
+    with the host.
+    """
     for route, pod in view.pods():
         yield from _POD.faults(pod, route)
         yield from labels(pod.get("nodeSelector"), (*route, "nodeSelector"))

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import at_least, given, one_of, qualified_name
+from gen.validate.rule import server
 from gen.validate.rules.jobs import job_specs
 from gen.validate.tables import Table
 from gen.validate.view import containers
@@ -34,8 +35,12 @@ _LONGEST_INDICES = 64 << 10
 _INTERVAL = re.compile(r"([+-]?[0-9]{1,18})(?:-([0-9]{1,18}))?")
 
 
+@server(
+    "policies",
+    remedy="Name a container that is there, and order exit codes and indices.",
+)
 def policies(view: View) -> Faults:
-    """Faults of the two policies."""
+    """What a batch job makes of failed and succeeded pods refers to its containers, exit codes and indices."""
     for route, spec in job_specs(view) if view.templates else ():
         for field, table, rules in (("podFailurePolicy", _FAILURE, _failures), ("successPolicy", _SUCCESS, _successes)):
             policy, at = spec.get(field), (*route, field)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import given, one_of, port, port_name
+from gen.validate.rule import server
 from gen.validate.tables import Table, doubled
 
 if TYPE_CHECKING:
@@ -31,8 +32,14 @@ _PORTS = Table(
 )
 
 
+@server(
+    "ports",
+    remedy="Give each port a name of at most 15 lower case letters, digits and `-`, and a number of its own.",
+)
 def ports(view: View) -> Faults:
-    """Faults of numbers and names, and ports of the host that are taken twice."""
+    """Ports are between 1 and 65535, their names are short and unique in a container, and no port of the host is taken
+    twice.
+    """
     for route, container in view.containers():
         yield from _PORTS.faults(container, route)
         named = [entry if entry.get("name") else {"name": index} for index, entry in enumerate(_of(container))]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import at_least, between, given, header_name, not_empty, one_of, port, port_or_name
+from gen.validate.rule import server
 from gen.validate.tables import Table
 
 if TYPE_CHECKING:
@@ -43,8 +44,12 @@ _GRACE_PERIOD = 30
 _NO_SLEEP_SINCE = 33
 
 
+@server(
+    "probes",
+    remedy="Keep one of `exec`, `httpGet`, `tcpSocket`, `grpc`; a liveness probe has `successThreshold: 1`.",
+)
 def probes(view: View) -> Faults:
-    """Faults of probes and of hooks."""
+    """Probes and hooks do one thing each, with ports and numbers that are possible."""
     for route, pod in view.pods():
         grace = pod.get("terminationGracePeriodSeconds", _GRACE_PERIOD)
         shortest = 0 if view.minor >= _NO_SLEEP_SINCE else 1

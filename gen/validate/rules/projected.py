@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import between, file_mode, file_name, not_empty
+from gen.validate.rule import server
 from gen.validate.rules.volumes import reflected_file
 from gen.validate.tables import Table
 
@@ -28,8 +29,12 @@ _SOURCE = Table(
 )
 
 
+@server(
+    "projected",
+    remedy="Give each file a path of its own.",
+)
 def projected(view: View) -> Faults:
-    """Faults of sources and paths."""
+    """Projected volumes have sources of one kind each, and no two write to one path."""
     for route, pod in view.pods():
         for index, volume in enumerate(pod.get("volumes") or ()):
             taken: set[str] = set()

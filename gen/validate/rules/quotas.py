@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.validate.amounts import amount, in_thousandths, quantity
 from gen.validate.forms import one_of, qualified_name
+from gen.validate.rule import server
 from gen.validate.rules.workloads import number_or_percent
 from gen.validate.selectors import selector
 from gen.validate.tables import Table
@@ -39,8 +40,12 @@ _SCOPES_WITHOUT_VALUE = {*_SCOPES} - {"PriorityClass"}
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 
 
+@server(
+    "quotas",
+    remedy="Use a resource that can be limited, and keep minimum, default and maximum in order.",
+)
 def quotas(view: View) -> Faults:
-    """Faults of a quota, a range of limits or a disruption budget."""
+    """Quotas, ranges and budgets are about known resources with possible amounts."""
     if view.kind == "ResourceQuota" and not view.is_custom:
         yield from _quota(view.spec, ("spec",))
     elif view.kind == "LimitRange":

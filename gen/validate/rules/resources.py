@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gen.validate.amounts import amount, in_thousandths, not_negative
 from gen.validate.forms import dns_label, given, qualified_name
+from gen.validate.rule import server
 from gen.validate.tables import Table, doubled
 from gen.validate.view import containers
 
@@ -26,8 +27,12 @@ _HUGE_PAGES = "hugepages-"
 _CLAIMS = Table({"claims.*.request": given(dns_label)})
 
 
+@server(
+    "resources",
+    remedy="Write amounts as `500m`, `8` or `16Gi`, GPUs as whole numbers, and no request above its limit.",
+)
 def resources(view: View) -> Faults:
-    """Faults of `resources` of containers and pods, and of a pod's `overhead`."""
+    """Requests are not over limits, extended resources and huge pages are whole and asked for as they are limited."""
     for route, pod in view.pods():
         claims = {claim["name"] for claim in pod.get("resourceClaims") or ()}
         for at, container in containers(pod, route):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import at_least, given, label_value, not_empty, one_of, qualified_name
+from gen.validate.rule import server
 from gen.validate.selectors import selector
 from gen.validate.tables import Table, doubled
 
@@ -33,8 +34,12 @@ _POD = Table(
 )
 
 
+@server(
+    "scheduling",
+    remedy="A toleration without a key needs `operator: Exists`; `tolerationSeconds` needs `effect: NoExecute`.",
+)
 def scheduling(view: View) -> Faults:
-    """Faults of `tolerations` and `topologySpreadConstraints`."""
+    """Tolerations and spread constraints are complete and do not contradict themselves."""
     for route, pod in view.pods():
         yield from _POD.faults(pod, route)
         for index, toleration in enumerate(pod.get("tolerations") or ()):

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gen.validate.forms import descending, one_of, user_id
+from gen.validate.rule import server
 from gen.validate.tables import Table, doubled
 from gen.validate.view import containers
 
@@ -49,8 +50,12 @@ _OF_IPC = re.compile(
 _LONGEST_PATH = 4095
 
 
+@server(
+    "security",
+    remedy="Remove one of the fields that exclude each other.",
+)
 def security(view: View) -> Faults:
-    """Faults of every `securityContext`."""
+    """Users, groups, profiles, privileges and kernel parameters of pods and containers go together."""
     for route, pod in view.pods():
         context = pod.get("securityContext") or {}
         at = (*route, "securityContext")

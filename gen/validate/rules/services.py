@@ -20,6 +20,7 @@ from gen.validate.forms import (
     port_or_name,
     qualified_name,
 )
+from gen.validate.rule import server
 from gen.validate.rules.addresses import addresses, is_headless
 from gen.validate.rules.ports import PROTOCOL
 from gen.validate.selectors import labels
@@ -54,8 +55,12 @@ _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges")
 
 
+@server(
+    "services",
+    remedy="Give several ports a name each, and leave out what is for another type.",
+)
 def services(view: View) -> Faults:
-    """Faults of a service."""
+    """Ports, type and traffic of a service go together."""
     if view.kind != "Service":
         return
     spec, route = view.spec, ("spec",)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.validate.amounts import positive, quantity
 from gen.validate.forms import dns_label, dns_name, given, lower_case, not_empty, one_of, qualified_name
+from gen.validate.rule import server
 from gen.validate.rules.affinity import node_selector
 from gen.validate.selectors import labels, selector
 from gen.validate.sources import source_faults, sources
@@ -73,8 +74,12 @@ _OLD_ORIGINS = {("", _CLAIM_KIND), ("snapshot.storage.k8s.io", "VolumeSnapshot")
 """What `dataSource` can name; anything else needs `dataSourceRef`."""
 
 
+@server(
+    "storage",
+    remedy="Add what is missing: `capacity.storage`, `accessModes`, `resources.requests.storage`, a source.",
+)
 def storage(view: View) -> Faults:
-    """Faults of a persistent volume, of a claim, and of claims in pods."""
+    """Persistent volumes have one source and a capacity, claims ask for storage, and both say how they are accessed."""
     if view.kind == "PersistentVolume":
         yield from _volume(view.spec, ("spec",))
     if view.kind == _CLAIM_KIND:

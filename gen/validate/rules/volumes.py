@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gen.validate.amounts import not_negative
 from gen.validate.forms import both, dns_label, dns_name, file_mode, file_name, given, not_empty, one_of
+from gen.validate.rule import server
 from gen.validate.rules.environment import field_reference, resource_reference
 from gen.validate.sources import source_faults
 from gen.validate.tables import Table, doubled
@@ -41,8 +42,12 @@ _IMAGES_SINCE = 35
 _FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}
 
 
+@server(
+    "volumes",
+    remedy="Keep one source for each volume, and give it its required fields.",
+)
 def volumes(view: View) -> Faults:
-    """Faults of names, sources and files."""
+    """Every volume has a name of its own, one source, and what that source needs."""
     for route, pod in view.pods():
         at = (*route, "volumes")
         found = pod.get("volumes") or []

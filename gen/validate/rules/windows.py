@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gen.validate.forms import dns_name
+from gen.validate.rule import server
 from gen.validate.tables import Table
 from gen.validate.view import containers
 
@@ -54,8 +55,12 @@ _OPTIONS = Table(
 )
 
 
+@server(
+    "windows",
+    remedy="Set `os.name` to what the image is for, and remove the fields of the other system.",
+)
 def windows(view: View) -> Faults:
-    """Faults of `windowsOptions`, and of fields that do not go with a pod's `os`."""
+    """Fields for Windows stand in pods for Windows only, and the other way round."""
     for route, pod in view.pods():
         system = (pod.get("os") or {}).get("name")
         for at, context in _contexts(pod, route):

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gen.validate.forms import LARGEST_ID, at_least, between, dns_name, given, one_of
+from gen.validate.rule import server
 from gen.validate.rules.pods import restart_policy
 from gen.validate.selectors import selector, selects
 from gen.validate.tables import Table
@@ -63,8 +64,12 @@ _TABLES = {
 }
 
 
+@server(
+    "workloads",
+    remedy="Repeat the labels of the template in the selector.",
+)
 def workloads(view: View) -> Faults:
-    """Faults of what keeps pods running that are not the pods'."""
+    """Deployments and their like select the pods of their template, always restart them, and can replace them."""
     if view.kind not in _TABLES or view.is_custom:
         return
     spec, route = view.spec, ("spec",)

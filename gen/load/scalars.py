@@ -1,0 +1,47 @@
+"""Scalars without quotes as `sigs.k8s.io/yaml` reads them, which is YAML 1.1 as go-yaml 2 has it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+NULLS = {"", "~", "null", "Null", "NULL"}
+_WORDS: Final[dict[str, Any]] = {
+    **dict.fromkeys(NULLS),
+    **{form: True for word in ("y", "yes", "on", "true") for form in (word, word.title(), word.upper())},
+    **{form: False for word in ("n", "no", "off", "false") for form in (word, word.title(), word.upper())},
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"), math.inf),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+}
+_NUMERIC = frozenset("+-.0123456789")
+_INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+
+
+def resolved(text: str) -> Any:
+    """What a scalar without quotes is."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] in _NUMERIC:
+        plain = text.replace("_", "")
+        if _INT.fullmatch(plain):
+            return _whole(plain)
+        if _FLOAT.fullmatch(plain):
+            return float(plain)
+    return text
+
+
+def _whole(text: str) -> int | float:
+    sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.removeprefix("+"))
+    if len(digits) > _LONGEST:
+        return float(digits) * sign
+    octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
+    value = sign * (int(digits, 8) if octal else int(digits, 0))
+    return value if -(2**63) <= value < 2**64 else float(value)
+
+
+_LONGEST = 300
+_MOSTCACHED = 50_000
+CACHE: dict[str, Any] = {text: value for text, value in _WORDS.items() if not isinstance(value, float)}
+"""Scalars without quotes that were met before: the same few stand in manifests again and again."""
