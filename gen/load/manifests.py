@@ -29,7 +29,7 @@ from yaml.nodes import MappingNode, SequenceNode
 from yaml.reader import ReaderError
 
 from gen.diagnostics import Location
-from gen.load.scalars import CACHE, NULLS, resolved
+from gen.load.scalars import CACHE, MOST_CACHED, NULLS, resolved
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings, Route
@@ -225,7 +225,7 @@ class _Reader:
         value = resolved(event.value)
         if isinstance(value, float) and not math.isfinite(value):
             raise _Refused(event, "not-a-number", f"`{event.value}` is no number that JSON has", "quote it")
-        if len(CACHE) < _MOSTCACHED:
+        if len(CACHE) < MOST_CACHED:
             CACHE[event.value] = value
         return value
 

@@ -42,6 +42,6 @@ def _whole(text: str) -> int | float:
 
 
 _LONGEST = 300
-_MOSTCACHED = 50_000
+MOST_CACHED = 50_000
 CACHE: dict[str, Any] = {text: value for text, value in _WORDS.items() if not isinstance(value, float)}
 """Scalars without quotes that were met before: the same few stand in manifests again and again."""

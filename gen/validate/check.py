@@ -14,10 +14,12 @@ from gen.validate.tables import doubled
 from gen.validate.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.validate.kinds import Kind, Kinds
+    from gen.validate.rule import Rule
 
 SILENCE = "gen/ignore-"
 """Of annotations that silence a rule: the rule's name follows, and the value is the reason."""
@@ -95,11 +97,21 @@ def _of_rules(body: Body, kinds: Kinds, *, defined: bool) -> Iterator[Problem]:
     view = View.of(body, kinds.version, defined=defined)
     seen = set()
     for rule in rules_for(view.group, view.kind):
-        if rule.find is not None:
-            for route, message in rule.find(view):
-                if route not in seen:  # what is told once need not be told by the next rule in its words
-                    seen.add(route)
-                    yield Problem(rule.name, route, message)
+        for route, message in _faults(rule, view):
+            if route not in seen:  # what is told once need not be told by the next rule in its words
+                seen.add(route)
+                yield Problem(rule.name, route, message)
+
+
+def _faults(rule: Rule, view: View) -> Iterable[tuple[Route, str]]:
+    assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
+    if not view.defined:
+        return rule.find(view)
+    try:
+        return list(rule.find(view))
+    except (TypeError, AttributeError, KeyError, ValueError):
+        # a user's definition may give a kind of this name another shape than the operator's
+        return ()
 
 
 def _retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Iterator[Problem]:

@@ -88,6 +88,7 @@ def doubled(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, tup
     seen = set()
     for index, item in enumerate(items or ()):
         key = tuple(item.get(field) for field in fields)
-        if key in seen:
+        known = str(key)  # a value that no schema has looked at may be a list
+        if known in seen:
             yield (*route, index), key
-        seen.add(key)
+        seen.add(known)

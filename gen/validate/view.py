@@ -58,8 +58,8 @@ class View:
 
     @property
     def spec(self) -> Body:
-        spec: Body = self.body.get("spec") or {}
-        return spec
+        spec = self.body.get("spec")
+        return spec if isinstance(spec, dict) else {}
 
     @property
     def is_custom(self) -> bool:

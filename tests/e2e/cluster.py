@@ -48,6 +48,15 @@ class Cluster:
     def try_to_create(self, body: Body) -> Response:
         return self.client.create(self._collection(body), body, **DRY_RUN)
 
+    def try_to_create_in(self, body: Body, namespace: str) -> Response:
+        """For objects whose metadata may be anything: a namespace is only needed for kinds that have one."""
+        version, metadata = body["apiVersion"], body.get("metadata")
+        base = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        resource = self._resource(base, body["kind"])
+        own = metadata.get("namespace") if isinstance(metadata, dict) else None
+        folder = f"/namespaces/{own if isinstance(own, str) and own else namespace}" if resource["namespaced"] else ""
+        return self.client.create(f"{base}{folder}/{resource['name']}", body, **DRY_RUN)
+
     def try_to_create_file(self, body: Body, text: bytes) -> Response:
         """The text goes to the server, whose own parser reads it; `body` is what it says, to know where it belongs."""
         return self.client.create(self._collection(body), text, **DRY_RUN)

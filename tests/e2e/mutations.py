@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from random import Random
 
     from gen.kubernetes import Body
     from gen.validate.schemas import Schema, Schemas
@@ -61,6 +62,9 @@ _USUAL: dict[str, Any] = {
 }
 """What a field says that has to be there beside the one in question."""
 
+_LEFT_ALONE = {("metadata", "namespace"), ("apiVersion",), ("kind",)}
+"""Which namespaces and kinds there are is the cluster's matter."""
+
 _USUAL_PATHS = {"nfs": "/a", "hostPath": "/a", "httpGet": "/a", "paths": "/a", "local": "/a"}
 _BUILT = {"limits", "requests", "capacity", "overhead", "hard"}
 
@@ -71,8 +75,10 @@ class Mutator:
 
     schemas: Schemas
 
-    def paths(self, schema: Schema, base: str = "", path: Path = (), seen: tuple[str, ...] = ()) -> Iterator[Path]:
-        """Every field below; an entry of a list or mapping stands for all."""
+    def paths(
+        self, schema: Schema, value: Any, base: str = "", path: Path = (), seen: tuple[str, ...] = ()
+    ) -> Iterator[Path]:
+        """Every field below; an entry of a list stands for all, and of mappings those that the value has."""
         reference = schema.get("$ref", "")
         if reference in seen:
             return
@@ -80,10 +86,16 @@ class Mutator:
         if path:
             yield path
         inside = (*seen, reference) if reference else seen
+        given = value if isinstance(value, dict) else {}
         for name, inner in schema.get("properties", {}).items():
-            yield from self.paths(inner, base, (*path, name), inside)
+            yield from self.paths(inner, given.get(name), base, (*path, name), inside)
+        extra = schema.get("additionalProperties")
+        if isinstance(extra, dict) and "properties" not in schema:
+            for name in given:
+                yield from self.paths(extra, given[name], base, (*path, name), inside)
         if "items" in schema and "properties" in self.schemas.resolve(schema["items"], base)[0]:
-            yield from self.paths(schema["items"], base, (*path, 0), inside)
+            first = value[0] if isinstance(value, list) and value else None
+            yield from self.paths(schema["items"], first, base, (*path, 0), inside)
 
     def changed(self, body: Body, root: Schema, path: Path, value: Any) -> Body:
         """A copy with the value at the path, and what else has to be there on the way."""
@@ -159,16 +171,13 @@ class Mutator:
         inner = schema["items"] if isinstance(step, int) else schema.get("properties", {}).get(step)
         return self.schemas.resolve(schema["additionalProperties"] if inner is None else inner, base)
 
-    def everything(self, body: Body, root: Schema, start: Path = ()) -> Iterator[tuple[Path, Any, Body]]:
-        """Every field below `start` with every value to try."""
-        schema, base = self.schemas.resolve(root)
-        for step in start:
-            schema, base = self._inner(schema, base, step)
-        for below in self.paths(schema, base):
-            path = (*start, *below)
-            inner, inner_base = self._at(root, path)
-            for value in self.values(inner, inner_base, path):
-                yield path, value, self.changed(body, root, path, value)
+    def some(self, body: Body, root: Schema, count: int, chance: Random) -> Iterator[tuple[Path, Any]]:
+        """Fields of an object, chosen by chance, each with a value to try."""
+        paths = [path for path in self.paths(root, body) if path not in _LEFT_ALONE and path[0] != "status"]
+        for path in chance.choices(paths, k=count):
+            values = list(self.values(*self._at(root, path), path))
+            if values:
+                yield path, chance.choice(values)
 
     def _at(self, root: Schema, path: Path) -> tuple[Schema, str]:
         schema, base = self.schemas.resolve(root)
@@ -181,3 +190,39 @@ def _type(schema: Schema) -> str:
     given = schema.get("type", "object" if "properties" in schema else "")
     names = [given] if isinstance(given, str) else [name for name in given if name != "null"]
     return names[0] if names else ""
+
+
+def accident(body: Body, chance: Random) -> str:
+    """Change something of an object in place, as happens by mistake; says what."""
+    holder, key = chance.choice(
+        [place for place in _places(body) if place[1] not in {"apiVersion", "kind", "namespace"}]
+    )
+    value = holder[key]
+    what = chance.choice(("lost", "misspelt", "doubled", "retyped", "emptied", "null", "capitals", "spaced"))
+    if what == "lost":
+        del holder[key]
+    elif what == "misspelt" and isinstance(holder, dict):
+        name = key[:-1] or "a"
+        holder[name] = holder.pop(key)
+    elif what == "doubled" and isinstance(value, list) and value:
+        value.append(copy.deepcopy(value[0]))
+    elif what == "retyped":
+        holder[key] = chance.choice(("a", 1, 1.5, True, [], {}, ["a"], {"a": "b"}))
+    elif what == "emptied":
+        holder[key] = type(value)()
+    elif what == "null":
+        holder[key] = None
+    elif what == "capitals" and isinstance(value, str):
+        holder[key] = value.title()
+    elif what == "spaced" and isinstance(value, str):
+        holder[key] = f"{value} "
+    else:
+        what = "unchanged"
+    return f"{key} {what}"
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        yield value, key
+        yield from _places(inner)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from gen.validate.rule import Rule
+from gen.validate.operators import jobset, katib, kueue, mpi, ray, trainer, training, volcano, workflows
+from gen.validate.rule import Rule
 
-OPERATOR_RULES: Final[dict[str, Rule]] = {}
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_FILES = (training, mpi, trainer, jobset, volcano, ray, katib, kueue, workflows)
+
+
+def _rules(module: ModuleType) -> list[Rule]:
+    return [value for value in vars(module).values() if isinstance(value, Rule)]
+
+
+OPERATOR_RULES: Final[dict[str, Rule]] = {rule.name: rule for module in _FILES for rule in _rules(module)}
+"""By name, in the order of their files."""
