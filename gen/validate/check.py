@@ -67,7 +67,7 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
         yield from explained(kind.validator.iter_errors(body), kind.schema, kinds.schemas)
         return
     yield from _of_definition(body, kind)
-    yield from _of_rules(body, kinds, defined=kind.place is not None)
+    yield from _of_rules(body, kind, kinds)
 
 
 def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
@@ -93,8 +93,11 @@ def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
                 yield Problem("cel-not-evaluated", route, f"this rule cannot be evaluated here: `{said}`")
 
 
-def _of_rules(body: Body, kinds: Kinds, *, defined: bool) -> Iterator[Problem]:
-    view = View.of(body, kinds.version, defined=defined)
+def _of_rules(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
+    def empty(route: Route) -> Any:
+        return {} if kinds.schemas.fields(kind.schema, (*route, 0)) else ""
+
+    view = View.of(body, kinds.version, defined=kind.place is not None, empty=empty)
     seen = set()
     for rule in rules_for(view.group, view.kind):
         for route, message in _faults(rule, view):

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
+
+    Empty = Callable[[Route], Any]
 
 _DEPTH = 9
 """How deep below `spec` a template can lie: a training runtime holds that of a job set, which holds jobs'."""
@@ -36,8 +38,9 @@ class View:
     """Whether the schema came from the definition itself, so that it says what rules say beside our own schemas."""
 
     @classmethod
-    def of(cls, body: Body, version: str, *, defined: bool = False) -> View:
-        present: Body = _without_nulls(body) if _may_have_nulls(body) else body
+    def of(cls, body: Body, version: str, *, defined: bool = False, empty: Empty = lambda _: "") -> View:
+        """`empty` says what a null entry of the list at a route stands for."""
+        present: Body = _without_nulls(body, (), empty) if _may_have_nulls(body) else body
         return cls(present, body, int(version.split(".")[1]), tuple(_all_templates(present)), defined)
 
     @property
@@ -127,9 +130,12 @@ def _may_have_nulls(body: Body) -> bool:
         return True
 
 
-def _without_nulls(value: Any) -> Any:
+def _without_nulls(value: Any, route: Route, empty: Empty) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+        return {key: _without_nulls(inner, (*route, key), empty) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
-        return ["" if inner is None else _without_nulls(inner) for inner in value]
+        return [
+            empty(route) if inner is None else _without_nulls(inner, (*route, index), empty)
+            for index, inner in enumerate(value)
+        ]
     return value

@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from gen.validate.catalogue import CATALOGUE
 from gen.validate.check import check
 from gen.validate.problem import Problem, dotted
@@ -17,7 +15,7 @@ from gen.validate.rule import Judge
 from gen.validate.view import View
 from tests.e2e.mutations import Mutator, accident
 from tests.e2e.objects import all_rendered
-from tests.support import HERE
+from tests.validate.support import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +63,7 @@ class Verdicts:
 
 
 def bases(name: str) -> list[Body]:
-    return list(yaml.load_all((HERE / "e2e" / name).read_bytes(), yaml.CSafeLoader))
+    return list(objects(name))
 
 
 def systematic(kinds: Kinds, body: Body, count: int, seed: int) -> Iterator[Case]:

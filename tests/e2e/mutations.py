@@ -149,7 +149,7 @@ class Mutator:
                 yield from (["A B"], [""], ["10.0.0.1"], ["/a"])
             if isinstance(entry, int):
                 yield from ([-1], [2**31], [0])
-        elif "additionalProperties" in schema and "properties" not in schema:
+        elif isinstance(schema.get("additionalProperties"), dict) and "properties" not in schema:
             yield from self._mappings(schema, base, path)
         elif kind == "object":
             yield from ({}, self.sample(schema, base, path))

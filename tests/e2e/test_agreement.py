@@ -31,7 +31,7 @@ def verdicts(cluster: Cluster) -> list[Verdicts]:
     ours = Kinds(VERSION)
     defined = Kinds(VERSION, Definitions((SHARED / "crds",)))
     found = []
-    for kinds, names in ((ours, ("bases.yaml",)), (defined, ("custom.yaml",))):
+    for kinds, names in ((ours, ("kubernetes.yaml",)), (defined, ("operators.yaml",))):
         for name in names:
             for number, body in enumerate(bases(name)):
                 found += judged(list(systematic(kinds, body, EACH, SEED + number)), cluster, kinds)
@@ -40,7 +40,7 @@ def verdicts(cluster: Cluster) -> list[Verdicts]:
 
 def test_bases_are_accepted_by_both(cluster: Cluster) -> None:
     defined = Kinds(VERSION, Definitions((SHARED / "crds",)))
-    for name in ("bases.yaml", "custom.yaml"):
+    for name in ("kubernetes.yaml", "operators.yaml"):
         for body in bases(name):
             (verdict,) = judged([Case("unchanged", body)], cluster, defined)
             assert (str(verdict.case), verdict.server, verdict.ours) == (str(verdict.case), "", ())

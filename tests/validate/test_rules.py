@@ -1,0 +1,85 @@
+"""Every rule finds what it is for, in its place, and lets the good pass; gen's own output breaks none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from gen.validate.catalogue import CATALOGUE
+from gen.validate.check import check
+from gen.validate.kinds import Kinds
+from gen.validate.view import View
+from tests.support import HERE as TESTS
+from tests.support import PROJECT
+from tests.validate.support import HERE, an_object, changed, objects, route
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+
+CASES: dict[str, dict[str, Any]] = yaml.load((HERE / "cases.yaml").read_bytes(), yaml.CSafeLoader)
+RENDERED = [
+    path
+    for folder in (PROJECT / "rendered", *sorted((TESTS / "golden").glob("*/rendered")))
+    for path in sorted(folder.rglob("*.yaml"))
+]
+VERSION = "1.34"
+
+
+def each(which: str) -> list[Any]:
+    return [
+        pytest.param(rule, case["object"], change, id=f"{rule}-{number}")
+        for rule, case in CASES.items()
+        for number, change in enumerate(case[which])
+    ]
+
+
+def found(rule: str, kind: str, changes: dict[str, Any]) -> list[tuple[Route, str]]:
+    body = changed(an_object(kind), changes)
+    find = CATALOGUE[rule].find
+    assert find is not None
+    view = View.of(body, VERSION)
+    assert CATALOGUE[rule].is_for(view.group, view.kind)
+    return list(find(view))
+
+
+def test_every_rule_has_cases_of_both_sorts() -> None:
+    assert set(CASES) == {name for name, rule in CATALOGUE.items() if rule.find is not None}
+    assert [rule for rule, case in CASES.items() if not case["good"] or not case["bad"]] == []
+
+
+@pytest.mark.parametrize(("rule", "kind", "change"), each("good"))
+def test_a_rule_lets_the_good_pass(rule: str, kind: str, change: dict[str, Any]) -> None:
+    assert found(rule, kind, change) == []
+
+
+@pytest.mark.parametrize(("rule", "kind", "change"), each("bad"))
+def test_a_rule_finds_the_bad_in_its_place(rule: str, kind: str, change: dict[str, Any]) -> None:
+    where = change.get("at")
+    faults = found(rule, kind, {path: value for path, value in change.items() if path != "at"})
+    assert faults
+    paths = [route(path) for path in ([where] if where else change)]
+    assert any(at[: len(path)] == path or path[: len(at)] == at for at, _ in faults for path in paths), faults
+
+
+@pytest.mark.parametrize("number", range(len(objects("kubernetes.yaml"))))
+def test_nothing_is_wrong_with_an_ordinary_object(number: int) -> None:
+    assert check(objects("kubernetes.yaml")[number], Kinds(VERSION)).problems == ()
+
+
+def test_what_gen_renders_breaks_no_rule() -> None:
+    kinds = Kinds(VERSION)
+    assert RENDERED
+    for path in RENDERED:
+        body = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+        assert (path, check(body, kinds).problems) == (path, ())
+
+
+@pytest.mark.parametrize("rule", CATALOGUE)
+def test_a_rule_says_what_why_and_what_to_do(rule: str) -> None:
+    said = CATALOGUE[rule]
+    assert said.name == rule
+    for text in (said.says, said.reason, said.remedy):
+        assert len(text.split()) > 1
+        assert text.strip().endswith((".", "`"))
