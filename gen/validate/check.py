@@ -98,6 +98,9 @@ def _of_rules(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
         return {} if kinds.schemas.fields(kind.schema, (*route, 0)) else ""
 
     view = View.of(body, kinds.version, defined=kind.place is not None, empty=empty)
+    if view.body is not body and not kind.validator.is_valid(view.body):  # without its nulls, something is missing
+        yield from explained(kind.validator.iter_errors(view.body), kind.schema, kinds.schemas)
+        return
     seen = set()
     for rule in rules_for(view.group, view.kind):
         for route, message in _faults(rule, view):

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
 
-HERE = HERE / "validate"
 FILES = ("kubernetes.yaml", "operators.yaml")
 
 
 @cache
 def objects(name: str) -> tuple[Body, ...]:
     """Objects that a server accepts, of one of the files."""
-    return tuple(yaml.load_all((HERE / name).read_bytes(), yaml.CSafeLoader))
+    return tuple(yaml.load_all((HERE / "validate" / name).read_bytes(), yaml.CSafeLoader))
 
 
 def an_object(name: str) -> Body:

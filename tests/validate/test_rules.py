@@ -13,12 +13,12 @@ from gen.validate.kinds import Kinds
 from gen.validate.view import View
 from tests.support import HERE as TESTS
 from tests.support import PROJECT
-from tests.validate.support import HERE, an_object, changed, objects, route
+from tests.validate.support import an_object, changed, objects, route
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
 
-CASES: dict[str, dict[str, Any]] = yaml.load((HERE / "cases.yaml").read_bytes(), yaml.CSafeLoader)
+CASES: dict[str, dict[str, Any]] = yaml.load((TESTS / "validate/cases.yaml").read_bytes(), yaml.CSafeLoader)
 RENDERED = [
     path
     for folder in (PROJECT / "rendered", *sorted((TESTS / "golden").glob("*/rendered")))
