@@ -135,9 +135,17 @@ def _json(text: str) -> Any | None:
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        return json.loads(text)
+        value = json.loads(text, parse_int=resolved, parse_constant=_refuse)
+        if _extent(value, {})[1] > MAX_DEPTH:
+            return None
+        whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")  # halves of pairs become marks
+        return json.loads(whole, parse_int=resolved)
     except (ValueError, RecursionError):
         return None
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no number that JSON has")
 
 
 @dataclass(slots=True)

@@ -1,0 +1,137 @@
+"""Whatever lies in a file, `gen validate` says something of it and ends: no traceback, no crash, no long wait.
+
+Hypothesis makes bytes, YAML and objects; `ROBUSTNESS_EXAMPLES` says how many of each, for a longer run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gen.inspection import Inspection
+from gen.report import REPORTERS
+from gen.validate.check import check
+from gen.validate.kinds import Kinds
+from tests.support import PROJECT
+from tests.validate.support import objects
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = int(os.environ.get("ROBUSTNESS_EXAMPLES", "60"))
+KINDS = Kinds("1.34")
+SECONDS = 20
+
+fuzz = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.sampled_from(["a", "1", "-1", "1Gi"])
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)),
+    max_leaves=8,
+)
+documents = st.text(alphabet="-:[]{}&*!|>'\"%@`,?#~ \n\tab01<.y", max_size=80)
+
+ODDITIES: dict[str, bytes] = {
+    "nothing": b"",
+    "NUL": b"apiVersion: v1\0\nkind: Pod\n",
+    "UTF-16": "apiVersion: v1\nkind: Pod\n".encode("utf-16"),
+    "Latin 1": "apiVersion: v1\nkind: Pod # ü\n".encode("latin-1"),
+    "half a character": b"a: \xf0\x9f",
+    "deep lists": b"[" * 100_000,
+    "deep mappings": b"{a: " * 100_000,
+    "deep blocks": b"".join(b" " * depth + b"a:\n" for depth in range(1500)),
+    "deep dashes": b"- " * 100_000,
+    "deep JSON": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "bomb": b"a: &a [x, x, x, x, x, x, x, x, x]\n"
+    + b"".join(b"%c: &%c [%s]\n" % (n + 1, n + 1, b", ".join([b"*%c" % n] * 9)) for n in range(97, 117)),
+    "alias of itself": b"a: &a [*a]\n",
+    "merge of itself": b"a: &a {<<: *a}\n",
+    "large": b"a: " + b"x" * (50 << 20),
+    "many values": b"[" + b"1," * (7 << 20) + b"]",
+    "many documents": b"---\na: 1\n" * 30_000,
+    "long number": b"a: " + b"9" * 100_000,
+    "large exponent": b"a: 1e999999999",
+    "long quantity": b"apiVersion: v1\nkind: Pod\nspec: {overhead: {cpu: " + b"1" * 50_000 + b"}}",
+    "odd keys": b"{1: 2, true: 3, null: 4, [a]: 5}",
+    "unknown tag": b"a: !!python/object/apply:os.system [ls]",
+    "half a surrogate": b'{"apiVersion": "v1", "kind": "\\ud800"}',
+    "control characters": b'apiVersion: v1\nkind: "\\e[2J\\u202e"\n',
+    "kinds that are no text": b"apiVersion: [v1]\nkind: {}\nmetadata: 1\n",
+    "a list of nothing": b"kind: List\napiVersion: v1\nitems: [null, 1, [], {}]\n",
+}
+
+
+def look(path: Path, raw: bytes) -> int:
+    path.write_bytes(raw)
+    try:
+        report, code = Inspection((str(path),)).run()
+    except Exception as error:
+        if type(error).__name__ == "UsageError":  # there is nothing in it
+            return 2
+        raise
+    for reporter in REPORTERS.values():
+        reporter(report)
+    return code
+
+
+@pytest.mark.parametrize("raw", ODDITIES.values(), ids=ODDITIES)
+def test_an_odd_file_is_a_finding_soon(raw: bytes, tmp_path: Path) -> None:
+    """In a process of its own, because a crash of the interpreter would take the tests with it."""
+    path = tmp_path / "odd.yaml"
+    path.write_bytes(raw)
+    started = time.monotonic()
+    command = [sys.executable, "-m", "gen", "validate", str(path)]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=SECONDS * 3)
+    assert done.returncode in {1, 2}, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert time.monotonic() - started < SECONDS
+
+
+@fuzz
+@given(raw=st.binary(max_size=200))
+def test_any_bytes_are_read(tmp_path: Path, raw: bytes) -> None:
+    look(tmp_path / "a.yaml", raw)
+
+
+@fuzz
+@given(text=documents)
+def test_any_punctuation_is_read(tmp_path: Path, text: str) -> None:
+    look(tmp_path / "a.yaml", text.encode())
+
+
+@fuzz
+@given(value=values)
+def test_any_data_is_read(tmp_path: Path, value: Any) -> None:
+    look(tmp_path / "a.yaml", yaml.safe_dump(value, allow_unicode=True).encode("utf-8", "surrogatepass"))
+    look(tmp_path / "a.yaml", json.dumps({"apiVersion": "v1", "kind": "Pod", "spec": value}).encode())
+
+
+@fuzz
+@given(data=st.data())
+def test_any_value_in_any_place_of_an_object_is_judged(data: st.DataObject) -> None:
+    body = json.loads(json.dumps(data.draw(st.sampled_from(objects("kubernetes.yaml")))))
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder, key = data.draw(st.sampled_from(list(places(body))))
+        if key in holder if isinstance(holder, dict) else key < len(holder):
+            holder[key] = data.draw(values)
+    check(body, KINDS)
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, inner in pairs for place in ((value, key), *places(inner))]
