@@ -189,9 +189,9 @@ def widget(spec: str, version: str = "v1") -> str:
     [
         ("{size: 1, limit: 2, home: a, siz: 1}", "unknown-field"),
         ("{limit: 2}", "missing-field"),
-        ("{size: 3000000000, limit: 2}", "invalid-value"),
+        ("{size: 9223372036854775808, limit: 2}", "invalid-value"),
         ("{size: 1.5}", "wrong-type"),
-        ("{size: null}", "wrong-type"),
+        ("{size: null}", "missing-field"),
         ("{size: 1, limit: 2, port: [1]}", "wrong-type"),
         ("{size: 3, limit: 2, home: a}", "cel"),
         ("{size: 1, limit: 2, home: a, parts: [{name: a}, {name: a}]}", "double-entry"),

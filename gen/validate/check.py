@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean, near
 from gen.validate.catalogue import CATALOGUE, rules_for
+from gen.validate.closed import filled
 from gen.validate.deprecations import RETIRED
 from gen.validate.faults import explained
 from gen.validate.problem import Problem
 from gen.validate.tables import doubled
-from gen.validate.view import View
+from gen.validate.view import View, is_custom
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,44 +64,70 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
         return
     if kind.deprecated is not None and (api_version, name) not in RETIRED:
         yield Problem("deprecated-api", ("apiVersion",), kind.deprecated)
-    if not kind.validator.is_valid(body):
-        yield from explained(kind.validator.iter_errors(body), kind.schema, kinds.schemas)
-        return
-    yield from _of_definition(body, kind)
-    yield from _of_rules(body, kind, kinds)
+    yield from _judged(body, kind, kinds)
 
 
-def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
-    metadata = body.get("metadata") or {}
-    if kind.namespaced is False and metadata.get("namespace"):
-        yield Problem("wrong-scope", ("metadata", "namespace"), f"a {body['kind']} has no namespace")
-    if kind.place is None:
-        return
-    from gen.validate.expressions import NotEvaluatedError, holds  # noqa: PLC0415 - only definitions have rules
+def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
+    """Against the schema of its kind, its definition and the rules, each when it has passed what is before."""
+    custom = is_custom(body["apiVersion"].rpartition("/")[0])
 
-    for place, route, value in kind.place.visit(body):
-        if place.keys and isinstance(value, list):
-            filled = [{**place.defaults, **entry} for entry in value if isinstance(entry, dict)]
-            for at, names in doubled(filled, route, *place.keys):
-                said = ", ".join(f"`{name}`" for name in names)
-                yield Problem("double-entry", at, f"an entry with {said} is there already")
-        for expression, message in place.rules:
-            try:
-                if not holds(expression, value):
-                    yield Problem("cel", route, message, f"make this hold: `{' '.join(expression.split())}`")
-            except NotEvaluatedError:
-                said = " ".join(expression.split())[:200]
-                yield Problem("cel-not-evaluated", route, f"this rule cannot be evaluated here: `{said}`")
-
-
-def _of_rules(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
     def empty(route: Route) -> Any:
         return {} if kinds.schemas.fields(kind.schema, (*route, 0)) else ""
 
     view = View.of(body, kinds.version, defined=kind.place is not None, empty=empty)
-    if view.body is not body and not kind.validator.is_valid(view.body):  # without its nulls, something is missing
-        yield from explained(kind.validator.iter_errors(view.body), kind.schema, kinds.schemas)
+    if custom and view.body is not body:
+        yield from (Problem("wrong-type", at, "nothing where a value is expected") for at in _null_entries(body, ()))
+    faults = list(_of_schema(view.body, kind, kinds, ()))
+    if kind.place is not None and not faults:
+        for route, template in view.templates:
+            faults += _of_schema(template, kinds.pod_template, kinds, route)
+    if faults:
+        yield from faults
         return
+    yield from _of_definition(view.body, kind)
+    yield from _of_rules(view)
+
+
+def _of_schema(body: Any, kind: Kind, kinds: Kinds, route: Route) -> Iterator[Problem]:
+    if not kind.validator.is_valid(body):
+        for problem in explained(kind.validator.iter_errors(body), kind.schema, kinds.schemas):
+            yield replace(problem, route=(*route, *problem.route))
+
+
+def _null_entries(value: Any, route: Route) -> Iterator[Route]:
+    """Of lists: a server drops null fields of custom resources, and refuses null entries."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if inner is None and isinstance(value, list):
+            yield (*route, key)
+        yield from _null_entries(inner, (*route, key))
+
+
+def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
+    if kind.namespaced is False and (body.get("metadata") or {}).get("namespace"):
+        yield Problem("wrong-scope", ("metadata", "namespace"), f"a {body['kind']} has no namespace")
+    if kind.place is None or kind.source is None or kind.place.empty():
+        return
+    for place, route, value in kind.place.visit(filled(kind.source, body)):
+        if place.keys and isinstance(value, list):
+            for at, names in doubled([one for one in value if isinstance(one, dict)], route, *place.keys):
+                said = ", ".join(f"`{name}`" for name in names)
+                yield Problem("double-entry", at, f"an entry with {said} is there already")
+        for expression, message in place.rules:
+            yield from _of_expression(expression, message, value, route)
+
+
+def _of_expression(expression: str, message: str, value: Any, route: Route) -> Iterator[Problem]:
+    from gen.validate.expressions import NotEvaluatedError, holds  # noqa: PLC0415 - only definitions have rules
+
+    told = " ".join(expression.split())
+    try:
+        if not holds(expression, value):
+            yield Problem("cel", route, message, f"make this hold: `{told}`")
+    except NotEvaluatedError:
+        yield Problem("cel-not-evaluated", route, f"this rule cannot be evaluated here: `{told[:200]}`")
+
+
+def _of_rules(view: View) -> Iterator[Problem]:
     seen = set()
     for rule in rules_for(view.group, view.kind):
         for route, message in _faults(rule, view):

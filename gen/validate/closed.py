@@ -23,7 +23,9 @@ _KEPT = (
     *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
 )
 _COMBINED = ("allOf", "anyOf", "oneOf")
-_BOUNDS = {"int32": 2**31, "int64": 2**63}
+_LARGEST = 2**63
+"""Of whole numbers: a server holds those of definitions to 64 bits, whatever the format says."""
+
 _FORMATS = {
     "date-time": r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]\d\d:\d\d)$",
     "byte": r"^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$",
@@ -41,8 +43,6 @@ class Place:
     """Of a list, or of a mapping with any keys."""
     keys: tuple[str, ...] = ()
     """Of a list: the fields that together may say the same only once."""
-    defaults: dict[str, Any] = field(default_factory=dict)
-    """Values of those fields when they are not there."""
     rules: tuple[tuple[str, str], ...] = ()
     """CEL expressions over `self`, each with what it says when it does not hold."""
 
@@ -78,6 +78,20 @@ def closed(schema: Schema) -> tuple[Schema, Place]:
     return {**found, "properties": properties}, place
 
 
+def filled(schema: Schema, value: Any) -> Any:
+    """A value with the defaults of its definition, which a server sets before it evaluates rules."""
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        extra = schema.get("additionalProperties")
+        given = {name: inner["default"] for name, inner in properties.items() if "default" in inner}
+        known = {name: extra if isinstance(extra, dict) else {} for name in value} | properties
+        return {name: filled(known[name], inner) for name, inner in (given | value).items()}
+    if isinstance(value, list):
+        items = schema.get("items")
+        return [filled(items, inner) for inner in value] if isinstance(items, dict) else value
+    return value
+
+
 def _closed(schema: Schema) -> tuple[Schema, Place]:
     found = {key: schema[key] for key in _KEPT if key in schema}
     place = Place()
@@ -94,16 +108,15 @@ def _closed(schema: Schema) -> tuple[Schema, Place]:
     _fields(schema, found, place)
     _entries(schema, found, place)
     place.rules = tuple(_rules(schema))
-    if schema.get("nullable") or "default" in schema:  # null stands for the default
+    if schema.get("nullable"):
         found = _nullable(found)
     return found, place
 
 
 def _bounds(schema: Schema, found: Schema) -> None:
-    bound = _BOUNDS.get(schema.get("format", ""))
-    if bound is not None and schema.get("type") == "integer":
-        found["minimum"] = max(schema.get("minimum", -bound), -bound)
-        found["maximum"] = min(schema.get("maximum", bound - 1), bound - 1)
+    if schema.get("type") == "integer" or schema.get("x-kubernetes-int-or-string"):
+        found["minimum"] = max(schema.get("minimum", -_LARGEST), -_LARGEST)
+        found["maximum"] = min(schema.get("maximum", _LARGEST - 1), _LARGEST - 1)
     for name in ("Minimum", "Maximum"):  # draft 4 has truth values here
         exclusive = found.pop(f"exclusive{name}", False)
         if exclusive is True and name.lower() in found:
@@ -142,6 +155,8 @@ def _fields(schema: Schema, found: Schema, place: Place) -> None:
         found["required"] = sorted({*found.get("required", ()), "apiVersion", "kind"})
     if properties:
         found["properties"] = properties
+        given = {name for name, inner in schema.get("properties", {}).items() if "default" in inner}
+        found["required"] = [name for name in found.get("required", ()) if name not in given]
     extra = schema.get("additionalProperties")
     if isinstance(extra, dict):
         found["additionalProperties"], below = _closed(extra)
@@ -162,8 +177,6 @@ def _entries(schema: Schema, found: Schema, place: Place) -> None:
         found["uniqueItems"] = True
     elif kind == "map" and isinstance(items, dict):
         place.keys = tuple(schema.get("x-kubernetes-list-map-keys", ()))
-        known = items.get("properties", {})
-        place.defaults = {key: known[key]["default"] for key in place.keys if "default" in known.get(key, {})}
 
 
 def _rules(schema: Schema) -> Iterator[tuple[str, str]]:

@@ -34,6 +34,8 @@ class Definition:
     namespaced: bool
     schema: Schema
     place: Place
+    source: Schema
+    """As it is written, with its defaults."""
     deprecated: str | None
     """The warning of a version that is deprecated."""
 
@@ -108,4 +110,4 @@ def _definitions(body: Any) -> Iterator[Definition]:
             warning = f"{api_version} {spec['names']['kind']} is deprecated"
         found, place = closed(schema)
         kind = spec["names"]["kind"]
-        yield Definition(api_version, kind, spec.get("scope") != "Cluster", found, place, warning)
+        yield Definition(api_version, kind, spec.get("scope") != "Cluster", found, place, schema, warning)

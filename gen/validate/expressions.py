@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from celpy import Runner
+
+_CHAIN = re.compile(r"\bhas\(((?:\w+\.)+\w+)\.(\w+)\)")
+"""Of `has(a.b.c)` a server says that it fails without `a.b`; the library, that there is none."""
 
 _UNKNOWN = ("undeclared reference", "no matching overload")
 
@@ -34,7 +38,8 @@ def holds(expression: str, value: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _program(expression: str) -> Runner:
-    program: Runner = _environment().program(_environment().compile(expression))
+    strict = _CHAIN.sub(r"(has(\1) ? has(\1.\2) : \1.\2 == null)", expression)
+    program: Runner = _environment().program(_environment().compile(strict))
     return program
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import BugError
-from gen.validate.schemas import compiled, schemas
+from gen.validate.schemas import DEFINITIONS, compiled, schemas
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -24,6 +25,8 @@ class Kind:
     validator: Draft202012Validator
     place: Place | None = None
     """What a definition says that its schema cannot; None for kinds without a definition."""
+    source: Schema | None = None
+    """The schema of a definition as it is written."""
     namespaced: bool | None = None
     """None when it is not known."""
     deprecated: str | None = None
@@ -44,6 +47,12 @@ class Kinds:
             self._known[key] = self._make(api_version, kind)
         return self._known[key]
 
+    @cached_property
+    def pod_template(self) -> Kind:
+        """Of pod templates in objects whose definition is older or newer than this version of Kubernetes."""
+        schema = {"$ref": f"{DEFINITIONS}#/$defs/io.k8s.api.core.v1.PodTemplateSpec"}
+        return Kind(schema, compiled(schema, self.schemas))
+
     def names(self) -> list[tuple[str, str]]:
         """Every API version and kind."""
         own = self._definitions.kinds() if self._definitions is not None else []
@@ -53,7 +62,8 @@ class Kinds:
         definition = self._definitions.get(api_version, kind) if self._definitions is not None else None
         if definition is not None:
             validator = compiled(definition.schema, self.schemas)
-            return Kind(definition.schema, validator, definition.place, definition.namespaced, definition.deprecated)
+            told = definition.place, definition.source, definition.namespaced, definition.deprecated
+            return Kind(definition.schema, validator, *told)
         try:
             schema = self.schemas.schema(api_version, kind)
         except BugError:

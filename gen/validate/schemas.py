@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 
 _OWN = Path(__file__).parent.parent / "schemas"
-_DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
+DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
 _COMMON = "https://gen.invalid/common.json"
 _BOUNDS = {"int32": 2**31, "int64": 2**63}
 """What a format of numbers says, which validators take for a mere remark."""
+
+_LOOSE = {"int32": 2**63, "int64": 2**63}
+"""The same in a definition, where a server holds numbers to 64 bits only."""
 
 _FOLDER = re.compile(r"v(1\.[0-9]+)\.[0-9]+-local-strict")
 
@@ -94,7 +97,7 @@ class Schemas:
         name = self._core_kinds.get((api_version, kind))
         if name is None:
             raise BugError(f"there is no schema of {api_version} {kind}")
-        return {"$ref": f"{_DEFINITIONS}#/$defs/{name}"}
+        return {"$ref": f"{DEFINITIONS}#/$defs/{name}"}
 
     def resolve(self, schema: Schema, base: str = "") -> tuple[Schema, str]:
         """Follow `$ref` until there is none; `base` is the document that a local reference is relative to."""
@@ -117,7 +120,7 @@ class Schemas:
     def _document(self, name: str, path: Path) -> Schema:
         if name not in self._documents:
             text = path.read_text("utf-8")
-            for word, bound in _BOUNDS.items():
+            for word, bound in (_LOOSE if path.parent == _OWN else _BOUNDS).items():
                 said = f'"format": "{word}"'
                 text = text.replace(said, f'{said}, "minimum": {-bound}, "maximum": {bound - 1}')
             self._documents[name] = json.loads(text)
@@ -135,7 +138,7 @@ class Schemas:
     def registry(self) -> Registry:
         import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
 
-        resources = [(_DEFINITIONS, self._definitions), (_COMMON, self._common)]
+        resources = [(DEFINITIONS, self._definitions), (_COMMON, self._common)]
         return jsonschema_rs.Registry(resources, draft=jsonschema_rs.Draft202012)
 
     @cached_property

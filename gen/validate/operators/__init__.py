@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.validate.operators import jobset, katib, kueue, mpi, ray, trainer, training, volcano, workflows
+from gen.validate.operators import jobset, katib, kueue, masters, mpi, pods, ray, trainer, training, volcano, workflows
 from gen.validate.rule import Rule
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-_FILES = (training, mpi, trainer, jobset, volcano, ray, katib, kueue, workflows)
+_FILES = (training, masters, mpi, trainer, jobset, volcano, ray, katib, kueue, workflows, pods)
 
 
 def _rules(module: ModuleType) -> list[Rule]:

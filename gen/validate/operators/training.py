@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class TrainingKind:
     """What the operator looks for in a kind."""
 
     field: str
@@ -28,16 +28,16 @@ class _Kind:
     roles: tuple[str, ...]
 
 
-_KINDS: Final = {
-    "TFJob": _Kind("tfReplicaSpecs", "tensorflow", ("PS", "Worker", "Chief", "Master", "Evaluator")),
-    "PyTorchJob": _Kind("pytorchReplicaSpecs", "pytorch", ("Master", "Worker")),
-    "XGBoostJob": _Kind("xgbReplicaSpecs", "xgboost", ("Master", "Worker")),
-    "PaddleJob": _Kind("paddleReplicaSpecs", "paddle", ("Master", "Worker")),
-    "JAXJob": _Kind("jaxReplicaSpecs", "jax", ("Worker",)),
+KINDS: Final = {
+    "TFJob": TrainingKind("tfReplicaSpecs", "tensorflow", ("PS", "Worker", "Chief", "Master", "Evaluator")),
+    "PyTorchJob": TrainingKind("pytorchReplicaSpecs", "pytorch", ("Master", "Worker")),
+    "XGBoostJob": TrainingKind("xgbReplicaSpecs", "xgboost", ("Master", "Worker")),
+    "PaddleJob": TrainingKind("paddleReplicaSpecs", "paddle", ("Master", "Worker")),
+    "JAXJob": TrainingKind("jaxReplicaSpecs", "jax", ("Worker",)),
 }
-_ALL = tuple(f"kubeflow.org/{kind}" for kind in _KINDS)
+_ALL = tuple(f"kubeflow.org/{kind}" for kind in KINDS)
 _OPERATOR = "kubeflow.org/training-operator"
-_WEBHOOK = "The webhook of the training operator refuses it."
+WEBHOOK = "The webhook of the training operator refuses it."
 _POLICIES = ("Always", "OnFailure", "Never", "ExitCode")
 _CLEAN = ("None", "Running", "All")
 
@@ -45,7 +45,7 @@ _CLEAN = ("None", "Running", "All")
 @operators(
     "training-name",
     *_ALL,
-    reason=f"{_WEBHOOK} The operator makes services of the name, which begin with a letter.",
+    reason=f"{WEBHOOK} The operator makes services of the name, which begin with a letter.",
     remedy="Begin the name with a letter, and use lower case letters, digits and `-`, at most 63.",
 )
 def training_name(view: View) -> Faults:
@@ -66,19 +66,19 @@ def training_name_length(view: View) -> Faults:
     """The names of services that the operator makes of the name have at most 63 characters."""
     name = view.metadata.get("name", "")
     if dns_1035_label(name) is None:
-        for role, _, spec in replicas(view, _KINDS[view.kind].field):
+        for role, _, spec in replicas(view, KINDS[view.kind].field):
             yield from name_fault(view, f"{name}-{role.lower()}-{last(spec.get('replicas', 1))}")
 
 
 @operators(
     "training-replicas",
     *_ALL,
-    reason=f"{_WEBHOOK} The definition itself takes a job without any role.",
+    reason=f"{WEBHOOK} The definition itself takes a job without any role.",
     remedy="Write the replica specs of the kind, with at least one role.",
 )
 def training_replicas(view: View) -> Faults:
     """A training job has a `spec` with roles in its replica map."""
-    field = _KINDS[view.kind].field
+    field = KINDS[view.kind].field
     if not view.spec.get(field):
         yield ("spec",) if "spec" in view.body else (), f"`spec.{field}` has no roles"
 
@@ -86,12 +86,12 @@ def training_replicas(view: View) -> Faults:
 @operators(
     "training-roles",
     *_ALL,
-    reason=f"{_WEBHOOK} For a TFJob it does not, and makes pods that belong to no role.",
+    reason=f"{WEBHOOK} For a TFJob it does not, and makes pods that belong to no role.",
     remedy="Use one of the roles of the kind, in exactly this spelling.",
 )
 def training_roles(view: View) -> Faults:
     """Roles in the replica map are those of the kind, capitals included."""
-    kind = _KINDS[view.kind]
+    kind = KINDS[view.kind]
     for role, route, _ in replicas(view, kind.field):
         if role not in kind.roles:
             expected = ", ".join(f"`{one}`" for one in kind.roles)
@@ -101,12 +101,12 @@ def training_roles(view: View) -> Faults:
 @operators(
     "training-containers",
     *_ALL,
-    reason=_WEBHOOK,
+    reason=WEBHOOK,
     remedy="Name the container that trains after the framework: it is the one that the operator prepares.",
 )
 def training_containers(view: View) -> Faults:
     """Every role has a container with the name that the operator looks for."""
-    kind = _KINDS[view.kind]
+    kind = KINDS[view.kind]
     for role, route, spec in replicas(view, kind.field):
         at = (*route, "template", "spec", "containers")
         found = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
@@ -126,7 +126,7 @@ def training_containers(view: View) -> Faults:
 def training_restart_policy(view: View) -> Faults:
     """The restart policy of a role is one that the operator knows."""
     allowed = ("Never", "OnFailure") if view.body["apiVersion"].endswith("v2beta1") else _POLICIES
-    field = _KINDS[view.kind].field if view.kind in _KINDS else "mpiReplicaSpecs"
+    field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
     for _, route, spec in replicas(view, field):
         policy = spec.get("restartPolicy", "")
         if policy and policy not in allowed:
@@ -142,7 +142,7 @@ def training_restart_policy(view: View) -> Faults:
 )
 def training_always(view: View) -> Faults:
     """Pods that train are not restarted when they are done."""
-    for _, route, spec in replicas(view, _KINDS[view.kind].field):
+    for _, route, spec in replicas(view, KINDS[view.kind].field):
         if spec.get("restartPolicy") == "Always":
             yield (*route, "restartPolicy"), "with `Always` the pods never succeed"
 
@@ -157,7 +157,7 @@ def training_always(view: View) -> Faults:
 )
 def restart_policy_of_template(view: View) -> Faults:
     """The restart policy stands with the role, and not only in its pod template."""
-    field = _KINDS[view.kind].field if view.kind in _KINDS else "mpiReplicaSpecs"
+    field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
     for _, route, spec in replicas(view, field):
         inner = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy")
         if inner and inner != spec.get("restartPolicy"):
@@ -183,7 +183,7 @@ def clean_pod_policy(view: View) -> Faults:
 @operators(
     "tf-chief",
     "kubeflow.org/TFJob",
-    reason=_WEBHOOK,
+    reason=WEBHOOK,
     remedy="Keep either `Chief` or `Master`.",
 )
 def tf_chief(view: View) -> Faults:
@@ -207,100 +207,9 @@ def tf_success_policy(view: View) -> Faults:
 
 
 @operators(
-    "single-master",
-    "kubeflow.org/PyTorchJob",
-    "kubeflow.org/XGBoostJob",
-    reason=f"{_WEBHOOK} The default is not filled in before it looks.",
-    remedy="Write `replicas: 1` under `Master`.",
-)
-def single_master(view: View) -> Faults:
-    """The master has `replicas: 1`, written out; an XGBoostJob always has one."""
-    field = _KINDS[view.kind].field
-    master = (view.spec.get(field) or {}).get("Master")
-    if master is None:
-        if view.kind == "XGBoostJob" and view.spec.get(field):
-            yield ("spec", field), "needs a `Master`"
-    elif master.get("replicas") != 1:
-        at = ("spec", field, "Master")
-        yield (*at, "replicas") if "replicas" in master else at, "a master has `replicas: 1`, written out"
-
-
-@operators(
-    "pytorch-workers",
-    "kubeflow.org/PyTorchJob",
-    reason=_WEBHOOK,
-    remedy="Leave `Worker` out where there is none.",
-)
-def pytorch_workers(view: View) -> Faults:
-    """`Worker` has at least one replica where it says how many."""
-    worker = (view.spec.get("pytorchReplicaSpecs") or {}).get("Worker") or {}
-    if worker.get("replicas", 1) < 1:
-        yield ("spec", "pytorchReplicaSpecs", "Worker", "replicas"), f"{worker['replicas']} is less than 1"
-
-
-@operators(
-    "pytorch-elastic",
-    "kubeflow.org/PyTorchJob",
-    reason=_WEBHOOK,
-    remedy="Add `Worker`, and say the number of processes once, as `nprocPerNode`.",
-)
-def pytorch_elastic(view: View) -> Faults:
-    """An elastic job has workers, and one number of processes on each node."""
-    policy = view.spec.get("elasticPolicy")
-    if policy is None:
-        return
-    at = ("spec", "elasticPolicy")
-    if "Worker" not in (view.spec.get("pytorchReplicaSpecs") or {}):
-        yield at, "an elastic job needs a `Worker`"
-    if "nProcPerNode" in policy and "nprocPerNode" in view.spec:
-        yield (*at, "nProcPerNode"), "`spec.nprocPerNode` says it already"
-
-
-@operators(
-    "pytorch-elastic-nproc",
-    "kubeflow.org/PyTorchJob",
-    reason="The field is deprecated; the webhook warns of it.",
-    remedy="Write `spec.nprocPerNode` instead.",
-    severity=Severity.WARNING,
-)
-def pytorch_elastic_nproc(view: View) -> Faults:
-    """The number of processes is not given in `elasticPolicy`."""
-    if "nProcPerNode" in (view.spec.get("elasticPolicy") or {}) and "nprocPerNode" not in view.spec:
-        yield ("spec", "elasticPolicy", "nProcPerNode"), "`elasticPolicy.nProcPerNode` is deprecated"
-
-
-@operators(
-    "pytorch-rdzv-backend",
-    "kubeflow.org/PyTorchJob",
-    reason="torchrun knows these backends; the definition takes any text.",
-    remedy="Write `c10d`, `etcd` or `etcd-v2`.",
-)
-def pytorch_rdzv_backend(view: View) -> Faults:
-    """The rendezvous backend is one that torchrun has."""
-    backend = (view.spec.get("elasticPolicy") or {}).get("rdzvBackend", "c10d")
-    if backend not in {"c10d", "etcd", "etcd-v2"}:
-        yield ("spec", "elasticPolicy", "rdzvBackend"), f"`{backend}` is none of `c10d`, `etcd`, `etcd-v2`"
-
-
-@operators(
-    "pytorch-rendezvous",
-    "kubeflow.org/PyTorchJob",
-    reason="Without a master and without `elasticPolicy`, the operator sets no address and no rank.",
-    remedy="Add a `Master`, or an `elasticPolicy`.",
-    severity=Severity.WARNING,
-)
-def pytorch_rendezvous(view: View) -> Faults:
-    """Several workers have a master or an elastic policy, by which they find each other."""
-    roles = view.spec.get("pytorchReplicaSpecs") or {}
-    workers = (roles.get("Worker") or {}).get("replicas", 1)
-    if workers > 1 and "Master" not in roles and "elasticPolicy" not in view.spec:
-        yield ("spec", "pytorchReplicaSpecs"), f"{workers} workers have neither a `Master` nor an `elasticPolicy`"
-
-
-@operators(
     "training-managed-by",
     *(kind for kind in _ALL if not kind.endswith("JAXJob")),
-    reason=_WEBHOOK,
+    reason=WEBHOOK,
     remedy=f"Write `{_OPERATOR}` or `{MULTIKUEUE}`, or leave it out.",
 )
 def training_managed_by(view: View) -> Faults:

@@ -93,7 +93,7 @@ def autoscaling(view: View) -> Faults:
     if spec["maxReplicas"] < spec.get("minReplicas", 1):
         yield (*route, "maxReplicas"), f"{spec['maxReplicas']} is less than `minReplicas`"
     version = spec["scaleTargetRef"].get("apiVersion", "")
-    if "/" not in version and version != "v1":
+    if not version.rpartition("/")[0] and version != "v1":
         yield (*route, "scaleTargetRef", "apiVersion"), f"`{version}` has no group, such as `apps/v1`"
     for index, metric in enumerate(spec.get("metrics") or ()):
         yield from _metric(metric, (*route, "metrics", index))

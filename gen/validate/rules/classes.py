@@ -81,6 +81,8 @@ def _topologies(body: Body) -> Faults:
             if fault is not None or entry["key"] in keys:
                 yield (*at, number, "key"), fault or f"`{entry['key']}` is there twice"
             keys.append(entry.get("key", ""))
+        if not term.get("matchLabelExpressions"):
+            yield at, "needs an expression"
         told = {
             entry.get("key"): sorted(entry.get("values") or ()) for entry in term.get("matchLabelExpressions") or ()
         }

@@ -45,7 +45,8 @@ def containers(view: View) -> Faults:
         yield from _doubled(pod, route)
         for at, container in containers_of(pod, route):
             yield from _CONTAINER.faults(container, at)
-            yield from _image(container, at, view)
+            if not_empty(container.get("image", "")):
+                yield (*at, "image"), f"the container `{container['name']}` has no image"
             yield from _resizing(container, at, pod)
             yield from _restarts(container, at, view.minor)
 
@@ -57,14 +58,6 @@ def _doubled(pod: Body, route: Route) -> Faults:
             if container["name"] in names:
                 yield (*route, field, index, "name"), f"two containers are called `{container['name']}`"
             names.add(container["name"])
-
-
-def _image(container: Body, route: Route, view: View) -> Faults:
-    image = container.get("image", "")
-    if not_empty(image):
-        yield (*route, "image"), f"the container `{container['name']}` has no image"
-    elif view.is_custom and image != image.strip():
-        yield (*route, "image"), "the image has spaces around it"
 
 
 def _resizing(container: Body, route: Route, pod: Body) -> Faults:

@@ -14,9 +14,6 @@ from gen.validate.rule import server
 from gen.validate.tables import Table, doubled, find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gen.diagnostics import Route
     from gen.validate.tables import Faults
     from gen.validate.view import View
 
@@ -25,7 +22,7 @@ _QUANTITY = re.compile(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMB
 
 
 def _quantity(value: Any) -> str | None:
-    if isinstance(value, float):
+    if isinstance(value, float) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
         return f"{value} needs quotes"
     return (
         None
@@ -68,16 +65,14 @@ _METADATA = {"annotations", "finalizers", "labels", "name", "namespace"}
 @server(
     "custom",
     reason="The server holds training resources against the definitions that their operators install.",
-    remedy="Leave the field out, quote the quantity, or remove the second entry.",
+    remedy="Quote the quantity, or remove the second entry.",
 )
 def custom(view: View) -> Faults:
-    """Training resources keep what their definitions say beyond our schemas: no nulls, plain quantities, lists without
+    """Training resources keep what their definitions say beyond our schemas: plain quantities, lists without
     double entries.
     """
     if not view.is_custom or view.defined:
         return
-    for route in _nulls(view.written, ()) if view.written is not view.body else ():
-        yield route, "is null; leave it out"
     yield from _RESOURCE.faults(view.body, ())
     for route, template in view.templates:
         for field in (template.get("metadata") or {}).keys() - _METADATA:
@@ -89,11 +84,3 @@ def custom(view: View) -> Faults:
                 filled = [{**_DEFAULTS, **entry} for entry in entries]
                 for here, names in doubled(filled, at, *keys):
                     yield here, f"`{names[0]}` is there twice"
-
-
-def _nulls(value: Any, route: Route) -> Iterator[Route]:
-    if value is None:
-        yield route
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in pairs:
-        yield from _nulls(inner, (*route, key))

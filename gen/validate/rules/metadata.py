@@ -90,7 +90,7 @@ def metadata(view: View) -> Faults:
     route: Route = ("metadata",)
     own = view.metadata
     name = _name(view)
-    if not own.get("name") and not own.get("generateName"):
+    if not own.get("name") and not own.get("generateName") and view.kind != "LimitRange":  # which is given one
         yield (*route, "name") if "name" in own else route, "an object needs a `name`"
     checks = {"name": given(name), "generateName": given(lambda value: name(with_suffix(value)))}
     if not view.is_custom and view.kind not in _COUNTED_ANEW:
@@ -98,20 +98,20 @@ def metadata(view: View) -> Faults:
     yield from Table(checks).faults(own, route)
     yield from _METADATA.faults(own, route)
     yield from _labels_and_annotations(own, route)
-    yield from _finalizers(
+    yield from finalizers(
         own.get("finalizers") or [],
         (*route, "finalizers"),
         any_word=view.is_custom or view.kind == "PodDisruptionBudget",
     )
+    if view.kind == "Namespace" and not view.is_custom:
+        yield from Table({"finalizers.*": qualified_name}).faults(view.spec, ("spec",))
+        yield from finalizers(view.spec.get("finalizers") or [], ("spec", "finalizers"), any_word=False)
     yield from _owners(own.get("ownerReferences") or [], (*route, "ownerReferences"))
     for at, template in view.templates:
         here = (*at, "metadata")
         of_pods = template.get("metadata") or {}
         yield from _labels_and_annotations(of_pods, here)
         yield from _of_pods(of_pods.get("annotations") or {}, template["spec"], (*here, "annotations"))
-        if view.is_custom:  # other controllers leave them out
-            yield from Table({"finalizers.*": qualified_name}).faults(of_pods, here)
-            yield from _finalizers(of_pods.get("finalizers") or [], (*here, "finalizers"), any_word=False)
 
 
 def _name(view: View) -> Check:
@@ -137,7 +137,7 @@ def _labels_and_annotations(found: Body, route: Route) -> Faults:
         yield (*route, "annotations"), f"the annotations take {size} bytes, more than {_ANNOTATIONS_LIMIT}"
 
 
-def _finalizers(found: list[str], route: Route, *, any_word: bool) -> Faults:
+def finalizers(found: list[str], route: Route, *, any_word: bool) -> Faults:
     for index, name in enumerate(found):
         if "/" not in name and name not in _FINALIZERS and not any_word:
             yield (*route, index), f"`{name}` is no finalizer: it needs a domain in front, such as `example.com/name`"

@@ -79,8 +79,6 @@ def pods(view: View) -> Faults:
             yield at, f"two gates are called `{name}`"
         if pod.get("ephemeralContainers"):
             yield (*route, "ephemeralContainers"), "a new pod has no ephemeral containers"
-        if view.is_custom and pod.get("schedulingGates") and pod.get("nodeName"):
-            yield (*route, "nodeName"), "a pod with scheduling gates cannot be on a node"
 
 
 def _dns(pod: Body, route: Route, minor: int) -> Faults:

@@ -46,16 +46,15 @@ def ports(view: View) -> Faults:
         for at, (name,) in doubled(named, (*route, "ports"), "name"):
             yield (*at, "name"), f"two ports are called `{name}`"
     for route, pod in view.pods():
-        # a template leaves it to its pods to give the host the same port
         on_host = bool(pod.get("hostNetwork"))
-        regular = list(_host_ports(pod, (*route, "containers"), on_host=on_host and view.is_custom))
-        yield from _taken_twice(regular)
+        regular = list(host_ports(pod, (*route, "containers")))
+        yield from taken_twice(regular)
         for at, entry, _ in regular:
             if on_host and entry.get("hostPort") and entry["hostPort"] != entry["containerPort"]:
                 yield (*at, "hostPort"), f"with `hostNetwork` it is the container's own port, {entry['containerPort']}"
         for index, container in enumerate(pod.get("initContainers") or ()):
             alone = {"containers": [container]}  # one runs after the other
-            yield from _taken_twice(list(_host_ports(alone, (*route, "initContainers"), first=index)))
+            yield from taken_twice(list(host_ports(alone, (*route, "initContainers"), first=index)))
 
 
 def _of(container: Body) -> list[Body]:
@@ -63,7 +62,7 @@ def _of(container: Body) -> list[Body]:
     return found
 
 
-def _host_ports(
+def host_ports(
     pod: Body, route: Route, *, on_host: bool = False, first: int = 0
 ) -> Iterator[tuple[Route, Body, tuple[object, ...] | None]]:
     """Every port with what it takes of the host."""
@@ -74,7 +73,7 @@ def _host_ports(
             yield (*route, index, "ports", number), entry, key
 
 
-def _taken_twice(found: list[tuple[Route, Body, tuple[object, ...] | None]]) -> Faults:
+def taken_twice(found: list[tuple[Route, Body, tuple[object, ...] | None]]) -> Faults:
     seen = set()
     for at, entry, key in found:
         if key is not None and key in seen:

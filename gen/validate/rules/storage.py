@@ -82,6 +82,9 @@ def storage(view: View) -> Faults:
     """Persistent volumes have one source and a capacity, claims ask for storage, and both say how they are accessed."""
     if view.kind == "PersistentVolume":
         yield from _volume(view.spec, ("spec",))
+    if view.kind == "StatefulSet" and not view.is_custom:
+        for index, claim in enumerate(view.spec.get("volumeClaimTemplates") or ()):
+            yield from _claim(_kept(claim.get("spec") or {}), ("spec", "volumeClaimTemplates", index, "spec"))
     if view.kind == _CLAIM_KIND:
         yield from _claim(_kept(view.spec), ("spec",))
     for route, pod in view.pods():
