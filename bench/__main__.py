@@ -57,6 +57,7 @@ def report(folder: Path, size: int, runs: int) -> Iterator[str]:
     yield row("render of one job", measure([*GEN, "render", job], root, runs), cold)
     yield row("floor: parse the inputs, write the same bytes", floor(folder, root, runs), cold)
     yield from peers(folder, root, size, runs, cold)
+    yield f"\nPeak memory of `gen validate`: {peak_memory([*GEN, 'validate', 'rendered'], root) >> 20} MiB"
     clean()
     yield f"\nPeak memory of all processes: {peak_memory([*GEN, 'render'], root) >> 20} MiB"
 
@@ -79,7 +80,10 @@ def peers(folder: Path, root: Path, size: int, runs: int, cold: Measured) -> Ite
         schemas.mkdir()
         location = write_catalog(schemas, VERSION)
         command = [tool, "-strict", "-n", "2", "-schema-location", location, "rendered"]
-        yield row("kubeconform -strict -n 2, the same files", measure(command, root, runs), cold)
+        conform = measure(command, root, runs)
+        yield row("kubeconform -strict -n 2, the same files", conform, cold)
+        own = measure([*GEN, "validate", "rendered"], root, runs)
+        yield row(f"gen validate, the same files ({own.wall / conform.wall:.2f} of kubeconform)", own, cold)
     kustomize = [tool] if (tool := shutil.which("kustomize")) else None
     kubectl = shutil.which("kubectl")
     builder = [*kustomize, "build"] if kustomize else [kubectl, "kustomize"] if kubectl else None

@@ -1,4 +1,4 @@
-"""Writes `docs/reference-job.md` and `docs/reference-overlay.md` from the schemas: `python -m scripts.reference`."""
+"""Writes `docs/reference-*.md` from the schemas and `docs/rules.md` from the rules: `python -m scripts.reference`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from gen.model.job import JobFields
 from gen.networks import NETWORKS
 from gen.schema import job_schema, overlay_schema
 from gen.storage import STORAGE
+from gen.validate.catalogue import CATALOGUE
+from gen.validate.check import SILENCE
+from gen.validate.rule import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,6 +43,22 @@ A cluster or environment: `overlays/<overlay>/overlay.yaml`, with the files of i
 
 ## Fields
 """
+
+
+_RULES = f"""\
+# Rules
+
+<!-- Made from the rules by `just docs`; change the texts there. -->
+
+What `gen validate` and the validate stage of `gen render` hold objects to. `gen explain RULE` says the same of one
+rule. The annotation `{SILENCE}<rule>: "<reason>"` silences a rule for one object; the report lists what was silenced,
+with the reason. [Validation](validation.md) says how far the rules agree with a real server.
+"""
+_JUDGES = {
+    Judge.SERVER: "What an API server refuses",
+    Judge.OPERATOR: "What an operator refuses or does otherwise",
+    Judge.GEN: "What gen has to say",
+}
 
 
 def job_reference() -> str:
@@ -126,7 +145,22 @@ def _scalar(schema: Mapping[str, Any]) -> str:
     return str(schema.get("title") or ("text" if "string" in schema.get("type", ()) else "anything"))
 
 
+def rules() -> str:
+    """What `gen explain` says of every rule, by who judges."""
+    parts = [_RULES]
+    for judge in Judge:
+        parts.append(f"## {_JUDGES[judge]}\n")
+        for rule in (rule for rule in CATALOGUE.values() if rule.judge is judge):
+            parts.append(f"### {rule.name}\n")
+            kinds = sorted(f"`{group}/{kind}`" for group, kind in rule.kinds or ())
+            about = [rule.severity.value.capitalize(), f", for {', '.join(kinds)}" if kinds else "", "."]
+            lines = ["".join(about), rule.says, f"*Why:* {rule.reason}", f"*Remedy:* {rule.remedy}"]
+            parts += [f"{' '.join(line.split())}\n" for line in lines]
+    return "\n".join(parts)
+
+
 def main() -> None:
+    (DOCS / "rules.md").write_text(rules(), "utf-8")
     (DOCS / "reference-job.md").write_text(job_reference(), "utf-8")
     (DOCS / "reference-overlay.md").write_text(overlay_reference(), "utf-8")
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gen.scaffold import job_text
-from scripts.reference import job_reference, overlay_reference
+from scripts.reference import job_reference, overlay_reference, rules
 from tests.support import PROJECT, Repository
 
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
@@ -16,6 +16,7 @@ DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
 def test_the_references_are_fresh() -> None:
     assert (PROJECT / "docs/reference-job.md").read_text("utf-8") == job_reference(), "run `just docs`"
     assert (PROJECT / "docs/reference-overlay.md").read_text("utf-8") == overlay_reference(), "run `just docs`"
+    assert (PROJECT / "docs/rules.md").read_text("utf-8") == rules(), "run `just docs`"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
