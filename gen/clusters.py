@@ -41,7 +41,7 @@ def cluster(root: Path, name: str) -> Cluster | None:
     folders = []
     kubernetes = None
     for _ in range(_MOST):
-        source = read(root / OVERLAYS / name / _FILE, name, Findings())
+        source = read(root, f"{OVERLAYS}/{name}/{_FILE}", Findings())
         if source is None or not isinstance(source.data, dict):
             break
         folders.append(root / OVERLAYS / name / "crds")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.clusters import cluster_of
 from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
-from gen.load.manifests import read_manifests
+from gen.load.manifests import MAX_BYTES, read_manifests
 from gen.report.types import Report
 from gen.share import share
 from gen.validate.catalogue import CATALOGUE
@@ -75,7 +75,7 @@ class Inspection:
         found = Findings()
         shown = "<stdin>" if file == STDIN else file
         try:
-            raw = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+            raw = _read(file)
         except OSError as error:
             found.error("unreadable", Location(shown), f"cannot be read: {error.strerror}", "check that it may be read")
             return Inspected(0, tuple(found.items))
@@ -155,8 +155,17 @@ def _below(folder: str) -> Iterator[str]:
     for place, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            if name.endswith(_ENDINGS):
-                yield f"{place}/{name}".removeprefix("./")
+            path = f"{place}/{name}".removeprefix("./")
+            if name.endswith(_ENDINGS) and os.path.isfile(path):  # noqa: PTH113 - asked for every file
+                yield path
+
+
+def _read(file: str) -> bytes:
+    """No more than is looked at: a file may be a device without an end."""
+    if file == STDIN:
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    with Path(file).open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
 
 
 def _objects(document: Any) -> Iterator[tuple[Route, Any]]:

@@ -19,7 +19,7 @@ LAYERS = (
     ("gen.inspection",),
     ("gen.report",),
     ("gen.write",),
-    ("gen.pipeline", "gen.parallel", "gen.crosscheck", "gen.clusters", "gen.share"),
+    ("gen.pipeline", "gen.parallel", "gen.crosscheck", "gen.bundle", "gen.clusters", "gen.share"),
     ("gen.cache",),
     (
         "gen.emit",
@@ -106,6 +106,9 @@ def test_only_reading_writing_and_the_command_line_touch_the_disk() -> None:
         "gen.cli",
         "gen.commands",
         "gen.inspection",
+        "gen.files",
+        "gen.jobs",
+        "gen.init",
         "gen.load",
         "gen.overlay",
         "gen.scaffold",

@@ -10,70 +10,84 @@ The run's hash covers what is written, so it is not known yet; a dummy of the sa
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gen.diagnostics import BugError, Findings, Severity
-from gen.kubernetes import RUN
-from gen.manifest import Manifest, Sealed, Valid
+from gen.diagnostics import BugError, Diagnostic, Findings, Severity, said
+from gen.identity import DUMMY, filled
+from gen.manifest import Manifest, Patched, Valid
+from gen.patch.provenance import labelled
 from gen.validate.problem import dotted
 
 if TYPE_CHECKING:
+    from gen.kubernetes import Body
     from gen.patch.provenance import Provenance
+    from gen.validate.check import Checked
     from gen.validate.kinds import Kinds
     from gen.validate.problem import Problem
 
 
-_DUMMY = "0" * 8
-"""In place of a run's hash, which is as long."""
-
-
 def validate(patched: Patched, version: str, found: Findings) -> Valid | None:
-    """The objects when they fit; None when something was found. BugError when no user could have caused it."""
+    """The objects when they fit; None when an error was found. BugError when no user could have caused it."""
     own = Findings()
-    for manifest, provenance in zip(sealed.manifests, sealed.provenance, strict=True):
-        for problem in _problems(manifest, version, patched=bool(provenance)):
-            _blame(manifest, provenance, problem, own)
+    kinds = _kinds(version)
+    for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
+        body = filled(manifest.body, DUMMY)
+        checked = _checked(body, kinds, patched=bool(provenance))
+        if checked is not None:
+            _blame(checked, manifest.with_body(body), built, kinds, provenance, own)
     found.extend(own.items)
-    return None if own.failed() else Valid(sealed.manifests)
-
-
-def _problems(manifest: Manifest, version: str, *, patched: bool) -> tuple[Problem, ...]:
-    body, kinds = manifest.body, _kinds(version)
-    kind = kinds.get(body["apiVersion"], body["kind"])
-    if kind is None:
-        raise BugError(f"there is no schema of {body['apiVersion']} {body['kind']}")
-    if not patched and kind.validator.is_valid(body):
-        return ()
-    from gen.validate.check import check  # noqa: PLC0415 - where no patch is, no rule is needed
-
-    return check(_with_hash(body), kinds).problems
-
-
-def _with_hash(value: Any) -> Any:
-    """With the hash that a run's names will have, so that they are judged at their full length."""
-    if isinstance(value, str):
-        return value.replace(RUN, _DUMMY)
-    if isinstance(value, dict):
-        return {_with_hash(key): _with_hash(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_with_hash(inner) for inner in value]
-    return value
+    return None if own.failed() else Valid(patched.manifests)
 
 
 @cache
 def _kinds(version: str) -> Kinds:
-    from gen.validate.kinds import Kinds  # noqa: PLC0415 - as above
+    from gen.validate.kinds import Kinds  # noqa: PLC0415 - reading schemas takes longer than starting
 
     return Kinds(version)
 
 
-def _blame(manifest: Manifest, provenance: Provenance, problem: Problem, found: Findings) -> None:
-    where = f"{manifest.identity}, {dotted(problem.route) or 'the object'}"
-    place = provenance.blame(manifest.body, problem.route)
-    if place is None:
-        raise BugError(f"{where}: {problem.message} (from {manifest.source})")
+def _checked(body: Body, kinds: Kinds, *, patched: bool) -> Checked | None:
+    """None when nothing is to be said."""
+    kind = kinds.get(body["apiVersion"], body["kind"])
+    if kind is None:
+        raise BugError(f"there is no schema of {body['apiVersion']} {body['kind']}")
+    if not patched and kind.validator.is_valid(body):
+        return None
+    from gen.validate.check import check  # noqa: PLC0415 - where no patch is, no rule is needed
+
+    checked = check(body, kinds)
+    return checked if checked.problems or checked.silenced else None
+
+
+def _blame(
+    checked: Checked, manifest: Manifest, built: Manifest, kinds: Kinds, provenance: Provenance, found: Findings
+) -> None:
+    """Report what came with patches. `built` is the object without them."""
+    original = filled(built.body, DUMMY)
+    before = _checked(original, kinds, patched=True)
+    ours = {(labelled(original, one.route), one.message) for one in (before.problems if before is not None else ())}
+    for problem in checked.problems:
+        known = (labelled(manifest.body, problem.route), problem.message) in ours
+        _report(problem, manifest, None if known else provenance, found)
+    for problem, reason in checked.silenced:
+        _report(problem, manifest, provenance, found, reason)
+
+
+def _report(
+    problem: Problem, manifest: Manifest, provenance: Provenance | None, found: Findings, silenced: str | None = None
+) -> None:
     from gen.validate.catalogue import CATALOGUE  # noqa: PLC0415 - where nothing is wrong, no rule is needed
 
     rule = CATALOGUE[problem.rule]
-    add = found.error if rule.severity is Severity.ERROR else found.warning
-    add(problem.rule, place, f"{where}: {problem.message}", problem.hint or rule.hint)
+    where = f"{manifest.identity}, {dotted(problem.route) or 'the object'}: {problem.message}"
+    place = provenance.blame(manifest.body, problem.route) if provenance is not None else None
+    severity = Severity.NOTE if silenced is not None else rule.severity
+    if place is None:
+        if severity is Severity.ERROR:
+            raise BugError(f"{where} (from {manifest.source})")
+        place = manifest.source
+    message = where if silenced is None else f"silenced ({silenced}): {where}"
+    found.items.append(Diagnostic(place, problem.rule, said(message), said(problem.hint or rule.hint), (), severity))
+
+
+__all__ = ["dotted", "validate"]

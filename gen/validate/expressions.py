@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _CHAIN = re.compile(r"\bhas\(((?:\w+\.)+\w+)\.(\w+)\)")
 """Of `has(a.b.c)` a server says that it fails without `a.b`; the library, that there is none."""
 
+_MISSING = "no such member"
 _UNKNOWN = ("undeclared reference", "no matching overload")
 
 
@@ -29,7 +30,7 @@ def holds(expression: str, value: Any) -> bool:
     try:
         return bool(_program(expression).evaluate({"self": json_to_cel(value)}))
     except CELEvalError as error:
-        if any(words in str(error) for words in _UNKNOWN):
+        if _MISSING not in str(error) and any(words in str(error) for words in _UNKNOWN):
             raise NotEvaluatedError(expression) from error
         return False
     except (CELParseError, ValueError, TypeError, RecursionError) as error:

@@ -48,7 +48,7 @@ def _problems(error: ValidationError, schema: Schema, schemas: Schemas) -> Itera
                 did_you_mean(name, known, otherwise="remove it"),
             )
     elif (missing := getattr(kind, "property", None)) is not None:
-        yield Problem("missing-field", route, f"`{missing}` is missing", f"add `{missing}`")
+        yield Problem("missing-field", (*route, missing), f"`{missing}` is missing", f"add `{missing}`")
     else:
         yield _of_value(error, kind, route)
 

@@ -52,7 +52,7 @@ class Cluster:
         """For objects whose metadata may be anything: a namespace is only needed for kinds that have one."""
         version, metadata = body["apiVersion"], body.get("metadata")
         base = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        resource = self._resource(base, body["kind"])
+        resource = self._resources_of(base)[body["kind"]]
         own = metadata.get("namespace") if isinstance(metadata, dict) else None
         folder = f"/namespaces/{own if isinstance(own, str) and own else namespace}" if resource["namespaced"] else ""
         return self.client.create(f"{base}{folder}/{resource['name']}", body, **DRY_RUN)
