@@ -59,6 +59,9 @@ class Inspection:
 
     def run(self) -> tuple[Report, int]:
         """The report, and 1 when something is wrong. UsageError when there is nothing to look at."""
+        for location in self.schemas:
+            if not location.exists():
+                raise UsageError(f"there is no {location}")
         files = list(dict.fromkeys(self._files()))
         done = share(self.look, files, self.parallel)
         objects = sum(one.objects for one in done)

@@ -15,7 +15,7 @@ LAYERS = (
     ("gen.__main__",),
     ("gen.cli",),
     ("gen.edit", "gen.init"),
-    ("gen.commands", "gen.scaffold", "gen.schema"),
+    ("gen.commands", "gen.review", "gen.scaffold", "gen.schema"),
     ("gen.inspection",),
     ("gen.report",),
     ("gen.write",),
@@ -116,7 +116,14 @@ def test_only_reading_writing_and_the_command_line_touch_the_disk() -> None:
         "gen.write",
     )
     # schemas, definitions, patch files, docs
-    data = ("gen.cache", "gen.validate.schemas", "gen.validate.definitions", "gen.patch.read", "gen.model.docs")
+    data = (
+        "gen.cache",
+        "gen.validate.schemas",
+        "gen.validate.definitions",
+        "gen.patch.read",
+        "gen.model.docs",
+        "gen.review.trees",
+    )
     words = (
         ".read_text(",
         ".read_bytes(",

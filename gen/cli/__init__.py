@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from gen import __version__
-from gen.diagnostics import UsageError
+from gen.cli.plan import plan
+from gen.cli.validate import explain, validate
 
 app = typer.Typer(
     name="gen",
@@ -111,49 +112,8 @@ def check(
 
 
 app.command()(plan)
-
-
-@app.command()
-def validate(
-    paths: Annotated[
-        list[str],
-        typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH...", show_default=False),
-    ],
-    schema_location: Annotated[
-        list[Path] | None,
-        typer.Option("--schema-location", help="Folder or file of CustomResourceDefinitions; may be repeated."),
-    ] = None,
-    ignore_missing_schemas: Annotated[
-        bool, typer.Option("--ignore-missing-schemas", help="Pass by kinds that there is no schema of.")
-    ] = False,
-    kubernetes: Annotated[
-        str | None,
-        typer.Option("--kubernetes-version", help="Check against this version instead of the overlay's or the newest."),
-    ] = None,
-    output: Format = Output.TEXT,
-    parallel: Parallel = 0,
-) -> None:
-    """Check manifests that anybody wrote, as an API server and the operators would."""
-    import os  # noqa: PLC0415
-
-    from gen.inspection import Inspection  # noqa: PLC0415
-
-    for location in schema_location or ():
-        if not location.exists():
-            raise UsageError(f"there is no {location}")
-    processes = parallel or os.cpu_count() or 1
-    locations = tuple(schema_location or ())
-    _finish(*Inspection(tuple(paths), kubernetes, locations, ignore_missing_schemas, processes).run(), output)
-
-
-@app.command()
-def explain(
-    rule: Annotated[str | None, typer.Argument(help="Name of a rule; all are listed when left out.")] = None,
-) -> None:
-    """Say what a rule checks, why, and what to do."""
-    from gen.validate.explain import explained, listed  # noqa: PLC0415
-
-    typer.echo(explained(rule) if rule is not None else listed(), nl=False)
+app.command()(validate)
+app.command()(explain)
 
 
 @app.command()
@@ -212,7 +172,7 @@ def schema(document: Annotated[Document, typer.Argument(help="What the schema is
 
 
 def _finish(report: object, code: int, output: Output) -> None:
-    from gen.report.reporters import REPORTERS  # noqa: PLC0415
+    from gen.report import REPORTERS  # noqa: PLC0415
     from gen.report.types import Report  # noqa: PLC0415
 
     assert isinstance(report, Report)  # noqa: S101

@@ -1,0 +1,59 @@
+"""`gen validate` and `gen explain` on the command line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import Annotated
+
+import typer
+
+
+class Output(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+    JUNIT = "junit"
+
+
+def validate(
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH...", show_default=False),
+    ],
+    schema_location: Annotated[
+        list[Path] | None,
+        typer.Option("--schema-location", help="Folder or file of CustomResourceDefinitions; may be repeated."),
+    ] = None,
+    ignore_missing_schemas: Annotated[
+        bool, typer.Option("--ignore-missing-schemas", help="Pass by kinds that there is no schema of.")
+    ] = False,
+    kubernetes: Annotated[
+        str | None,
+        typer.Option("--kubernetes-version", help="Check against this version instead of the overlay's or the newest."),
+    ] = None,
+    output: Annotated[Output, typer.Option("--output", help="How to report.")] = Output.TEXT,
+    parallel: Annotated[
+        int, typer.Option("--parallel", "-n", min=0, help="Processes; 0 is one for each processor.")
+    ] = 0,
+) -> None:
+    """Check manifests that anybody wrote, as an API server and the operators would."""
+    import os  # noqa: PLC0415 - `--help` needs none of it
+
+    from gen.inspection import Inspection  # noqa: PLC0415
+    from gen.report import REPORTERS  # noqa: PLC0415
+
+    locations, processes = tuple(schema_location or ()), parallel or os.cpu_count() or 1
+    report, code = Inspection(tuple(paths), kubernetes, locations, ignore_missing_schemas, processes).run()
+    typer.echo(REPORTERS[output.value](report), nl=False)
+    raise typer.Exit(code)
+
+
+def explain(
+    rule: Annotated[str | None, typer.Argument(help="Name of a rule; all are listed when left out.")] = None,
+) -> None:
+    """Say what a rule checks, why, and what to do."""
+    from gen.validate.explain import explained, listed  # noqa: PLC0415 - as above
+
+    typer.echo(explained(rule) if rule is not None else listed(), nl=False)
