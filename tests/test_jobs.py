@@ -9,7 +9,7 @@ import pytest
 
 from gen.diagnostics import Findings, UsageError
 from gen.jobs import all_jobs, chosen_jobs
-from gen.report import REPORTERS
+from gen.report.reporters import REPORTERS
 from gen.workspace import checked_root, find_root
 from tests.support import Repository
 

@@ -9,7 +9,7 @@ import pytest
 
 from gen.cli import Document, Output
 from gen.diagnostics import Diagnostic, Location, Severity
-from gen.report import REPORTERS
+from gen.report.reporters import REPORTERS
 from gen.report.types import Report
 from gen.schema import SCHEMAS
 from gen.write import Change, Status

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gen.inspection import Inspection
-from gen.report import REPORTERS
+from gen.report.reporters import REPORTERS
 from gen.validate.check import check
 from gen.validate.kinds import Kinds
 from tests.support import PROJECT

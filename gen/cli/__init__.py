@@ -172,7 +172,7 @@ def schema(document: Annotated[Document, typer.Argument(help="What the schema is
 
 
 def _finish(report: object, code: int, output: Output) -> None:
-    from gen.report import REPORTERS  # noqa: PLC0415
+    from gen.report.reporters import REPORTERS  # noqa: PLC0415
     from gen.report.types import Report  # noqa: PLC0415
 
     assert isinstance(report, Report)  # noqa: S101

@@ -42,7 +42,7 @@ def validate(
     import os  # noqa: PLC0415 - `--help` needs none of it
 
     from gen.inspection import Inspection  # noqa: PLC0415
-    from gen.report import REPORTERS  # noqa: PLC0415
+    from gen.report.reporters import REPORTERS  # noqa: PLC0415
 
     locations, processes = tuple(schema_location or ()), parallel or os.cpu_count() or 1
     report, code = Inspection(tuple(paths), kubernetes, locations, ignore_missing_schemas, processes).run()

@@ -11,6 +11,7 @@ from gen.model.overlay import Grant, OverlayFields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from gen.diagnostics import Location
     from gen.patch.types import Patch
@@ -27,6 +28,8 @@ class Overlay:
     patches: tuple[Patch, ...]
     kubernetes: str
     """Version whose schemas count, such as `1.34`."""
+    definitions: tuple[Path, ...] = ()
+    """Folders with CustomResourceDefinitions of its cluster, its own before those that it extends."""
 
     @property
     def engines(self) -> tuple[str, ...]:

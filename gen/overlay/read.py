@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
+DEFINITIONS = "crds"
+"""Folder beside an overlay's file with the definitions of its cluster."""
+
 _OWN = ("abstract", "patches")
 """Fields that an overlay does not take from the one it extends: patches are added up file by file."""
 
@@ -60,7 +63,9 @@ class OverlayReader:
         if fields is None or fields.abstract or found.failed():
             return None
         defaults = cast("dict[str, Data]", data.get("defaults", {}))
-        return Overlay(name, fields, layers, defaults, patches, kubernetes)
+        folders = ((self.root / source.file).parent / DEFINITIONS for source in chain)
+        definitions = tuple(folder for folder in folders if folder.is_dir())
+        return Overlay(name, fields, layers, defaults, patches, kubernetes, definitions)
 
     def _chain(self, name: str) -> list[Source]:
         """The overlay's own file, then those that it extends; empty when one is missing or extends itself."""

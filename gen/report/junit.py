@@ -4,38 +4,39 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree import ElementTree as ET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gen.report.types import Report
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(report: Report) -> str:
-    cases = list(_cases(report))
-    failures = sum("<failure" in case for case in cases)
-    counts = f'tests="{max(len(cases), 1)}" failures="{failures}"'
-    body = "".join(cases) or f"  <testcase name={quoteattr(report.summary)}/>\n"
-    text = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuite name="gen" {counts}>\n{body}</testsuite>\n'
-    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def _cases(report: Report) -> Iterator[str]:
+    suite = ET.Element("testsuite", name="gen")
     for finding in report.findings:
-        text = escape(f"{finding.place}: {finding.message}. {finding.hint}")
-        if finding.severity.value == "error":
-            yield _case(
-                finding.place.file, finding.code, f"<failure message={quoteattr(finding.message)}>{text}</failure>"
-            )
-        else:
-            yield _case(finding.place.file, finding.code, f"<system-out>{text}</system-out>")
+        case = _case(suite, finding.place.file, finding.code)
+        failed = finding.severity.value == "error"
+        said = (
+            ET.SubElement(case, "failure", message=_fit(finding.message))
+            if failed
+            else ET.SubElement(case, "system-out")
+        )
+        said.text = _fit(f"{finding.place}: {finding.message}. {finding.hint}")
     for change in () if report.done else report.changes:
-        failure = f'<failure message="{change.status.value}">run `gen render` and commit the result</failure>'
-        yield _case(change.path, change.status.value, failure)
+        failure = ET.SubElement(_case(suite, change.path, change.status.value), "failure", message=change.status.value)
+        failure.text = "run `gen render` and commit the result"
+    if not len(suite):
+        ET.SubElement(suite, "testcase", name=_fit(report.summary))
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(len(suite.findall("*/failure"))))
+    ET.indent(suite)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
 
 
-def _case(file: str, name: str, inner: str) -> str:
-    return f"  <testcase classname={quoteattr(file)} name={quoteattr(name)}>{inner}</testcase>\n"
+def _case(suite: ET.Element, file: str, name: str) -> ET.Element:
+    return ET.SubElement(suite, "testcase", classname=_fit(file), name=_fit(name))
+
+
+def _fit(text: str) -> str:
+    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

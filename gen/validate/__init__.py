@@ -19,6 +19,8 @@ from gen.patch.provenance import labelled
 from gen.validate.problem import dotted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gen.kubernetes import Body
     from gen.patch.provenance import Provenance
     from gen.validate.check import Checked
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
     from gen.validate.problem import Problem
 
 
-def validate(patched: Patched, version: str, found: Findings) -> Valid | None:
+def validate(patched: Patched, version: str, found: Findings, definitions: tuple[Path, ...] = ()) -> Valid | None:
     """The objects when they fit; None when an error was found. BugError when no user could have caused it."""
     own = Findings()
-    kinds = _kinds(version)
+    kinds = _kinds(version, definitions)
     for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
         body = filled(manifest.body, DUMMY)
         checked = _checked(body, kinds, patched=bool(provenance))
@@ -40,10 +42,11 @@ def validate(patched: Patched, version: str, found: Findings) -> Valid | None:
 
 
 @cache
-def _kinds(version: str) -> Kinds:
-    from gen.validate.kinds import Kinds  # noqa: PLC0415 - reading schemas takes longer than starting
+def _kinds(version: str, folders: tuple[Path, ...]) -> Kinds:
+    from gen.validate.definitions import Definitions  # noqa: PLC0415 - reading schemas takes longer than starting
+    from gen.validate.kinds import Kinds  # noqa: PLC0415 - as above
 
-    return Kinds(version)
+    return Kinds(version, Definitions(folders) if folders else None)
 
 
 def _checked(body: Body, kinds: Kinds, *, patched: bool) -> Checked | None:

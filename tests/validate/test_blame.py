@@ -84,3 +84,39 @@ def test_a_fault_that_was_there_before_a_patch_is_a_bug() -> None:
     provenance.record(("data",), None, ())  # type: ignore[arg-type] # no place is looked up for a bug
     with pytest.raises(BugError, match="datta"):
         validate(Patched((manifest,), (manifest,), (provenance,), frozenset()), "1.34", Findings())
+
+
+def test_a_definition_of_the_cluster_counts_before_our_own_schema(repo: Repository) -> None:
+    """As with a cluster whose operator is newer: it knows a field that ours does not, and lacks one of ours."""
+    repo.write("overlays/dev/crds/pytorchjobs.yaml", NEWER)
+    repo.overlay(HEAD + "  - target: {kind: PyTorchJob}\n    patch: {spec: {newField: 0}}\n")
+    repo.job("kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n")
+    (finding,) = repo.render()[0].findings
+    assert (finding.code, finding.place.line, finding.place.column) == ("cel", 4, 30)
+    repo.overlay(HEAD + "  - target: {kind: PyTorchJob}\n    patch: {spec: {newField: 1}}\n")
+    assert repo.render()[1] == 0
+
+
+NEWER = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: pytorchjobs.kubeflow.org}
+spec:
+  group: kubeflow.org
+  scope: Namespaced
+  names: {kind: PyTorchJob, plural: pytorchjobs}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              properties:
+                newField: {type: integer, x-kubernetes-validations: [{rule: self > 0}]}
+                pytorchReplicaSpecs: {type: object, x-kubernetes-preserve-unknown-fields: true}
+                runPolicy: {type: object, x-kubernetes-preserve-unknown-fields: true}
+"""
