@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from gen.clusters import cluster_of
 from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
 from gen.load.manifests import MAX_BYTES, read_manifests
+from gen.parallel import spread
 from gen.report.types import Report
-from gen.share import share
 from gen.validate.catalogue import CATALOGUE
 from gen.validate.check import check
 from gen.validate.definitions import Definitions
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 _ENDINGS = (".yaml", ".yml", ".json")
+_WORTH_IT = 200
+"""Files for each process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Inspection:
             if not location.exists():
                 raise UsageError(f"there is no {location}")
         files = list(dict.fromkeys(self._files()))
-        done = share(self.look, files, self.parallel)
+        done = spread(self.look, files, self.parallel, worth_it=_WORTH_IT)
         objects = sum(one.objects for one in done)
         found = Findings([finding for one in done for finding in one.findings])
         if not objects and not found.items:

@@ -9,6 +9,7 @@ is a function of its arguments. Findings are collected on the way, and nothing i
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gen.build import build, build_storage
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from gen.load import Source
     from gen.overlay import Overlay
     from gen.workspace import JobFile
+
+_WORTH_IT = 48
+"""Jobs for each process."""
 
 _STAYS_TRUE = frozenset(
     {"unknown-volume", "unknown-network", "unknown-queue", "unknown-priority", "unknown-service-account"}
@@ -118,7 +122,8 @@ def render(
     whole = not overlays and not patterns
     judge = whole and not found.failed()  # a job may belong to an overlay that cannot be read
     known = {job: reading for job in jobs if cache is not None and (reading := cache.reading(job)) is not None}
-    fresh = spread(render_file, root, [job for job in jobs if job not in known], chosen, parallel)
+    work = partial(render_file, root, overlays=chosen)
+    fresh = spread(work, [job for job in jobs if job not in known], parallel, worth_it=_WORTH_IT)
     known.update((reading.job, reading) for reading in fresh)
     readings = [known[job] for job in jobs]
     storage = _storage(readings, chosen, found)

@@ -19,7 +19,7 @@ LAYERS = (
     ("gen.inspection",),
     ("gen.report",),
     ("gen.write",),
-    ("gen.pipeline", "gen.parallel", "gen.crosscheck", "gen.bundle", "gen.clusters", "gen.share"),
+    ("gen.pipeline", "gen.parallel", "gen.crosscheck", "gen.bundle", "gen.clusters"),
     ("gen.cache",),
     (
         "gen.emit",
