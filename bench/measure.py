@@ -48,8 +48,9 @@ def peak_memory(command: list[str], cwd: Path) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """The commands run in other folders, and modules of this project must be found there."""
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    """The commands run in other folders, where this project must be found, compiled as when it is installed."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPATH": str(Path(__file__).parent.parent)}
 
 
 def _cpu() -> float:

@@ -96,8 +96,12 @@ def to_yaml(body: Body) -> str:
 
 def _mapping(out: list[str], body: Body, indent: str) -> None:
     for key, value in body.items():
-        if value.__class__ is str and "\n" not in value:  # most values by far
+        kind = value.__class__
+        if kind is str and "\n" not in value:  # most values by far
             out.append(f"{indent}{scalar(key)}: {scalar(value)}\n")
+        elif kind is dict and value:
+            out.append(f"{indent}{scalar(key)}:\n")
+            _mapping(out, value, indent + "  ")
         else:
             _entry(out, f"{indent}{scalar(key)}:", value, indent)
 

@@ -40,7 +40,7 @@ class Manifest:
         return f"rendered/{lies}"
 
     def with_body(self, body: Body) -> Manifest:
-        return replace(self, body=body)
+        return self if body is self.body else replace(self, body=body)
 
     @property
     def identity(self) -> str:

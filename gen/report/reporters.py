@@ -1,14 +1,10 @@
-"""How findings and changes are shown: one file each, and the one list of them, read when there is something to show."""
+"""The ways to show findings and changes: one file each, imported when it is asked for."""
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
-
-from gen.report.github import github
-from gen.report.json import as_json
-from gen.report.junit import junit
-from gen.report.sarif import sarif
-from gen.report.text import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,12 +13,17 @@ if TYPE_CHECKING:
 
     Reporter = Callable[[Report], str]
 
-REPORTERS: Final[dict[str, Reporter]] = {
-    "text": text,
-    "json": as_json,
-    "github": github,
-    "sarif": sarif,
-    "junit": junit,
-}
 
-__all__ = ["REPORTERS"]
+def _shown(way: str, report: Report) -> str:
+    module, _, function = way.partition(":")
+    reporter: Reporter = getattr(import_module(f"gen.report.{module}"), function)
+    return reporter(report)
+
+
+REPORTERS: Final[dict[str, Reporter]] = {
+    "text": partial(_shown, "text:text"),
+    "json": partial(_shown, "json:as_json"),
+    "github": partial(_shown, "github:github"),
+    "sarif": partial(_shown, "sarif:sarif"),
+    "junit": partial(_shown, "junit:junit"),
+}
