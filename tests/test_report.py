@@ -7,7 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gen.cli import Document, Output
+from gen.cli import Document
+from gen.cli.options import Output
 from gen.diagnostics import Diagnostic, Location, Severity
 from gen.report.reporters import REPORTERS
 from gen.report.types import Report

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Root = Annotated[
-    Path | None,
-    typer.Option("--root", help="The repository; the nearest folder with jobs/ and overlays/ when left out."),
-]
+from gen.cli.options import Overlays, Root
 
 
 class PlanOutput(StrEnum):
@@ -25,7 +21,7 @@ def plan(
         str | None,
         typer.Option("--base", help="Compare with where the work tree left this; the default branch when left out."),
     ] = None,
-    overlay: Annotated[list[str] | None, typer.Option("--overlay", help="Only this overlay; may be repeated.")] = None,
+    overlay: Overlays = None,
     root: Root = None,
     output: Annotated[PlanOutput, typer.Option("--output", help="How to report.")] = PlanOutput.TEXT,
     max_removed: Annotated[

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
 from typing import Annotated
 
 import typer
 
-
-class Output(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-    GITHUB = "github"
-    SARIF = "sarif"
-    JUNIT = "junit"
+from gen.cli.options import Format, Output, Parallel, finish
 
 
 def validate(
@@ -33,21 +26,17 @@ def validate(
         str | None,
         typer.Option("--kubernetes-version", help="Check against this version instead of the overlay's or the newest."),
     ] = None,
-    output: Annotated[Output, typer.Option("--output", help="How to report.")] = Output.TEXT,
-    parallel: Annotated[
-        int, typer.Option("--parallel", "-n", min=0, help="Processes; 0 is one for each processor.")
-    ] = 0,
+    output: Format = Output.TEXT,
+    parallel: Parallel = 0,
 ) -> None:
     """Check manifests that anybody wrote, as an API server and the operators would."""
     import os  # noqa: PLC0415 - `--help` needs none of it
 
     from gen.inspection import Inspection  # noqa: PLC0415
-    from gen.report.reporters import REPORTERS  # noqa: PLC0415
 
     locations, processes = tuple(schema_location or ()), parallel or os.cpu_count() or 1
-    report, code = Inspection(tuple(paths), kubernetes, locations, ignore_missing_schemas, processes).run()
-    typer.echo(REPORTERS[output.value](report), nl=False)
-    raise typer.Exit(code)
+    inspection = Inspection(tuple(paths), kubernetes, locations, ignore_missing_schemas, processes)
+    finish(*inspection.run(), output)
 
 
 def explain(
