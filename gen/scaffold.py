@@ -14,7 +14,7 @@ from gen.kinds import KINDS
 from gen.kubernetes import MAX_NAME
 from gen.load import source_of
 from gen.model.docs import field_docs
-from gen.model.scalars import JOB_NAME
+from gen.model.names import JOB_NAME
 from gen.plan.names import longest_suffix
 from gen.workspace import JOBS, LABEL, JobFile
 

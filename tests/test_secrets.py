@@ -225,3 +225,12 @@ def test_a_mebibyte_is_looked_through_in_a_second(unit: str) -> None:
     started = time.process_time()
     report_secrets({"command": long + "-", "env": {"TOKEN": long, long: "x"}}, Layers((Layer(source),)), Findings(), ())
     assert time.process_time() - started < 1
+
+
+def test_no_finding_of_an_overlay_shows_a_secret(repo: Repository) -> None:
+    """A value can be a secret and wrong at once."""
+    token = "ghp_" + "a1B2" * 9
+    repo.overlay(f'kubernetes: "{token}"\nvolumes:\n  data: {{claim: "{token}"}}\n')
+    report, _ = repo.render()
+    assert [finding.code for finding in report.findings].count("secret-value") == 2
+    assert token not in text(report)

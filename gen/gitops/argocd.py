@@ -14,7 +14,8 @@ from pydantic import WithJsonSchema
 from gen.gitops.argocd_settings import RUN_ENDED, SYNC_FAILED, health_settings, notification_settings
 from gen.gitops.base import Engine, Site, Workload
 from gen.kubernetes import MANAGED_BY, QUEUE_LABEL, Body, present
-from gen.model.scalars import ObjectName, Text, matching
+from gen.model.names import ObjectName
+from gen.model.scalars import Text, matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

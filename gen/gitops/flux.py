@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gen.gitops.base import Engine, Site, Workload
 from gen.kubernetes import MANAGED_BY, Body, present
-from gen.model.scalars import ObjectName
+from gen.model.names import ObjectName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,8 @@ from gen.kinds.base import Conditions, Job, Problem, Role
 from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, at, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
-from gen.model.scalars import LabelKey, Port, Positive
+from gen.model.names import LabelKey
+from gen.model.scalars import Port, Positive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

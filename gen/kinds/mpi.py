@@ -9,7 +9,8 @@ from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
-from gen.model.scalars import MountPath, Positive
+from gen.model.names import MountPath
+from gen.model.scalars import Positive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

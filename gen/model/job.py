@@ -6,14 +6,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from gen.model.base import LongForm, Model, ScalarOrList, ScalarOrMapping, ShortForm
-from gen.model.scalars import (
-    Bytes,
+from gen.model.names import (
     ConfigKey,
     ContainerResource,
-    Count,
-    Duration,
     EnvName,
-    Given,
     ImageRef,
     JobName,
     Label,
@@ -22,6 +18,12 @@ from gen.model.scalars import (
     MountPath,
     ObjectName,
     PodField,
+)
+from gen.model.scalars import (
+    Bytes,
+    Count,
+    Duration,
+    Given,
     Positive,
     Quantity,
     Text,

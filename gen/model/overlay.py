@@ -8,24 +8,9 @@ from pydantic import Field, WithJsonSchema, create_model, model_validator
 
 from gen.gitops.model import Gitops
 from gen.model.base import Model
+from gen.model.names import DNS_LABEL, ImageRef, ImageStart, Label, LabelKey, ObjectName, ResourceName
 from gen.model.profile import chosen, profile_fields
-from gen.model.scalars import (
-    DNS_LABEL,
-    Bytes,
-    Count,
-    ImageRef,
-    ImageStart,
-    Label,
-    LabelKey,
-    ObjectName,
-    Quantity,
-    ResourceName,
-    Size,
-    Text,
-    Truth,
-    matching,
-    refuse,
-)
+from gen.model.scalars import Bytes, Count, Quantity, Size, Text, Truth, matching, refuse
 from gen.networks import NETWORKS, NetworkProfile
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode

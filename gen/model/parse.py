@@ -12,7 +12,8 @@ from gen.kinds import KINDS, Job
 from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.model.evaluation import evaluated
 from gen.model.explain import explain
-from gen.model.scalars import JOB_NAME, empty, null, shown
+from gen.model.names import JOB_NAME
+from gen.model.scalars import empty, null, shown
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _validated(
     model: type[Job], data: dict[str, Data], failed: Collection[Route], layers: Layers, found: Findings
 ) -> tuple[Job | None, frozenset[str]]:
     """The job, and the fields of which something is not in it: what is wrong is reported and then left out."""
-    data = _without(data, failed)
+    data = without(data, failed)
     left_out = {str(route[0]) for route in failed}
     try:
         return model.model_validate(data), frozenset(left_out)
@@ -112,7 +113,7 @@ def _validated(
         wrong = explain(error, model, layers, found)
     left_out |= {str(route[0]) for route in wrong} | _meant(model, wrong)
     try:
-        return model.model_validate(_without(data, wrong)), frozenset(left_out)
+        return model.model_validate(without(data, wrong)), frozenset(left_out)
     except ValidationError:
         return None, frozenset(left_out)
 
@@ -123,7 +124,7 @@ def _meant(model: type[Job], routes: Iterable[Route]) -> set[str]:
     return {near(str(route[0]), known) for route in routes if route[0] not in known}
 
 
-def _without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:
+def without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:
     """The data without what lies at the routes, or without the entry around it: half an entry means nothing."""
     entries: dict[str, set[str | int]] = {}
     whole = {str(route[0]) for route in routes if len(route) == 1 or not isinstance(data.get(str(route[0])), dict)}

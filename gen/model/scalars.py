@@ -1,4 +1,4 @@
-"""The words and numbers a user may write, each with what was expected when it is something else.
+"""The texts and numbers a user may write, each with what was expected when it is something else.
 
 A reader hands over text only (see `gen.load.text`), so each type here says how its text is read. `Text` takes any
 scalar and keeps what was written; the JSON Schema forms are for editors, which see typed YAML.
@@ -17,18 +17,6 @@ from gen.kubernetes import with_hash
 from gen.load import Plain
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
-DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_DNS_LABEL = re.compile(DNS_LABEL)
-JOB_NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
-_DNS_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
-LABEL_KEY = r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-ENV_NAME = r"(?!\.\.|\.$)[A-Za-z_.-][A-Za-z0-9_.-]*"
-LABEL_VALUE = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?"
-_IMAGE = re.compile(
-    r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
-    r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
-    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@[a-z0-9]+:[0-9a-fA-F]{32,})?"
-)
 _SHOWN = 60
 """Characters of a value that fit into a line of a terminal beside the message."""
 _MEBIBYTE = 1 << 20
@@ -148,7 +136,7 @@ def _duration(value: Any) -> Any:
         raise refuse("a duration", value, "write it like `12h`, `1d12h`, `90m` or `30s`") from None
 
 
-def _schema(title: str, *types: str, **more: Any) -> WithJsonSchema:
+def schema(title: str, *types: str, **more: Any) -> WithJsonSchema:
     """The form for editors; a title in small letters is the word for it in the reference."""
     return WithJsonSchema({"title": title, "type": types[0] if len(types) == 1 else list(types), **more})
 
@@ -159,9 +147,9 @@ def _number(title: str, minimum: int) -> WithJsonSchema:
 
 Text = Annotated[
     # `~` and `null` are texts here too
-    str, BeforeValidator(_text), _schema("text", "string", "number", "boolean", "null")
+    str, BeforeValidator(_text), schema("text", "string", "number", "boolean", "null")
 ]
-Given = Annotated[Text, BeforeValidator(_given), _schema("text", "string", "number", "boolean")]
+Given = Annotated[Text, BeforeValidator(_given), schema("text", "string", "number", "boolean")]
 """A text that stands for one thing, so that `null` can only mean that it was left out."""
 Count = Annotated[int, BeforeValidator(_whole), _number("number", 0), Field(ge=0, le=INT32)]
 Positive = Annotated[int, BeforeValidator(_whole), _number("number from 1", 1), Field(ge=1, le=INT32)]
@@ -171,120 +159,7 @@ Truth = Annotated[
     BeforeValidator(_truth),
     WithJsonSchema({"title": "true or false", "anyOf": [{"type": "boolean"}, _EXPRESSION]}),
 ]
-Quantity = Annotated[str, BeforeValidator(_quantity), _schema("quantity", "string", "number")]
-Bytes = Annotated[str, BeforeValidator(_bytes), _schema("amount of memory", "string", "number")]
-Size = Annotated[str, BeforeValidator(_size), _schema("size", "string", "number")]
-Duration = Annotated[int, BeforeValidator(_duration), _schema("duration", "string", "integer")]
-Label = Annotated[
-    str,
-    matching(
-        _DNS_LABEL,
-        63,
-        "a name of at most 63 lower-case letters, digits and `-`",
-        "start and end it with a letter or a digit",
-    ),
-    _schema("name", "string", pattern=rf"^{_DNS_LABEL.pattern}$|\{{\{{", maxLength=63),
-]
-JobName = Annotated[
-    str,
-    matching(
-        JOB_NAME,
-        63,
-        "a name of at most 63 lower-case letters, digits and `-`, with a letter first",
-        "start it with a letter; Services are named after the job",
-    ),
-    _schema("name", "string", pattern=f"^{JOB_NAME.pattern}$", maxLength=63),
-]
-ObjectName = Annotated[
-    str,
-    matching(_DNS_SUBDOMAIN, 253, "a Kubernetes name of lower-case letters, digits, `-` and `.`"),
-    _schema("name of an object", "string"),
-]
-ConfigKey = Annotated[
-    str,
-    matching(re.compile(r"(?!\.\.)(?!\.$)[-._A-Za-z0-9]+"), 253, "an entry of a Secret or ConfigMap", "name the entry"),
-    _schema("entry", "string", "number", "boolean"),
-]
-LabelKey = Annotated[
-    str,
-    matching(re.compile(LABEL_KEY), 317, "the key of a label", "write it like `team` or `example.com/team`"),
-    _schema("key of a label", "string"),
-]
-EnvName = Annotated[
-    str,
-    matching(
-        re.compile(ENV_NAME),
-        253,
-        "the name of a variable",
-        "use letters, digits, `_`, `-` and `.`, with no digit and no `..` first",
-    ),
-    _schema("name of a variable", "string"),
-]
-ResourceName = Annotated[
-    str,
-    matching(re.compile(r"(?=.*/)" + LABEL_KEY), 317, "the name of a resource", "write it like `nvidia.com/gpu`"),
-    _schema("name of a resource", "string"),
-]
-LabelValue = Annotated[
-    str,
-    matching(re.compile(LABEL_VALUE), 63, "the value of a label", "use at most 63 letters, digits, `-`, `_` and `.`"),
-    _schema("value of a label", "string", "number", "boolean"),
-]
-PodField = Annotated[
-    str,
-    matching(
-        re.compile(
-            r"metadata\.(name|namespace|uid|(labels|annotations)\['" + LABEL_KEY + r"'\])"
-            r"|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs)"
-        ),
-        400,
-        "a field that a container can be told",
-        "write it like `metadata.name`, `metadata.labels['app']`, `spec.nodeName` or `status.podIP`",
-    ),
-    _schema("field of the pod", "string"),
-]
-ContainerResource = Annotated[
-    str,
-    matching(
-        re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMG]i)"),
-        64,
-        "a resource that a container can be told",
-        "write it like `limits.cpu` or `requests.memory`",
-    ),
-    _schema("resource of the container", "string"),
-]
-_MAX_IMAGE = 512
-
-
-def is_image(text: str) -> bool:
-    """Whether a text is an image reference."""
-    return len(judged := with_hash(text)) <= _MAX_IMAGE and _IMAGE.fullmatch(judged) is not None
-
-
-ImageRef = Annotated[
-    str,
-    matching(_IMAGE, _MAX_IMAGE, "an image reference", "write it like `registry.example.com/team/train:1.2`"),
-    _schema("image", "string"),
-]
-ImageStart = Annotated[
-    str,
-    matching(
-        re.compile(r"(?!.*//)(?:[A-Za-z0-9][-A-Za-z0-9._:/]*)?"),
-        256,
-        "the start of an image reference",
-        "write it like `registry.example.com/mirror/`, without `https://`",
-    ),
-    _schema("start of an image", "string"),
-]
-PATH = r"/(?!\.\.(?:/|$))[^\x00-\x1f/:]*"
-"""A slash and what follows it in a path that cannot lead out of where it begins; repeat it for all of a path."""
-MountPath = Annotated[
-    str,
-    matching(
-        re.compile(rf"(?:{PATH})+"),
-        4096,
-        "an absolute path without `:` and `..`",
-        "start it with `/`, and name the place itself",
-    ),
-    _schema("absolute path", "string", pattern=r"^/|\{\{"),
-]
+Quantity = Annotated[str, BeforeValidator(_quantity), schema("quantity", "string", "number")]
+Bytes = Annotated[str, BeforeValidator(_bytes), schema("amount of memory", "string", "number")]
+Size = Annotated[str, BeforeValidator(_size), schema("size", "string", "number")]
+Duration = Annotated[int, BeforeValidator(_duration), schema("duration", "string", "integer")]

@@ -11,7 +11,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import WithJsonSchema
 
-from gen.model.scalars import EnvName, Positive, ResourceName, Text, matching
+from gen.model.names import EnvName, ResourceName
+from gen.model.scalars import Positive, Text, matching
 from gen.networks.base import Effect, NetworkProfile
 
 Capability = Annotated[

@@ -16,7 +16,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import WithJsonSchema, model_validator
 
-from gen.model.scalars import LabelKey, LabelValue, matching, refuse
+from gen.model.names import LabelKey, LabelValue
+from gen.model.scalars import matching, refuse
 from gen.networks.base import Effect, NetworkProfile
 
 Version = Annotated[

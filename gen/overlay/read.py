@@ -11,6 +11,7 @@ from gen.diagnostics import Findings, Location, UsageError, did_you_mean
 from gen.load import Data, Layer, Layers, Source, lay_over, read
 from gen.model.explain import explain
 from gen.model.overlay import OverlayFields
+from gen.model.parse import without
 from gen.overlay import Overlay
 from gen.overlay.check import check_overlay
 from gen.overlay.names import FILE, overlay_names
@@ -55,9 +56,9 @@ class OverlayReader:
         found = Findings()
         data = _laid_over(chain)
         layers = Layers(tuple(Layer(source) for source in chain))
-        report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
+        hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
         patches = read_patches(self.root, chain, found)
-        fields = _validated(data, layers, found)
+        fields = _validated(without(data, hidden), layers, found)  # no finding may show what must not be seen
         kubernetes = check_overlay(fields, data, layers, found) if fields is not None else ""
         self.found.extend(found.items)
         if fields is None or fields.abstract or found.failed():

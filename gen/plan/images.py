@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.model.scalars import is_image, shown
+from gen.model.names import is_image
+from gen.model.scalars import shown
 
 if TYPE_CHECKING:
     from gen.plan.context import Context

@@ -7,7 +7,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gen.kubernetes import HASH_LENGTH, MAX_NAME, with_hash
-from gen.model.scalars import LABEL_KEY, LABEL_VALUE, shown
+from gen.model.names import LABEL_KEY, LABEL_VALUE
+from gen.model.scalars import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,7 +7,8 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from gen.kubernetes import Body, present
-from gen.model.scalars import MountPath, Text, refuse
+from gen.model.names import MountPath
+from gen.model.scalars import Text, refuse
 from gen.storage.base import StaticProfile, Volume, csi
 from gen.storage.nas import Server
 

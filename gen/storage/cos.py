@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Literal
 
 from gen.kubernetes import Body, present
-from gen.model.scalars import MountPath, ObjectName, Text
+from gen.model.names import MountPath, ObjectName
+from gen.model.scalars import Text
 from gen.storage.base import StaticProfile, Volume, csi
 
 

@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 from pydantic import WithJsonSchema
 
 from gen.kubernetes import Body
-from gen.model.scalars import PATH, matching
+from gen.model.names import PATH
+from gen.model.scalars import matching
 from gen.storage.base import StaticProfile, Volume, csi
 from gen.storage.nas import Server
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from gen.kubernetes import Body
-from gen.model.scalars import MountPath
+from gen.model.names import MountPath
 from gen.storage.base import StorageProfile, Volume
 
 

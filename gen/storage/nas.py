@@ -11,7 +11,8 @@ from typing import Annotated, Literal, Self
 from pydantic import WithJsonSchema, model_validator
 
 from gen.kubernetes import Body, present
-from gen.model.scalars import MountPath, matching, refuse
+from gen.model.names import MountPath
+from gen.model.scalars import matching, refuse
 from gen.storage.base import StaticProfile, Volume, csi
 
 Server = Annotated[

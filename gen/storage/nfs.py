@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gen.kubernetes import Body, present
-from gen.model.scalars import MountPath
+from gen.model.names import MountPath
 from gen.storage.base import StaticProfile, Volume
 from gen.storage.nas import Server
 

@@ -11,7 +11,8 @@ from typing import Annotated, Literal, Self
 from pydantic import WithJsonSchema, model_validator
 
 from gen.kubernetes import Body, present
-from gen.model.scalars import MountPath, ObjectName, Text, matching, refuse
+from gen.model.names import MountPath, ObjectName
+from gen.model.scalars import Text, matching, refuse
 from gen.storage.base import StaticProfile, Volume, csi
 
 Options = Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from gen.kubernetes import Body
-from gen.model.scalars import ObjectName
+from gen.model.names import ObjectName
 from gen.storage.base import ClaimedProfile, Volume, persistent_volume_claim
 
 
