@@ -26,11 +26,12 @@ NOBODY = 65534
 
 
 @pytest.fixture
-def repo() -> Iterator[Repository]:
+def repo(tmp_path: Path) -> Iterator[Repository]:
     """A rendered repository, seen by a user for whom permissions count."""
     folder = Path(tempfile.mkdtemp())
     root = os.geteuid() == 0
     if root:
+        _import_everything(tmp_path)
         folder.chmod(0o755)
         os.chown(folder, NOBODY, NOBODY)
         os.seteuid(NOBODY)
@@ -48,6 +49,14 @@ def repo() -> Iterator[Repository]:
             if not path.is_symlink():
                 path.chmod(0o755)
         shutil.rmtree(folder)
+
+
+def _import_everything(folder: Path) -> None:
+    """What is imported when it is first needed may lie where that user may not read."""
+    warm = Repository.at(folder / "warm")
+    for job in (JOB, f"{JOB}no: field\n"):
+        warm.job(job)
+        warm.render()
 
 
 def _readable(folder: Path) -> bool:
