@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings
 from gen.load.source import read
 from gen.workspace import OVERLAYS, RENDERED
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _FILE = "overlay.yaml"
 _MOST = 32
@@ -26,13 +30,12 @@ class Cluster:
 
 def cluster_of(root: Path, file: str) -> Cluster | None:
     """The cluster of a file below `rendered/<overlay>/` or `overlays/<overlay>/`; None for others."""
-    try:
-        parts = (Path.cwd() / file).resolve().relative_to(root.resolve()).parts
-    except ValueError:
+    path, start = os.path.abspath(file), f"{root}/"  # noqa: PTH100 - asked for every folder
+    folder, _, rest = path.removeprefix(start).partition("/")
+    overlay, below, _ = rest.partition("/")
+    if not path.startswith(start) or folder not in {RENDERED, OVERLAYS} or not below:
         return None
-    if len(parts) < len((RENDERED, "overlay", "file")) or parts[0] not in {RENDERED, OVERLAYS}:
-        return None
-    return cluster(root, parts[1])
+    return cluster(root, overlay)
 
 
 @cache

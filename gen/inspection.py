@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gen.validate.problem import Problem
 
 STDIN = "-"
+_PIECE = 1 << 16
 _ENDINGS = (".yaml", ".yml", ".json")
 _WORTH_IT = 200
 """Files for each process."""
@@ -157,20 +158,26 @@ class Inspection:
 
 def _below(folder: str) -> Iterator[str]:
     """Manifests in a folder, in order."""
-    for place, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            path = f"{place}/{name}".removeprefix("./")
-            if name.endswith(_ENDINGS) and os.path.isfile(path):  # noqa: PTH113 - asked for every file
-                yield path
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path)
+        elif entry.name.endswith(_ENDINGS) and entry.is_file():
+            yield entry.path.removeprefix("./")
 
 
 def _read(file: str) -> bytes:
     """No more than is looked at: a file may be a device without an end."""
     if file == STDIN:
         return sys.stdin.buffer.read(MAX_BYTES + 1)
-    with Path(file).open("rb") as stream:
-        return stream.read(MAX_BYTES + 1)
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 - asked for every file
+        size = os.fstat(stream.fileno()).st_size
+        raw = stream.read(min(size, MAX_BYTES) + 1) or b""
+        # what is no regular file has no size, and comes in pieces
+        while not size and len(raw) <= MAX_BYTES and (more := stream.read(_PIECE)):
+            raw += more
+    return raw
 
 
 def _objects(document: Any) -> Iterator[tuple[Route, Any]]:

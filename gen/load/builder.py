@@ -80,7 +80,8 @@ class Builder:
                     if value is CACHE:
                         value = self._plain(event)
                 if key is None and holder.__class__ is dict:
-                    key = self._key(event, value, holder)
+                    plain = value.__class__ is str and value not in holder and value != "<<"
+                    key = value if plain else self._key(event, value, holder)
                     continue
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 value = self._container(event, len(stack), expects_key=key is None and holder.__class__ is dict)

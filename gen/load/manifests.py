@@ -19,6 +19,7 @@ from yaml.reader import ReaderError
 
 from gen.diagnostics import Location
 from gen.load.builder import MAX_DEPTH, Builder, Refused, extent
+from gen.load.fast import fast
 from gen.load.scalars import NULLS, resolved
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
         place = Location(file, line, error.start - raw.rfind(b"\n", 0, error.start))
         found.error("not-utf-8", place, "the file is not UTF-8", "save it as UTF-8")
         return None
+    if (sure := fast(text)) is not None:
+        return Manifests(file, text, (sure,))
     try:
         return Manifests(file, text, tuple(Builder(CParser(text), file, found).documents()))
     except Refused as problem:

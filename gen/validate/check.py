@@ -129,7 +129,10 @@ def _of_expression(expression: str, message: str, value: Any, route: Route) -> I
 
 def _of_rules(view: View) -> Iterator[Problem]:
     seen = set()
+    has_pods = bool(view.templates)
     for rule in rules_for(view.group, view.kind):
+        if rule.of_pods and not has_pods:
+            continue
         for route, message in _faults(rule, view):
             if route not in seen:  # what is told once need not be told by the next rule in its words
                 seen.add(route)

@@ -40,6 +40,8 @@ class Rule:
     severity: Severity = Severity.ERROR
     kinds: frozenset[tuple[str, str]] | None = None
     """Groups and kinds that it is for; None when it looks itself."""
+    of_pods: bool = False
+    """Whether it has nothing to say of an object without pod templates."""
 
     @property
     def hint(self) -> str:
@@ -50,11 +52,15 @@ class Rule:
         return self.find is not None and (self.kinds is None or (group, kind) in self.kinds)
 
 
+def _pairs(kinds: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    return frozenset((group, name) for group, _, name in (kind.rpartition("/") for kind in kinds))
+
+
 def operators(
     name: str, *kinds: str, reason: str, remedy: str, severity: Severity = Severity.ERROR
 ) -> Callable[[Find], Rule]:
     """Make a rule of an operator out of a function, whose docstring says what it checks. Kinds are `group/Kind`."""
-    pairs = frozenset((kind.rpartition("/")[0], kind.rpartition("/")[2]) for kind in kinds)
+    pairs = _pairs(kinds)
 
     def make(find: Find) -> Rule:
         return Rule(name, find.__doc__ or "", reason, remedy, find, Judge.OPERATOR, severity, pairs)
@@ -65,10 +71,13 @@ def operators(
 _BY_SERVER = "The API server refuses the object, or the pod that is made of its template."
 
 
-def server(name: str, *, remedy: str, reason: str = _BY_SERVER) -> Callable[[Find], Rule]:
-    """Make a rule of an API server out of a function, whose docstring says what it checks."""
+def server(
+    name: str, *kinds: str, remedy: str, reason: str = _BY_SERVER, of_pods: bool = False
+) -> Callable[[Find], Rule]:
+    """Make a rule of an API server out of a function, whose docstring says what it checks. Kinds are `group/Kind`."""
+    pairs = _pairs(kinds) if kinds else None
 
     def make(find: Find) -> Rule:
-        return Rule(name, find.__doc__ or "", reason, remedy, find)
+        return Rule(name, find.__doc__ or "", reason, remedy, find, kinds=pairs, of_pods=of_pods)
 
     return make

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gen.diagnostics import Route
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gen.validate.forms import Check
 
@@ -28,6 +28,7 @@ class Table:
             for name in path.split("."):
                 step = step.below(name)
             step.checks.append(check)
+        self._root.finish()
 
     def faults(self, value: Any, route: Route) -> list[tuple[Route, str]]:
         """What is wrong below `value`, which lies at `route`. A field that is not there has no fault."""
@@ -39,12 +40,21 @@ class Table:
 class _Step:
     """One step of paths that begin alike, so that each value is only looked for once."""
 
-    __slots__ = ("checks", "each", "named")
+    __slots__ = ("checks", "each", "leaves", "named")
 
     def __init__(self) -> None:
         self.checks: list[Check] = []
         self.named: dict[str, _Step] = {}
         self.each: _Step | None = None
+        self.leaves: tuple[tuple[str, tuple[Check, ...]], ...] = ()
+        """Steps below with which paths end, looked at without a call of their own."""
+
+    def finish(self) -> None:
+        ends = {name: step for name, step in self.named.items() if not step.named and step.each is None}
+        self.leaves = tuple((name, tuple(step.checks)) for name, step in ends.items())
+        self.named = {name: step for name, step in self.named.items() if name not in ends}
+        for step in (*self.named.values(), *([self.each] if self.each is not None else [])):
+            step.finish()
 
     def below(self, name: str) -> _Step:
         if name == "*":
@@ -53,17 +63,24 @@ class _Step:
         return self.named.setdefault(name, _Step())
 
     def look(self, value: Any, route: Route, found: list[tuple[Route, str]]) -> None:
-        for check in self.checks:
-            fault = check(value)
-            if fault is not None:
-                found.append((route, fault))
+        _tell(self.checks, value, route, found)
         if value.__class__ is dict:
+            for name, checks in self.leaves:
+                if name in value:
+                    _tell(checks, value[name], (*route, name), found)
             for name, step in self.named.items():
                 if name in value:
                     step.look(value[name], (*route, name), found)
         if self.each is not None and value.__class__ in _HOLDERS:
             for key, inner in value.items() if value.__class__ is dict else enumerate(value):
                 self.each.look(inner, (*route, key), found)
+
+
+def _tell(checks: Iterable[Check], value: Any, route: Route, found: list[tuple[Route, str]]) -> None:
+    for check in checks:
+        fault = check(value)
+        if fault is not None:
+            found.append((route, fault))
 
 
 _HOLDERS = (dict, list)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import Severity
 from gen.validate.forms import qualified_name
 from gen.validate.rule import Judge, Rule
 from gen.validate.rules.metadata import finalizers
@@ -46,5 +45,5 @@ pod_creation = Rule(
     "Remove what a pod cannot have.",
     _pod_creation,
     Judge.OPERATOR,
-    Severity.ERROR,
+    of_pods=True,
 )

@@ -25,6 +25,10 @@ _SUBJECTS = {"ServiceAccount": "", "User": _GROUP, "Group": _GROUP}
 
 @server(
     "access",
+    "rbac.authorization.k8s.io/Role",
+    "rbac.authorization.k8s.io/ClusterRole",
+    "rbac.authorization.k8s.io/RoleBinding",
+    "rbac.authorization.k8s.io/ClusterRoleBinding",
     remedy="Add the missing verbs, groups or resources, or correct the kind.",
 )
 def access(view: View) -> Faults:

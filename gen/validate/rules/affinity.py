@@ -30,6 +30,7 @@ _TERM = Table({"topologyKey": qualified_name, "namespaces.*": dns_label})
 
 @server(
     "affinity",
+    of_pods=True,
     remedy="Give each term its `topologyKey` and each expression an operator with as many values as it takes.",
 )
 def affinity(view: View) -> Faults:

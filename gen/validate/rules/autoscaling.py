@@ -82,6 +82,7 @@ _OF_TARGET = {
 
 @server(
     "autoscaling",
+    "autoscaling/HorizontalPodAutoscaler",
     remedy="Give each metric the source of its type with one target value.",
 )
 def autoscaling(view: View) -> Faults:

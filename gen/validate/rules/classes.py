@@ -36,6 +36,8 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
 
 @server(
     "classes",
+    "storage.k8s.io/StorageClass",
+    "scheduling.k8s.io/PriorityClass",
     remedy="Use one of the words that the finding lists.",
 )
 def classes(view: View) -> Faults:
@@ -104,6 +106,7 @@ def _priority_class(body: Body) -> Faults:
 
 @server(
     "secrets",
+    "Secret",
     remedy="Write plain text in `stringData`, or encode the value.",
 )
 def secrets(view: View) -> Faults:

@@ -22,6 +22,7 @@ _LIMIT = 1 << 20
 
 @server(
     "config-maps",
+    "ConfigMap",
     remedy="Rename the key, or move large data to a volume.",
 )
 def config_maps(view: View) -> Faults:

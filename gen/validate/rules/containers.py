@@ -35,6 +35,7 @@ _RESTARTS_DROPPED, _RESTARTS_SINCE = 34, 35
 
 @server(
     "containers",
+    of_pods=True,
     remedy="Give every container an image and a name that no other has.",
 )
 def containers(view: View) -> Faults:

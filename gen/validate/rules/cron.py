@@ -89,6 +89,7 @@ _CRON = Table(
 
 @server(
     "cron-jobs",
+    "batch/CronJob",
     remedy="Write five fields, such as `0 3 * * *`.",
 )
 def cron_jobs(view: View) -> Faults:

@@ -47,6 +47,9 @@ _CPU_DIVISORS = {amount(text) for text in ("1m", "1")}
 _BYTE_DIVISORS = {amount(text) for text in ("1", "1k", "1M", "1G", "1T", "1P", "1E")}
 _BINARY_DIVISORS = {amount(text) for text in ("1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")}
 
+_NAMES, _STRICT_NAMES = (
+    Table({"env.*.name": check, "envFrom.*.prefix": given(check)}) for check in (env_name, strict_env_name)
+)
 _KEYS = Table(
     {
         f"env.*.valueFrom.{source}.{field}": check
@@ -58,12 +61,12 @@ _KEYS = Table(
 
 @server(
     "environment",
+    of_pods=True,
     remedy="Use either `value` or one kind of `valueFrom`, with a name and a key.",
 )
 def environment(view: View) -> Faults:
     """Variables have names, one source each, and references to fields and resources that a pod can know."""
-    names = env_name if view.minor >= _ANY_NAME_SINCE else strict_env_name
-    table = Table({"env.*.name": names, "envFrom.*.prefix": given(names)})
+    table = _NAMES if view.minor >= _ANY_NAME_SINCE else _STRICT_NAMES
     sources = (*_SOURCES, "fileKeyRef") if view.minor >= _FILES_SINCE else _SOURCES
     for route, container in view.containers():
         yield from table.faults(container, route)

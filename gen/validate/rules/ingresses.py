@@ -73,6 +73,7 @@ _BACKEND = Table(
 
 @server(
     "ingresses",
+    "networking.k8s.io/Ingress",
     remedy="Give each path a `pathType` and a backend with a service and one port.",
 )
 def ingresses(view: View) -> Faults:

@@ -53,6 +53,8 @@ def job_specs(view: View) -> Iterator[tuple[Route, Body]]:
 
 @server(
     "jobs",
+    "batch/Job",
+    "batch/CronJob",
     remedy="Set `restartPolicy` to `Never` or `OnFailure`; fields per index need `completionMode: Indexed`.",
 )
 def jobs(view: View) -> Faults:

@@ -7,6 +7,7 @@ From `apimachinery/pkg/api/validation/objectmeta.go` and `ValidatePodSpecificAnn
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gen.validate.forms import (
@@ -92,10 +93,8 @@ def metadata(view: View) -> Faults:
     name = _name(view)
     if not own.get("name") and not own.get("generateName") and view.kind != "LimitRange":  # which is given one
         yield (*route, "name") if "name" in own else route, "an object needs a `name`"
-    checks = {"name": given(name), "generateName": given(lambda value: name(with_suffix(value)))}
-    if not view.is_custom and view.kind not in _COUNTED_ANEW:
-        checks["generation"] = at_least(0)
-    yield from Table(checks).faults(own, route)
+    counted = not view.is_custom and view.kind not in _COUNTED_ANEW
+    yield from _own_table(name, counted=counted).faults(own, route)
     yield from _METADATA.faults(own, route)
     yield from _labels_and_annotations(own, route)
     yield from finalizers(
@@ -112,6 +111,12 @@ def metadata(view: View) -> Faults:
         of_pods = template.get("metadata") or {}
         yield from _labels_and_annotations(of_pods, here)
         yield from _of_pods(of_pods.get("annotations") or {}, template["spec"], (*here, "annotations"))
+
+
+@cache
+def _own_table(name: Check, *, counted: bool) -> Table:
+    checks: dict[str, Check] = {"name": given(name), "generateName": given(lambda value: name(with_suffix(value)))}
+    return Table({**checks, "generation": at_least(0)} if counted else checks)
 
 
 def _name(view: View) -> Check:

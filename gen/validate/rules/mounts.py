@@ -33,6 +33,7 @@ _BLOCK = {"persistentVolumeClaim", "ephemeral"}
 
 @server(
     "mounts",
+    of_pods=True,
     remedy="Add the volume to the pod, or correct the name of the mount.",
 )
 def mounts(view: View) -> Faults:

@@ -32,6 +32,7 @@ _MOST_TYPES, _LAST_PORT = 2, 65535
 
 @server(
     "network-policies",
+    "networking.k8s.io/NetworkPolicy",
     remedy="Keep either `ipBlock` or selectors in a peer.",
 )
 def network_policies(view: View) -> Faults:

@@ -53,6 +53,7 @@ _POD = Table(
         "resourceClaims.*.resourceClaimTemplateName": dns_name,
     }
 )
+_OLD_ACCOUNT = Table({"serviceAccount": given(dns_name)})
 _SEARCH_LABEL = "_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?"
 _search = form(rf"{_SEARCH_LABEL}(?:\.{_SEARCH_LABEL})*", 253, "is no DNS name")
 _RELAXED_SEARCH_SINCE = 33
@@ -61,6 +62,7 @@ _MOST_NAMESERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
 
 @server(
     "pods",
+    of_pods=True,
     remedy="Use one of the words that the finding lists, or leave the field out.",
 )
 def pods(view: View) -> Faults:
@@ -71,7 +73,7 @@ def pods(view: View) -> Faults:
         yield from _POD.faults(pod, route)
         yield from labels(pod.get("nodeSelector"), (*route, "nodeSelector"))
         if not pod.get("serviceAccountName"):  # the old name counts only then
-            yield from Table({"serviceAccount": given(dns_name)}).faults(pod, route)
+            yield from _OLD_ACCOUNT.faults(pod, route)
         yield from _dns(pod, route, view.minor)
         yield from _claims(pod.get("resourceClaims") or [], (*route, "resourceClaims"))
         yield from _host(pod, route)

@@ -37,6 +37,8 @@ _INTERVAL = re.compile(r"([+-]?[0-9]{1,18})(?:-([0-9]{1,18}))?")
 
 @server(
     "policies",
+    "batch/Job",
+    "batch/CronJob",
     remedy="Name a container that is there, and order exit codes and indices.",
 )
 def policies(view: View) -> Faults:

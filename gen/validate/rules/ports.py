@@ -34,6 +34,7 @@ _PORTS = Table(
 
 @server(
     "ports",
+    of_pods=True,
     remedy="Give each port a name of at most 15 lower case letters, digits and `-`, and a number of its own.",
 )
 def ports(view: View) -> Faults:

@@ -46,6 +46,7 @@ _NO_SLEEP_SINCE = 33
 
 @server(
     "probes",
+    of_pods=True,
     remedy="Keep one of `exec`, `httpGet`, `tcpSocket`, `grpc`; a liveness probe has `successThreshold: 1`.",
 )
 def probes(view: View) -> Faults:

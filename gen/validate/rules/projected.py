@@ -31,6 +31,7 @@ _SOURCE = Table(
 
 @server(
     "projected",
+    of_pods=True,
     remedy="Give each file a path of its own.",
 )
 def projected(view: View) -> Faults:

@@ -42,6 +42,9 @@ _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 
 @server(
     "quotas",
+    "ResourceQuota",
+    "LimitRange",
+    "policy/PodDisruptionBudget",
     remedy="Use a resource that can be limited, and keep minimum, default and maximum in order.",
 )
 def quotas(view: View) -> Faults:

@@ -29,6 +29,7 @@ _CLAIMS = Table({"claims.*.request": given(dns_label)})
 
 @server(
     "resources",
+    of_pods=True,
     remedy="Write amounts as `500m`, `8` or `16Gi`, GPUs as whole numbers, and no request above its limit.",
 )
 def resources(view: View) -> Faults:

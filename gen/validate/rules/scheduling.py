@@ -36,6 +36,7 @@ _POD = Table(
 
 @server(
     "scheduling",
+    of_pods=True,
     remedy="A toleration without a key needs `operator: Exists`; `tolerationSeconds` needs `effect: NoExecute`.",
 )
 def scheduling(view: View) -> Faults:

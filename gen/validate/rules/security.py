@@ -52,6 +52,7 @@ _LONGEST_PATH = 4095
 
 @server(
     "security",
+    of_pods=True,
     remedy="Remove one of the fields that exclude each other.",
 )
 def security(view: View) -> Faults:

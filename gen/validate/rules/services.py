@@ -57,6 +57,7 @@ _OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loa
 
 @server(
     "services",
+    "Service",
     remedy="Give several ports a name each, and leave out what is for another type.",
 )
 def services(view: View) -> Faults:

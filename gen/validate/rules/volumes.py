@@ -44,6 +44,7 @@ _FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.a
 
 @server(
     "volumes",
+    of_pods=True,
     remedy="Keep one source for each volume, and give it its required fields.",
 )
 def volumes(view: View) -> Faults:

@@ -57,6 +57,7 @@ _OPTIONS = Table(
 
 @server(
     "windows",
+    of_pods=True,
     remedy="Set `os.name` to what the image is for, and remove the fields of the other system.",
 )
 def windows(view: View) -> Faults:

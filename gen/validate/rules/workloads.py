@@ -66,6 +66,10 @@ _TABLES = {
 
 @server(
     "workloads",
+    "apps/Deployment",
+    "apps/ReplicaSet",
+    "apps/DaemonSet",
+    "apps/StatefulSet",
     remedy="Repeat the labels of the template in the selector.",
 )
 def workloads(view: View) -> Faults:

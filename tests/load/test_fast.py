@@ -1,0 +1,74 @@
+"""The short way of reading manifests says what the long way says, or nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
+from yaml.error import YAMLError
+
+from gen.diagnostics import Findings
+from gen.load.builder import Builder, Refused
+from gen.load.fast import fast
+from tests.support import HERE, PROJECT
+
+pytest.importorskip("ryaml")
+
+WORDS = (
+    *("yes", "No", "on", "OFF", "y", "N", "true", "False", "TRUE", "null", "Null", "~", "", "=", "<<", "!!str 1"),
+    *("010", "0o17", "0x1F", "0b11", "1_000", "-0", "+1", ".5", "1.", "1e3", "1.e3", "-1.5E-3", "1e400", "0", "00"),
+    *("0.0", "-0.0", "1__0", "0x_1", "+0x1", "-0x1", ".inf", "-.INF", ".nan", "12:30", "2001-01-01", "é", "\u2028"),
+    *("18446744073709551615", "18446744073709551616", "-9223372036854775808", "a\tb", "-", "---", "...", "[", "]"),
+    *("&a b", "*a", "|", ">-", "|2", "- a", "? a", "a: b", "'a", '"\\x41"', "# a", "a #b", "%a", "@a", "`a"),
+    *("{a: b, c: }", "[a, b]", "{a}", "[a: b]"),
+)
+tokens = st.one_of(st.sampled_from(WORDS), st.text(alphabet="abyn01.-+_:e~ #'\"", max_size=6))
+lines = st.builds(
+    lambda indent, key, sep, value: f"{' ' * indent}{key}{sep}{value}",
+    st.sampled_from((0, 0, 0, 2, 4)),
+    st.one_of(st.sampled_from(("a", "b", "- a", "-", "  - ")), tokens),
+    st.sampled_from((": ", ":", ":  ", "")),
+    tokens,
+)
+texts = st.lists(lines, max_size=5).map("\n".join)
+
+
+def slowly(text: str) -> object:
+    """None when there is anything to say of it."""
+    found = Findings()
+    try:
+        documents = Builder(CParser(text), "a", found).documents()
+    except (Refused, YAMLError):
+        return None
+    return documents[0] if len(documents) == 1 and not found.items else None
+
+
+@settings(max_examples=1500, deadline=None)
+@given(text=texts)
+@example("a: 1\na: 2")
+@example("1: a\ntrue: b")
+@example("a: &a b\nc: *a")
+def test_both_ways_say_the_same(text: str) -> None:
+    said = fast(text)
+    if said is not None:
+        expected = slowly(text)
+        assert (said, repr(said)) == (expected, repr(expected))
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("shape", ["a: {}", "a:\n- {}", "a: [{}]", "{}: a", "a: {{b: {}}}", "a: b\nc: {}\nd: e"])
+def test_both_ways_say_the_same_of_a_word(shape: str, word: str) -> None:
+    text = shape.format(word)
+    said = fast(text)
+    if said is not None:
+        expected = slowly(text)
+        assert (said, repr(said)) == (expected, repr(expected))
+
+
+def test_what_gen_renders_is_read_the_short_way() -> None:
+    folders = (PROJECT / "rendered", *sorted((HERE / "golden").glob("*/rendered")))
+    texts = [path.read_text("utf-8") for folder in folders for path in sorted(folder.rglob("*.yaml"))]
+    read = [fast(text) for text in texts]
+    assert [one for one in read if one is not None] == [slowly(t) for t, one in zip(texts, read, strict=True) if one]
+    assert sum(one is not None for one in read) > 0.8 * len(texts)
