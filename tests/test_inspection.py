@@ -13,7 +13,7 @@ import yaml
 
 from gen.diagnostics import UsageError
 from gen.inspection import Inspection
-from tests.support import SHARED
+from tests.support import PROJECT, SHARED
 from tests.validate.support import objects
 
 if TYPE_CHECKING:
@@ -256,3 +256,15 @@ def test_many_files_are_shared_among_processes(tmp_path: Path) -> None:
     assert code == 1
     assert [Path(finding.place.file).name for finding in report.findings] == ["333.yaml"]
     assert report.summary.startswith("450 objects in 450 files")
+
+
+def test_a_schema_of_what_gen_renders_is_for_that_alone(tmp_path: Path) -> None:
+    """Those of the engines' objects are a part of their definitions, which would refuse what others rightly write."""
+    body = (PROJECT / "rendered/flux/ack/gitrepository-ack.yaml").read_text("utf-8")
+    ours, theirs = tmp_path / "ours.yaml", tmp_path / "theirs.yaml"
+    ours.write_text(body, "utf-8")
+    theirs.write_text(body.replace("managed-by: gen", "managed-by: me"), "utf-8")
+    assert Inspection((str(ours),)).run()[1] == 0
+    report, code = Inspection((str(theirs),)).run()
+    assert ([finding.code for finding in report.findings], code) == (["unknown-kind"], 1)
+    assert Inspection((str(theirs),), missing=True).run()[1] == 0

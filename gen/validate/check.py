@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean, near
+from gen.kubernetes import MANAGED_BY
 from gen.validate.catalogue import CATALOGUE, rules_for
 from gen.validate.closed import filled
 from gen.validate.deprecations import RETIRED
@@ -57,6 +58,8 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
         return
     api_version, name = body["apiVersion"], body["kind"]
     kind = kinds.get(api_version, name)
+    if kind is not None and kind.partial and not _is_rendered(body):
+        kind = None
     yield from _retired(api_version, name, kinds, known=kind is not None)
     if kind is None:
         if not missing and (api_version, name) not in RETIRED:
@@ -65,6 +68,12 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
     if kind.deprecated is not None and (api_version, name) not in RETIRED:
         yield Problem("deprecated-api", ("apiVersion",), kind.deprecated)
     yield from _judged(body, kind, kinds)
+
+
+def _is_rendered(body: Body) -> bool:
+    metadata = body.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return isinstance(labels, dict) and labels.get(MANAGED_BY) == "gen"
 
 
 def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:

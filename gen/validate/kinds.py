@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import BugError
-from gen.validate.schemas import DEFINITIONS, compiled, schemas
+from gen.validate.schemas import DEFINITIONS, compiled, is_partial, schemas
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -30,6 +30,8 @@ class Kind:
     namespaced: bool | None = None
     """None when it is not known."""
     deprecated: str | None = None
+    partial: bool = False
+    """Whether the schema is of no use but for what gen renders."""
 
 
 class Kinds:
@@ -69,7 +71,8 @@ class Kinds:
         except BugError:
             return None
         namespaced = False if (api_version, kind) in _OF_CLUSTER else None
-        return Kind(schema, self.schemas.validator(api_version, kind), namespaced=namespaced)
+        validator = self.schemas.validator(api_version, kind)
+        return Kind(schema, validator, namespaced=namespaced, partial=is_partial(api_version, kind))
 
 
 _OF_CLUSTER = {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 
 _OWN = Path(__file__).parent.parent / "schemas"
+_BUNDLES = _OWN / "bundles"
 DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
 _COMMON = "https://gen.invalid/common.json"
 _BOUNDS = {"int32": 2**31, "int64": 2**63}
@@ -62,6 +63,15 @@ def schemas(version: str) -> Schemas:
     return Schemas(version)
 
 
+def is_partial(api_version: str, kind: str) -> bool:
+    """Whether our schema of a kind says only what gen renders of it, and not all that it can be."""
+    return (_BUNDLES / _file(api_version, kind)).exists()
+
+
+def _file(api_version: str, kind: str) -> str:
+    return f"{api_version.replace('/', '_')}_{kind.lower()}.json"
+
+
 def compiled(schema: Schema, schemas: Schemas) -> Draft202012Validator:
     """A validator of a schema that may refer to those of a Kubernetes version."""
     from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, only where it is used
@@ -85,15 +95,16 @@ class Schemas:
         return self._validators[key]
 
     def kinds(self) -> list[tuple[str, str]]:
-        """Every API version and kind that there is a schema of."""
+        """Every API version and kind that there is a whole schema of."""
         own = [json.loads(path.read_text("utf-8"))["properties"] for path in sorted(_OWN.glob("*_*.json"))]
         return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self._core_kinds]
 
     def schema(self, api_version: str, kind: str) -> Schema:
         """The schema of a kind of object, with references that `resolve` follows."""
-        own = _OWN / f"{api_version.replace('/', '_')}_{kind.lower()}.json"
-        if own.exists():
-            return self._document(own.name, own)
+        for folder in (_OWN, _BUNDLES):
+            own = folder / _file(api_version, kind)
+            if own.exists():
+                return self._document(own.name, own)
         name = self._core_kinds.get((api_version, kind))
         if name is None:
             raise BugError(f"there is no schema of {api_version} {kind}")
@@ -120,7 +131,7 @@ class Schemas:
     def _document(self, name: str, path: Path) -> Schema:
         if name not in self._documents:
             text = path.read_text("utf-8")
-            for word, bound in (_LOOSE if path.parent == _OWN else _BOUNDS).items():
+            for word, bound in (_LOOSE if path.is_relative_to(_OWN) else _BOUNDS).items():
                 said = f'"format": "{word}"'
                 text = text.replace(said, f'{said}, "minimum": {-bound}, "maximum": {bound - 1}')
             self._documents[name] = json.loads(text)
