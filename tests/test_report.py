@@ -6,6 +6,8 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
+from jsonschema_rs import Draft7Validator
+from xmlschema import XMLSchema
 
 from gen.cli import Document
 from gen.cli.options import Output
@@ -14,6 +16,7 @@ from gen.report.reporters import REPORTERS
 from gen.report.types import Report
 from gen.schema import SCHEMAS
 from gen.write import Change, Status
+from tests.support import HERE, cases, copy_case
 
 PLACE = Location("jobs/team/a,b:c.yaml", 3, 7)
 ERROR = Diagnostic(PLACE, "unknown-field", "unknown field `a` <b> & \x1b[31m%", 'a "hint"', ((PLACE, "here"),))
@@ -53,6 +56,31 @@ def test_junit_is_xml_with_failures_for_errors_and_changes() -> None:
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("3", "2")
     assert [case.find("failure") is not None for case in suite] == [True, False, True]
     assert ET.fromstring(REPORTERS["junit"](EMPTY)).attrib["failures"] == "0"  # noqa: S314 - as above
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Report]:
+    """Of every case of a mistake, and those that no case is like."""
+    odd = Diagnostic(Location("jobs/a b/ü%#?.yaml"), "odd", "a\ufffe\x00b", "", severity=Severity.NOTE)
+    repos = (copy_case(case, tmp_path_factory.mktemp("case") / "repo") for case in cases("errors"))
+    return [REPORT, EMPTY, Report((odd,), (), ""), *(repo.render()[0] for repo in repos)]
+
+
+def test_sarif_fits_its_schema(reports: list[Report]) -> None:
+    """That of OASIS, for 2.1.0, without the bracket too many in its pattern of languages."""
+    schema = json.loads((HERE / "data/sarif-2.1.0.json").read_text("utf-8"))
+    validator = Draft7Validator(schema, validate_formats=True)
+    for report in reports:
+        validator.validate(json.loads(REPORTERS["sarif"](report)))
+    assert not validator.is_valid({"version": "2.1.0"})
+
+
+def test_junit_fits_its_schema(reports: list[Report]) -> None:
+    """That of Jenkins, which is the strictest of those in use."""
+    schema = XMLSchema(str(HERE / "data/junit-10.xsd"))
+    for report in reports:
+        schema.validate(REPORTERS["junit"](report))
+    assert not schema.is_valid("<testsuite/>")
 
 
 def test_github_escapes_what_would_end_a_property_or_a_line() -> None:

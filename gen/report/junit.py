@@ -30,6 +30,7 @@ def junit(report: Report) -> str:
         ET.SubElement(suite, "testcase", name=_fit(report.summary))
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(len(suite.findall("*/failure"))))
+    suite.set("errors", "0")
     ET.indent(suite)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
 

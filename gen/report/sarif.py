@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from gen import __version__
 
@@ -40,10 +41,14 @@ def _result(finding: Diagnostic) -> dict[str, Any]:
 
 def _place(place: Location) -> dict[str, Any]:
     region = {"startLine": place.line, "startColumn": place.column}
-    return {"physicalLocation": {"artifactLocation": {"uri": place.file}, "region": region}}
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(place.file)}, "region": region}}
+
+
+def _uri(path: str) -> str:
+    return quote(path, safe="/,:@!$&'()*+;=~")
 
 
 def _change(path: str, status: str) -> dict[str, Any]:
     text = f"{status}: run `gen render` and commit the result"
-    location = {"physicalLocation": {"artifactLocation": {"uri": path}}}
+    location = {"physicalLocation": {"artifactLocation": {"uri": _uri(path)}}}
     return {"ruleId": status, "level": "error", "message": {"text": text}, "locations": [location]}
