@@ -12,6 +12,8 @@ from gen.model.base import LONG, SHORT
 from gen.model.scalars import clipped, empty, null, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
@@ -27,10 +29,18 @@ class _Said:
 
 
 def explain(
-    error: ValidationError, model: type[BaseModel], layers: Layers, found: Findings, at: Route = ()
+    error: ValidationError,
+    model: type[BaseModel],
+    layers: Layers,
+    found: Findings,
+    at: Route = (),
+    hidden: Collection[Route] = (),
 ) -> list[Route]:
-    """Report each error; `at` is where in `layers` the validated data lies. Returns the routes at fault."""
-    details = error.errors(include_url=False)
+    """Report each error; `at` is where in `layers` the validated data lies. Returns the routes at fault.
+
+    Of what lies at a `hidden` route nothing is said, because it would show the value.
+    """
+    details = [detail for detail in error.errors(include_url=False) if not _is_in(_route(detail), hidden)]
     routes = [_route(detail) for detail in details]
     for detail, route in zip(details[:_MOST], routes, strict=False):
         said = _say(detail, route, model)
@@ -40,6 +50,10 @@ def explain(
         more = f"there are {len(details) - _MOST} more mistakes in this file"
         found.error("too-many", layers.place(at), more, "correct these first; the next run shows the others")
     return routes
+
+
+def _is_in(route: Route, places: Collection[Route]) -> bool:
+    return any(route[: len(place)] == place for place in places)
 
 
 def dotted(route: Route) -> str:

@@ -11,7 +11,6 @@ from gen.diagnostics import Findings, Location, UsageError, did_you_mean
 from gen.load import Data, Layer, Layers, Source, lay_over, read
 from gen.model.explain import explain
 from gen.model.overlay import OverlayFields
-from gen.model.parse import without
 from gen.overlay import Overlay
 from gen.overlay.check import check_overlay
 from gen.overlay.names import FILE, overlay_names
@@ -21,6 +20,8 @@ from gen.secrets import report_secrets
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
+
+    from gen.diagnostics import Route
 
 DEFINITIONS = "crds"
 """Folder beside an overlay's file with the definitions of its cluster."""
@@ -58,7 +59,7 @@ class OverlayReader:
         layers = Layers(tuple(Layer(source) for source in chain))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
         patches = read_patches(self.root, chain, found)
-        fields = _validated(without(data, hidden), layers, found)  # no finding may show what must not be seen
+        fields = _validated(data, layers, found, hidden)
         kubernetes = check_overlay(fields, data, layers, found) if fields is not None else ""
         self.found.extend(found.items)
         if fields is None or fields.abstract or found.failed():
@@ -114,9 +115,11 @@ def _laid_over(chain: list[Source]) -> dict[str, Data]:
     return data
 
 
-def _validated(data: dict[str, Data], layers: Layers, found: Findings) -> OverlayFields | None:
+def _validated(
+    data: dict[str, Data], layers: Layers, found: Findings, hidden: Collection[Route]
+) -> OverlayFields | None:
     try:
         return OverlayFields.model_validate(data)
     except ValidationError as error:
-        explain(error, OverlayFields, layers, found)
+        explain(error, OverlayFields, layers, found, hidden=hidden)
         return None
