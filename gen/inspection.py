@@ -199,7 +199,7 @@ def _finding(
     message = f"{where}: {problem.message}" if where else problem.message
     if reason is not None:
         return Diagnostic(place, problem.rule, said(f"silenced ({reason}): {message}"), severity=Severity.NOTE)
-    return Diagnostic(place, problem.rule, said(message), said(problem.hint or rule.hint), severity=rule.severity)
+    return Diagnostic(place, problem.rule, said(message), said(problem.hint or rule.hint), severity=rule.weight(body))
 
 
 def _identity(body: Any) -> str:

@@ -29,6 +29,7 @@ from gen.patch import apply_patches
 from gen.plan import make_plan
 from gen.plan.storage import plan_storage
 from gen.validate import validate
+from gen.validate.gitops.advice import said_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -63,7 +64,7 @@ def render_job(source: Source, namespace: str, overlay: Overlay, found: Findings
     patched = apply_patches(built, overlay, found)
     if found.failed():
         return None
-    valid = validate(patched, overlay.kubernetes, found, overlay.definitions)
+    valid = validate(patched, overlay.kubernetes, found, overlay.definitions, partial(said_by, job))
     if valid is None:
         return None
     gpus = plan.gpus if plan.state == "active" else 0

@@ -57,6 +57,7 @@ with the reason. [Validation](validation.md) says how far the rules agree with a
 _JUDGES = {
     Judge.SERVER: "What an API server refuses",
     Judge.OPERATOR: "What an operator refuses or does otherwise",
+    Judge.GITOPS: "What costs runs or data under Argo CD and Flux",
     Judge.GEN: "What gen has to say",
 }
 

@@ -50,7 +50,7 @@ def test_modules_and_files_that_are_named_exist(document: object) -> None:
 def test_the_overlay_of_the_gitops_document_is_one(repo: Repository) -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", (PROJECT / "docs/gitops.md").read_text("utf-8"), re.DOTALL)
     repo.overlay('kubernetes: "1.34"\n' + block)
-    repo.job(job_text("batch", with_schema=False))
+    repo.job(job_text("batch", with_schema=False) + "timeout: 1d\n")
     assert repo.codes() == []
     assert (repo.root / "rendered/argocd/dev/configmap-argocd-notifications-cm.yaml").exists()
 
@@ -63,8 +63,10 @@ def test_the_patches_of_the_document_are_patches(repo: Repository) -> None:
         "overlays/dev/patches/priority.yaml",
         "kind: PyTorchJob\nmetadata: {name: mnist-a}\nspec: {nprocPerNode: auto}\n",
     )
-    repo.job(job_text("pytorch", with_schema=False), name="mnist-a")
-    repo.job(job_text("mpi", with_schema=False), name="mnist")
+    repo.job(job_text("pytorch", with_schema=False) + "timeout: 1d\n", name="mnist-a")
+    repo.job(
+        job_text("mpi", with_schema=False) + "timeout: 1d\nroles: {launcher: {cpu: 1, memory: 2Gi}}\n", name="mnist"
+    )
     assert repo.codes() == []
     assert repo.one("MPIJob")["spec"]["runPolicy"]["schedulingPolicy"] == {"minAvailable": 3}
     assert repo.one("PyTorchJob")["spec"]["nprocPerNode"] == "auto"

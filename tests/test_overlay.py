@@ -93,10 +93,10 @@ def test_nothing_is_granted_by_an_overlay_that_grants_nothing(repo: Repository, 
 
 def test_finished_and_suspended_jobs_hold_no_gpus(repo: Repository) -> None:
     repo.overlay(VERSION + "namespaces: {team: {gpus: 8}}\n")
-    repo.job(JOB + "gpus: 8\n")
+    repo.job(JOB + "gpus: 8\ntimeout: 1d\n")
     repo.job(JOB + "gpus: 8\nstate: finished\n", name="old")
     assert repo.codes() == []
-    repo.job(JOB + "gpus: 8\n", name="new")
+    repo.job(JOB + "gpus: 8\ntimeout: 1d\n", name="new")
     assert repo.codes() == ["over-quota"]
 
 

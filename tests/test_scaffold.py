@@ -22,7 +22,7 @@ def test_a_name_is_as_long_as_one_that_renders_and_no_longer(repo: Repository, k
         new_job(repo.root, kind, "x" * 60, "1st")
     room = int(str(refused.value).rsplit(" characters", 1)[0].rsplit(" ", 1)[1])
     job = new_job(repo.root, kind, "x" * room, "1st")
-    assert repo.codes() == []
+    assert set(repo.codes()) <= {"no-deadline", "no-limits"}  # what an author has still to say
     (repo.root / job.file).rename(repo.root / f"jobs/1st/{'x' * (room + 1)}.yaml")
     assert repo.codes() == ["name-too-long"]
 

@@ -2,7 +2,8 @@
 
 A fault that an object has only with the overlay's patches is the overlay's, and the finding points to the patch.
 Anything else passed the models already, so it is a bug of gen, and no user is blamed for it. Rules are for objects that
-a patch touched; that what gen itself builds keeps them is a matter of its tests.
+a patch touched; that what gen itself builds keeps them is a matter of its tests. Only what a job had better say, and
+may leave out, is looked for in every run.
 
 The run's hash covers what is written, so it is not known yet; a dummy of the same form stands for it here.
 """
@@ -16,11 +17,14 @@ from gen.diagnostics import BugError, Diagnostic, Findings, Severity, said
 from gen.identity import DUMMY, filled
 from gen.manifest import Manifest, Patched, Valid
 from gen.patch.provenance import labelled
+from gen.validate.gitops.advice import advised
 from gen.validate.problem import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from gen.diagnostics import Location
     from gen.kubernetes import Body
     from gen.patch.provenance import Provenance
     from gen.validate.check import Checked
@@ -28,17 +32,28 @@ if TYPE_CHECKING:
     from gen.validate.problem import Problem
 
 
-def validate(patched: Patched, version: str, found: Findings, definitions: tuple[Path, ...] = ()) -> Valid | None:
-    """The objects when they fit; None when an error was found. BugError when no user could have caused it."""
+def validate(
+    patched: Patched,
+    version: str,
+    found: Findings,
+    definitions: tuple[Path, ...] = (),
+    said_by: Callable[[Problem], Location | None] = lambda _: None,
+) -> Valid | None:
+    """The objects when they fit; None when an error was found. BugError when no user could have caused it.
+
+    `said_by` finds the field of the job that decides about a problem.
+    """
     own = Findings()
     kinds = _kinds(version, definitions)
     for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
-        if not provenance and not definitions and _fits(manifest.body, kinds):  # no schema of ours looks at a hash
+        # no schema of ours, and no advice, looks at a hash
+        plain = not provenance and not definitions
+        if plain and _fits(manifest.body, kinds) and advised(manifest.body) is None:
             continue
         body = filled(manifest.body, DUMMY)
         checked = _checked(body, kinds, patched=bool(provenance))
         if checked is not None:
-            _blame(checked, manifest.with_body(body), built, kinds, provenance, own)
+            _blame(checked, manifest.with_body(body), built, kinds, provenance, own, said_by)
     found.extend(own.items)
     return None if own.failed() else Valid(patched.manifests)
 
@@ -62,7 +77,7 @@ def _fits(body: Body, kinds: Kinds) -> bool:
 def _checked(body: Body, kinds: Kinds, *, patched: bool) -> Checked | None:
     """None when nothing is to be said."""
     if not patched and _fits(body, kinds):
-        return None
+        return advised(body)
     from gen.validate.check import check  # noqa: PLC0415 - where no patch is, no rule is needed
 
     checked = check(body, kinds)
@@ -70,28 +85,38 @@ def _checked(body: Body, kinds: Kinds, *, patched: bool) -> Checked | None:
 
 
 def _blame(
-    checked: Checked, manifest: Manifest, built: Manifest, kinds: Kinds, provenance: Provenance, found: Findings
+    checked: Checked,
+    manifest: Manifest,
+    built: Manifest,
+    kinds: Kinds,
+    provenance: Provenance,
+    found: Findings,
+    said_by: Callable[[Problem], Location | None],
 ) -> None:
     """Report what came with patches. `built` is the object without them."""
+    if not provenance:
+        for problem in checked.problems:
+            _report(problem, manifest, said_by(problem), found)
+        return
     original = filled(built.body, DUMMY)
     before = _checked(original, kinds, patched=True)
     ours = {(labelled(original, one.route), one.message) for one in (before.problems if before is not None else ())}
     for problem in checked.problems:
         known = (labelled(manifest.body, problem.route), problem.message) in ours
-        _report(problem, manifest, None if known else provenance, found)
+        place = said_by(problem) if known else provenance.blame(manifest.body, problem.route)
+        _report(problem, manifest, place, found)
     for problem, reason in checked.silenced:
-        _report(problem, manifest, provenance, found, reason)
+        _report(problem, manifest, provenance.blame(manifest.body, problem.route), found, reason)
 
 
 def _report(
-    problem: Problem, manifest: Manifest, provenance: Provenance | None, found: Findings, silenced: str | None = None
+    problem: Problem, manifest: Manifest, place: Location | None, found: Findings, silenced: str | None = None
 ) -> None:
     from gen.validate.catalogue import CATALOGUE  # noqa: PLC0415 - where nothing is wrong, no rule is needed
 
     rule = CATALOGUE[problem.rule]
     where = f"{manifest.identity}, {dotted(problem.route) or 'the object'}: {problem.message}"
-    place = provenance.blame(manifest.body, problem.route) if provenance is not None else None
-    severity = Severity.NOTE if silenced is not None else rule.severity
+    severity = Severity.NOTE if silenced is not None else rule.weight(manifest.body)
     if place is None:
         if severity is Severity.ERROR:
             raise BugError(f"{where} (from {manifest.source})")

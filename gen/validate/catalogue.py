@@ -6,6 +6,7 @@ from functools import cache
 from typing import Final
 
 from gen.diagnostics import Severity
+from gen.validate.gitops import GITOPS_RULES
 from gen.validate.operators import OPERATOR_RULES
 from gen.validate.rule import Judge, Rule
 from gen.validate.rules import RULES
@@ -91,7 +92,7 @@ _FORM = (
     ),
 )
 
-CATALOGUE: Final[dict[str, Rule]] = {rule.name: rule for rule in _FORM} | RULES | OPERATOR_RULES
+CATALOGUE: Final[dict[str, Rule]] = {rule.name: rule for rule in _FORM} | RULES | OPERATOR_RULES | GITOPS_RULES
 
 
 @cache

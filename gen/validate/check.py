@@ -41,7 +41,7 @@ def check(body: Any, kinds: Kinds, *, missing: bool = False) -> Checked:
     problems = list(_problems(body, kinds, missing=missing))
     if not problems:
         return _CLEAN
-    return _silenced(problems, body)
+    return silenced(problems, body)
 
 
 _CLEAN = Checked()
@@ -183,7 +183,8 @@ def _unknown(api_version: str, name: str, kinds: Kinds) -> Problem:
     return Problem("unknown-kind", ("kind",), message, f"did you mean `{guess}`?" if guess else "")
 
 
-def _silenced(problems: list[Problem], body: Any) -> Checked:
+def silenced(problems: list[Problem], body: Any) -> Checked:
+    """Problems of an object, with those that its annotations silence set apart."""
     metadata = body.get("metadata") if isinstance(body, dict) else None
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     reasons = {
@@ -193,8 +194,8 @@ def _silenced(problems: list[Problem], body: Any) -> Checked:
     }
     said = [_about_silence(name, reason) for name, reason in reasons.items()]
     kept = [problem for problem in problems if not reasons.get(problem.rule, "").strip()]
-    silenced = [(problem, reasons[problem.rule]) for problem in problems if problem not in kept]
-    return Checked((*kept, *(problem for problem in said if problem is not None)), tuple(silenced))
+    others = tuple((problem, reasons[problem.rule]) for problem in problems if problem not in kept)
+    return Checked((*kept, *(problem for problem in said if problem is not None)), others)
 
 
 def _about_silence(name: str, reason: str) -> Problem | None:

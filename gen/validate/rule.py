@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from gen.diagnostics import Severity
+from gen.kubernetes import MANAGED_BY, at
 from gen.validate.tables import Faults
 from gen.validate.view import View
 
@@ -19,6 +21,7 @@ class Judge(StrEnum):
 
     SERVER = "API server"
     OPERATOR = "operator"
+    GITOPS = "GitOps engine"
     GEN = "gen"
 
 
@@ -48,6 +51,12 @@ class Rule:
         """The remedy as a report says it below a finding."""
         return (self.remedy[:1].lower() + self.remedy[1:]).rstrip(".")
 
+    def weight(self, body: Any) -> Severity:
+        """How bad a fault of this object is. Whether an engine has an object that gen did not make, nobody knows."""
+        if self.judge is Judge.GITOPS and self.severity is Severity.ERROR and not is_ours(body):
+            return Severity.WARNING
+        return self.severity
+
     def is_for(self, group: str, kind: str) -> bool:
         return self.find is not None and (self.kinds is None or (group, kind) in self.kinds)
 
@@ -66,6 +75,23 @@ def operators(
         return Rule(name, find.__doc__ or "", reason, remedy, find, Judge.OPERATOR, severity, pairs)
 
     return make
+
+
+def gitops(
+    name: str, *pairs: tuple[str, str], reason: str, remedy: str, severity: Severity = Severity.ERROR
+) -> Callable[[Find], Rule]:
+    """Make a rule of what GitOps engines do with an object out of a function; of groups and kinds, or of all."""
+    kinds = frozenset(pairs) if pairs else None
+
+    def make(find: Find) -> Rule:
+        return Rule(name, find.__doc__ or "", reason, remedy, find, Judge.GITOPS, severity, kinds)
+
+    return make
+
+
+def is_ours(body: Any) -> bool:
+    """Whether gen made the object, by its label; the object may be anything."""
+    return bool(at(body, "metadata", "labels", MANAGED_BY) == "gen")
 
 
 _BY_SERVER = "The API server refuses the object, or the pod that is made of its template."

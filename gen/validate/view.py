@@ -43,6 +43,11 @@ class View:
         present: Body = _without_nulls(body, (), empty) if _may_have_nulls(body) else body
         return cls(present, body, int(version.split(".")[1]), tuple(_all_templates(present)), defined)
 
+    @classmethod
+    def built(cls, body: Body) -> View:
+        """Of an object without nulls, for rules that are the same for all versions of Kubernetes."""
+        return cls(body, body, 0, tuple(_all_templates(body)))
+
     @property
     def kind(self) -> str:
         kind: str = self.body["kind"]

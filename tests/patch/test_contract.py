@@ -89,10 +89,10 @@ def test_the_place_is_the_line_that_broke_it(repo: Repository) -> None:
     ("target", "patch"),
     [
         ("{kind: PyTorchJob}", "{metadata: {labels: {team: a}}}"),
-        ("{kind: PyTorchJob}", worker("{spec: {containers: [{name: side, image: x}]}}")),
+        ("{kind: PyTorchJob}", worker("{spec: {containers: [{name: side, image: 'x:1'}]}}")),
         (
             "{kind: PersistentVolume}",
-            "{metadata: {annotations: {argocd.argoproj.io/sync-options: 'Delete=false,Prune=false,Replace=true'}}}",
+            "{metadata: {annotations: {argocd.argoproj.io/sync-options: 'Delete=false,Prune=false,Validate=true'}}}",
         ),
     ],
 )

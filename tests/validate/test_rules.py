@@ -10,6 +10,7 @@ import yaml
 from gen.validate.catalogue import CATALOGUE
 from gen.validate.check import check
 from gen.validate.kinds import Kinds
+from gen.validate.rule import Judge
 from gen.validate.view import View
 from tests.support import HERE as TESTS
 from tests.support import PROJECT
@@ -65,7 +66,8 @@ def test_a_rule_finds_the_bad_in_its_place(rule: str, kind: str, change: dict[st
 
 @pytest.mark.parametrize("number", range(len(objects("kubernetes.yaml"))))
 def test_nothing_is_wrong_with_an_ordinary_object(number: int) -> None:
-    assert check(objects("kubernetes.yaml")[number], Kinds(VERSION)).problems == ()
+    problems = check(objects("kubernetes.yaml")[number], Kinds(VERSION)).problems
+    assert [one for one in problems if CATALOGUE[one.rule].judge is not Judge.GITOPS] == []
 
 
 def test_what_gen_renders_breaks_no_rule() -> None:
