@@ -79,9 +79,10 @@ class Cache:
     def reading(self, job: JobFile) -> Reading | None:
         """What became of a job file, without texts, when it is as it was."""
         with suppress(*_WRONG):
-            digest, name, kind, overlays, outcomes = self.jobs[job.key]
+            digest, name, kind, overlays, outcomes, findings = self.jobs[job.key]
             if file_digest(self.root / job.file) == digest:
-                return Reading(job, digest, name, kind, tuple(overlays), tuple(_outcome(o) for o in outcomes))
+                known = tuple(_outcome(o) for o in outcomes), tuple(_finding(*finding) for finding in findings)
+                return Reading(job, digest, name, kind, tuple(overlays), *known)
         return None
 
     def save(self, readings: Sequence[Reading], storage: Sequence[Outcome], rendering: Rendering) -> None:
@@ -91,14 +92,12 @@ class Cache:
         """
         if _key(self.root, self.kubernetes) != self.key:
             return
-        clean = [reading for reading in readings if not reading.findings]
         run = {
             "findings": [_flat_finding(finding) for finding in rendering.findings],
             "overlays": rendering.overlays,
             "storage": [_flat(outcome) for outcome in storage],
         }
-        jobs = {r.job.key: [r.digest, r.name, r.kind, r.overlays, [_flat(o) for o in r.outcomes]] for r in clean}
-        document = {"key": self.key, "jobs": jobs, "run": run if len(clean) == len(readings) else None}
+        document = {"key": self.key, "jobs": {r.job.key: _flat_reading(r) for r in readings}, "run": run}
         temporary = self.path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -172,6 +171,11 @@ def _state(path: Path) -> Any:
     return None
 
 
+def _flat_reading(reading: Reading) -> list[Any]:
+    outcomes, findings = map(_flat, reading.outcomes), map(_flat_finding, reading.findings)
+    return [reading.digest, reading.name, reading.kind, reading.overlays, [*outcomes], [*findings]]
+
+
 def _flat(outcome: Outcome) -> list[Any]:
     files = [
         [f.path, f.digest, f.identity, f.source.file, f.source.line, f.source.column, f.storage] for f in outcome.files
@@ -195,9 +199,9 @@ def _outcome(flat: list[Any]) -> Outcome:
 
 def _flat_finding(finding: Diagnostic) -> list[Any]:
     place = finding.place
-    return [place.file, place.line, place.column, finding.code, finding.message, finding.hint]
+    return [place.file, place.line, place.column, finding.code, finding.message, finding.hint, finding.severity]
 
 
-def _finding(file: str, line: int, column: int, code: str, message: str, hint: str) -> Diagnostic:
-    """What a run without errors finds are warnings."""
-    return Diagnostic(Location(file, line, column), code, message, hint, severity=Severity.WARNING)
+def _finding(file: str, line: int, column: int, code: str, message: str, hint: str, severity: str) -> Diagnostic:
+    """What a run without errors finds are warnings and notes, which have no related places."""
+    return Diagnostic(Location(file, line, column), code, message, hint, severity=Severity(severity))

@@ -208,3 +208,17 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("HOME")
     monkeypatch.setitem(sys.modules, "pwd", None)  # as where the user's number has no entry
     assert cache_folder() is None
+
+
+def test_what_was_advised_about_a_job_is_remembered(cached: tuple[Repository, list[str]]) -> None:
+    repo, rendered = cached
+    repo.job(JOB.replace("train:1", "train"), name="c")
+    for _ in range(3):
+        report, code = repo.render(cache=repo.root / "cache")
+        assert code == 0
+        assert [(f.code, f.severity.value, f.place.line) for f in report.findings] == [("mutable-image", "warning", 2)]
+    assert rendered == ["c"]
+    repo.job(JOB.replace("train:1", "train:3"), name="a")
+    report, _ = repo.render(cache=repo.root / "cache")
+    assert [f.place.file for f in report.findings] == ["jobs/team/c.yaml"]
+    assert rendered == ["c", "a"]
