@@ -14,7 +14,7 @@ NAMESPACES = 20
 
 OVERLAY = f"""\
 kubernetes: "{VERSION}"
-defaults: {{sharedMemory: 8Gi}}
+defaults: {{sharedMemory: 8Gi, kinds: {{mpi: {{roles: {{launcher: {{cpu: 1, memory: 2Gi}}}}}}}}}}
 params: {{lr: 3e-4}}
 volumes:
   nas: {{size: 10Gi, nas: {{server: nas.example.com, path: /training}}}}
