@@ -6,9 +6,11 @@ What the validate stage of a render does with what is about to be written, done 
 from __future__ import annotations
 
 import os
+import re
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +22,15 @@ from gen.report.types import Report
 from gen.validate.catalogue import CATALOGUE
 from gen.validate.check import check
 from gen.validate.definitions import Definitions
+from gen.validate.gitops.together import Fact, conflicts, facts
 from gen.validate.kinds import Kinds
 from gen.validate.problem import dotted
+from gen.validate.rule import Judge
 from gen.validate.schemas import minor_version, versions
-from gen.workspace import find_root
+from gen.workspace import RENDERED, find_root
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gen.diagnostics import Route
     from gen.load.manifests import Manifests
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 _PIECE = 1 << 16
+_OVERLAY = re.compile(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
+"""The folder of a cluster, whose trees hold its objects together."""
 _ENDINGS = (".yaml", ".yml", ".json")
 _WORTH_IT = 200
 """Files for each process."""
@@ -45,6 +51,8 @@ class Inspected:
 
     objects: int
     findings: tuple[Diagnostic, ...]
+    facts: tuple[tuple[int, Route, Fact], ...] = ()
+    """What its objects say of themselves, each with document and route."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,7 @@ class Inspection:
         done = spread(self.look, files, self.parallel, worth_it=_WORTH_IT)
         objects = sum(one.objects for one in done)
         found = Findings([finding for one in done for finding in one.findings])
+        found.extend(conflicts(_placed(zip(files, done, strict=True))))
         if not objects and not found.items:
             raise UsageError(f"there are no manifests in {', '.join(self.paths)}")
         counts = {severity: sum(item.severity is severity for item in found.items) for severity in Severity}
@@ -90,15 +99,18 @@ class Inspection:
             return Inspected(0, tuple(found.items))
         kinds = self._kinds(file)
         objects = 0
+        known = []
         for number, document in enumerate(manifests.documents):
             for route, body in _objects(document):
                 objects += 1
                 checked = check(body, kinds, missing=self.missing)
+                if all(CATALOGUE[problem.rule].judge is Judge.GITOPS for problem in checked.problems):
+                    known += [(number, route, fact) for fact in facts(body)]
                 for problem in checked.problems:
                     found.items.append(_finding(problem, manifests, number, route, body))
                 for problem, reason in checked.silenced:
                     found.items.append(_finding(problem, manifests, number, route, body, reason))
-        return Inspected(objects, tuple(found.items))
+        return Inspected(objects, tuple(found.items), tuple(known))
 
     def _files(self) -> Iterator[str]:
         for name in self.paths:
@@ -154,6 +166,24 @@ class Inspection:
             return find_root(Path.cwd())
         except UsageError:
             return None
+
+
+def _placed(done: Iterable[tuple[str, Inspected]]) -> Iterator[tuple[str, Fact, Callable[[], Location]]]:
+    """Facts with their cluster and their places, which are only looked up, in the file, when one is asked for."""
+    for file, inspected in done:
+        cluster = _OVERLAY.match(file)
+        scope = cluster[0] if cluster is not None else os.path.dirname(file)  # noqa: PTH120 - asked for every file
+        for number, route, fact in inspected.facts:
+            yield scope, fact, partial(_place, file, number, (*route, *fact.route))
+
+
+def _place(file: str, number: int, route: Route) -> Location:
+    """Standard input is gone by now, and so may the file be."""
+    with suppress(OSError):
+        manifests = read_manifests(_read(file), file, Findings()) if file != STDIN else None
+        if manifests is not None:
+            return manifests.place(number, route)
+    return Location("<stdin>" if file == STDIN else file)
 
 
 def _below(folder: str) -> Iterator[str]:

@@ -143,4 +143,6 @@ def test_what_costs_runs_or_data_is_an_error() -> None:
         "keeps-pods",
         "no-limits",
         "mutable-image",
+        "shared-output",
+        "one-node-claim",
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gen.validate.gitops import advice, defaults, engines, lifetime, secrets, storage
+from gen.validate.gitops.together import SET_RULES
 from gen.validate.rule import Rule
 
 if TYPE_CHECKING:
@@ -20,5 +21,5 @@ def _rules(module: ModuleType) -> list[Rule]:
     return [value for value in vars(module).values() if isinstance(value, Rule)]
 
 
-GITOPS_RULES: Final[dict[str, Rule]] = {rule.name: rule for module in _FILES for rule in _rules(module)}
-"""By name, in the order of their files."""
+GITOPS_RULES: Final[dict[str, Rule]] = {rule.name: rule for module in _FILES for rule in _rules(module)} | SET_RULES
+"""By name, in the order of their files; those over several objects last."""

@@ -1,0 +1,143 @@
+"""What no object shows alone, in `gen validate` over several files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from gen.diagnostics import Severity
+from gen.inspection import Inspection
+from gen.validate.gitops.together import SET_RULES
+from tests.support import OVERLAY
+from tests.validate.support import an_object, changed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.diagnostics import Diagnostic
+    from gen.kubernetes import Body
+    from tests.support import Repository
+
+SKIP = {"metadata annotations": {"argocd.argoproj.io/hook": "Skip"}}
+POD = "spec template spec"
+MOUNT = {"name": "data", "mountPath": "/data", "subPath": "out"}
+
+
+def run(name: str, source: Body, mount: Body, **more: object) -> Body:
+    changes = {
+        "metadata name": name,
+        f"{POD} volumes": [{"name": "data", **source}],
+        f"{POD} containers 0 volumeMounts": [mount],
+    }
+    return changed(an_object("batch/v1 Job"), {**changes, **{key.replace("_", " "): v for key, v in more.items()}})
+
+
+def claim(name: str = "a") -> Body:
+    return {"persistentVolumeClaim": {"claimName": name}}
+
+
+def config(name: str) -> Body:
+    return changed(an_object("ConfigMap"), {"metadata name": name})
+
+
+def volume(name: str, handle: str) -> Body:
+    return changed(an_object("PersistentVolume"), {"metadata name": name, "spec csi volumeHandle": handle})
+
+
+def one_node(mode: str = "ReadWriteOnce") -> Body:
+    return changed(an_object("PersistentVolumeClaim"), {"metadata name": "a", "spec accessModes": [mode]})
+
+
+FILES = {"configMap": {"name": "config"}}
+CASES = {
+    "same-object": ([config("a"), config("a")], [config("a"), config("b")]),
+    "same-volume-handle": ([volume("a", "x"), volume("b", "x")], [volume("a", "x"), volume("b", "y")]),
+    "shared-output": (
+        [run("a", claim(), MOUNT), run("b", claim(), MOUNT)],
+        [
+            run("a", claim(), MOUNT),
+            run("b", claim(), {**MOUNT, "readOnly": True}),
+            run("c", claim(), {**MOUNT, "subPath": "other"}),
+            run("d", claim("b"), MOUNT),
+            changed(run("e", claim(), MOUNT), SKIP),
+        ],
+    ),
+    "one-node-claim": (
+        [one_node(), run("a", claim(), MOUNT)],
+        [one_node(), run("a", claim(), MOUNT, spec_parallelism=1), run("b", claim("b"), MOUNT)],
+    ),
+    "part-of-finished": (
+        [changed(config("config"), SKIP), run("a", FILES, MOUNT)],
+        [changed(config("config"), SKIP), config("b"), changed(run("a", FILES, MOUNT), SKIP)],
+    ),
+}
+
+
+def found(folder: Path, objects: list[Body], *names: str) -> list[Diagnostic]:
+    """The objects, each in a file of its own."""
+    for number, body in enumerate(objects):
+        path = folder / (names[number] if names else f"{number}.yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(body))
+    report, _ = Inspection((str(folder),)).run()
+    return [one for one in report.findings if one.code in SET_RULES]
+
+
+def test_every_rule_has_a_case() -> None:
+    assert set(CASES) == set(SET_RULES)
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_a_rule_finds_the_bad_and_lets_the_good_pass(rule: str, tmp_path: Path) -> None:
+    bad, good = CASES[rule]
+    (finding,) = found(tmp_path / "bad", bad)
+    assert (finding.code, finding.severity) == (rule, Severity.WARNING)
+    assert finding.place.line > 1
+    assert [one.code for one in found(tmp_path / "good", good)] == []
+
+
+@pytest.mark.parametrize("mode", ["ReadWriteMany", "ReadOnlyMany"])
+def test_a_claim_for_many_nodes_is_for_many_pods(tmp_path: Path, mode: str) -> None:
+    assert found(tmp_path, [one_node(mode), run("a", claim(), MOUNT)]) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "clash"),
+    [
+        ("rendered/a/jobs/team/x/config.yaml", "rendered/a/jobs/team/y/config.yaml", True),
+        ("rendered/a/jobs/team/x/config.yaml", "rendered/a/storage/team/config.yaml", True),
+        ("rendered/a/jobs/team/x/config.yaml", "rendered/b/jobs/team/x/config.yaml", False),
+        ("rendered/argocd/a/config.yaml", "rendered/argocd/b/config.yaml", False),
+        ("staging/config.yaml", "production/config.yaml", False),
+    ],
+)
+def test_objects_meet_in_their_cluster_alone(tmp_path: Path, first: str, second: str, clash: bool) -> None:
+    assert bool(found(tmp_path, [config("a"), config("a")], first, second)) is clash
+
+
+def test_what_gen_made_twice_is_an_error_and_a_reason_silences_it(tmp_path: Path) -> None:
+    body = changed(config("a"), {"metadata labels": {"app.kubernetes.io/managed-by": "gen"}})
+    (finding,) = found(tmp_path, [body, body])
+    assert (finding.severity, finding.related[0][0].file) == (Severity.ERROR, f"{tmp_path}/0.yaml")
+    reasoned = changed(body, {"metadata annotations": {"gen/ignore-same-object": "moved"}})
+    (finding,) = found(tmp_path, [body, reasoned])
+    assert (finding.severity, finding.message[:16]) == (Severity.NOTE, "silenced (moved)")
+
+
+def test_what_is_no_object_says_nothing(tmp_path: Path) -> None:
+    odd = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": {"spec": [1]}}}
+    assert (
+        found(tmp_path, [odd, {"kind": "Job"}, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {}}])
+        == []
+    )
+
+
+def test_runs_of_gen_that_write_to_one_place_are_found(repo: Repository) -> None:
+    repo.overlay(OVERLAY)
+    for name in ("a", "b"):
+        repo.job("kind: batch\nimage: a:1\ncommand: x\ndata: {nas: {path: /out, subPath: out}}\n", name=name)
+    assert repo.render()[1] == 0
+    report, code = Inspection((str(repo.root / "rendered"),)).run()
+    assert (code, [one.code for one in report.findings]) == (0, ["shared-output"])
