@@ -132,6 +132,25 @@ def test_any_value_in_any_place_of_an_object_is_judged(data: st.DataObject) -> N
     check(body, KINDS)
 
 
+@pytest.mark.parametrize("value", [None, {}, [], "", 0, True, [None], "missing"], ids=repr)
+def test_nothing_where_something_is_expected_is_judged(value: Any) -> None:
+    for body in objects("kubernetes.yaml"):
+        for number in range(len(places(body))):
+            changed = json.loads(json.dumps(body))
+            holder, key = places(changed)[number]
+            if value == "missing":
+                del holder[key]
+            else:
+                holder[key] = value
+            check(changed, KINDS)
+
+
+@pytest.mark.parametrize("kind", ["CronJob", "HorizontalPodAutoscaler"])
+def test_an_object_without_a_spec_is_refused(kind: str) -> None:
+    (body, *_) = [body for body in objects("kubernetes.yaml") if body["kind"] == kind]
+    assert check({**body, "spec": None}, KINDS).problems
+
+
 def places(value: Any) -> list[tuple[Any, Any]]:
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [place for key, inner in pairs for place in ((value, key), *places(inner))]

@@ -90,6 +90,9 @@ def autoscaling(view: View) -> Faults:
     if view.kind != "HorizontalPodAutoscaler" or view.body["apiVersion"] != "autoscaling/v2":
         return
     spec, route = view.spec, ("spec",)
+    if not spec:
+        yield route, "says neither what to scale nor how far"
+        return
     yield from _SCALER.faults(spec, route)
     if spec["maxReplicas"] < spec.get("minReplicas", 1):
         yield (*route, "maxReplicas"), f"{spec['maxReplicas']} is less than `minReplicas`"

@@ -99,7 +99,7 @@ def cron_jobs(view: View) -> Faults:
     yield from _CRON.faults(view.spec, ("spec",))
     if len(view.metadata.get("name", "")) > _LONGEST_NAME:
         yield ("metadata", "name"), f"longer than {_LONGEST_NAME} characters; the names of its jobs are 11 longer"
-    template = view.spec["jobTemplate"].get("spec") or {}
+    template = (view.spec.get("jobTemplate") or {}).get("spec") or {}
     for field in ("selector", "manualSelector"):
         if template.get(field):
             yield ("spec", "jobTemplate", "spec", field), "is made by the server"

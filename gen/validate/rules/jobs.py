@@ -48,7 +48,7 @@ def job_specs(view: View) -> Iterator[tuple[Route, Body]]:
     if view.kind == "Job":
         yield ("spec",), view.spec
     elif view.kind == "CronJob":
-        yield ("spec", "jobTemplate", "spec"), view.spec["jobTemplate"].get("spec") or {}
+        yield ("spec", "jobTemplate", "spec"), (view.spec.get("jobTemplate") or {}).get("spec") or {}
 
 
 @server(
