@@ -86,6 +86,8 @@ def _differs(text: str) -> bool:
 
 def _is_plain(word: str, text: str) -> bool:
     """Whether a word stands somewhere without quotes around it."""
+    if text.count(word) == text.count(f'"{word}"'):  # as in all that gen writes; counting is quick
+        return False
     return re.search(rf"(?<![\w.\"'-]){re.escape(word)}(?![\w.\"'-])", text) is not None
 
 

@@ -74,7 +74,22 @@ _BY_PART: tuple[Form, ...] = tuple(
 def forms_in(data: Data) -> list[Form]:
     """The forms that may be somewhere in the data, found quickly."""
     everything = orjson.dumps(data).decode()
-    return [form for form in _BY_PART if form[0] in everything]
+    there = [form for form in _BY_PART if form[0] in everything]
+    if "\\" in everything:  # escapes hide where a text ends
+        return there
+    return [form for form in there if _stands_in(everything, form)]
+
+
+def _stands_in(everything: str, form: Form) -> bool:
+    """Whether one of the texts of JSON without escapes has a form."""
+    part, _, pattern = form
+    at = everything.find(part)
+    while at >= 0:
+        end = everything.find('"', at)
+        if pattern.search(everything, everything.rfind('"', 0, at), end):
+            return True
+        at = everything.find(part, end)
+    return False
 
 
 def known_form(text: str, forms: Iterable[Form]) -> str | None:
