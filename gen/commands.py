@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gen.cache import Cache
-from gen.diagnostics import BugError, UsageError
+from gen.diagnostics import BugError, UsageError, counted
 from gen.report.types import Report
 from gen.workspace import checked_root, find_root
 from gen.write import Status, apply, compare
@@ -113,4 +113,5 @@ def _summary(rendering: Rendering, comparison: Comparison, wrote: str, removed: 
     parts = [f"{wrote} {len(comparison.changes) - gone}", f"{removed} {gone}", f"{comparison.same} unchanged"]
     if edited:
         parts.append(f"{edited} edited by hand")
-    return f"{rendering.jobs} jobs in {len(rendering.overlays)} overlays: {', '.join(parts)}"
+    jobs, overlays = counted(rendering.jobs, "job"), counted(len(rendering.overlays), "overlay")
+    return f"{jobs} in {overlays}: {', '.join(parts)}"

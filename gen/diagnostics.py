@@ -104,6 +104,15 @@ def near(word: str, known: Iterable[str]) -> str:
     return lowered[matches[0]] if matches else ""
 
 
+def counted(number: int, word: str) -> str:
+    """`1 job`, `2 jobs`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+_LISTED = 16
+"""Names in a hint; of more than that nobody finds the one that was meant."""
+
+
 def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
     """A hint with the near name where there is one, else the whole list, else `otherwise`."""
     names = sorted(known)
@@ -111,4 +120,5 @@ def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str
         return f"did you mean `{guess}`?"
     if not names:
         return otherwise
-    return "expected one of " + ", ".join(f"`{name}`" for name in names)
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED + 1 else ""
+    return "expected one of " + ", ".join(f"`{name}`" for name in (names[:_LISTED] if more else names)) + more

@@ -52,11 +52,11 @@ def init(request: InitRequest) -> tuple[Report, int]:
     found = Findings()
     missing = [file for file, raw in texts.items() if not _equal(root, file, raw, found)]
     if found.failed():
-        return Report(tuple(found), (), f"{len(found.items)} files are in the way; nothing was written"), VIOLATIONS
+        return Report(tuple(found), (), "something is in the way; nothing was written"), VIOLATIONS
     # jobs come last: where a run was cut short, the next one still knows that the example belongs there
     last = sorted(missing, key=lambda file: (file.startswith(f"{JOBS}/"), file))
     create_files(root, {file: texts[file] for file in last})
-    return Report((), (), _summary(request, len(missing), len(texts) - len(missing))), CLEAN
+    return Report(tuple(found), (), _summary(request, len(missing), len(texts) - len(missing))), CLEAN
 
 
 def repository_files(request: InitRequest, *, example: bool) -> Mapping[str, bytes]:
@@ -125,7 +125,7 @@ def _rendered(inputs: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _equal(root: Path, file: str, raw: bytes, found: Findings) -> bool:
-    """Whether the file is there as it should be; anything else at its path is a finding."""
+    """Whether there is a file already, which stays; what is none, or is not as it would be, is a finding."""
     refuse_links(root, file)
     try:
         status = (root / file).lstat()
@@ -137,8 +137,9 @@ def _equal(root: Path, file: str, raw: bytes, found: Findings) -> bool:
     if not stat.S_ISREG(status.st_mode):
         found.error("in-the-way", Location(file), "this is not a regular file", "move it away")
     elif status.st_size != len(raw) or (root / file).read_bytes() != raw:
-        hint = "move it away, or keep yours and take what you like from the one that comes out elsewhere"
-        found.error("in-the-way", Location(file), "this is there, and is not what would be written", hint)
+        hint = "compare it with the one that `gen init` writes to an empty folder"
+        found.warning("kept", Location(file), "this is there already, is not what would be written, and stays", hint)
+        return True
     else:
         return True
     return False

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gen.clusters import cluster_of
-from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
+from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, counted, said
 from gen.load.manifests import MAX_BYTES, read_manifests
 from gen.parallel import spread
 from gen.report.types import Report
@@ -82,7 +82,8 @@ class Inspection:
             raise UsageError(f"there are no manifests in {', '.join(self.paths)}")
         counts = {severity: sum(item.severity is severity for item in found.items) for severity in Severity}
         errors, warnings, notes = (counts[one] for one in (Severity.ERROR, Severity.WARNING, Severity.NOTE))
-        summary = f"{objects} objects in {len(files)} files: {errors} errors, {warnings} warnings"
+        what = f"{counted(objects, 'object')} in {counted(len(files), 'file')}"
+        summary = f"{what}: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
         return Report(tuple(found), (), f"{summary}, {notes} silenced" if notes else summary), int(found.failed())
 
     def look(self, file: str) -> Inspected:

@@ -44,7 +44,7 @@ def test_nothing_is_rendered_when_nothing_changed(cached: tuple[Repository, list
     for _ in range(2):
         report, code = repo.check(cache=repo.root / "cache")
         assert (code, report.changes, rendered) == (0, (), [])
-    assert report.summary == "3 jobs in 1 overlays: would write 0, would remove 0, 5 unchanged"
+    assert report.summary == "3 jobs in 1 overlay: would write 0, would remove 0, 5 unchanged"
     assert repo.render(cache=repo.root / "cache")[0].summary.endswith("wrote 0, removed 0, 5 unchanged")
 
 

@@ -31,7 +31,7 @@ def test_a_clean_run_exits_with_0_from_any_folder_below(repo: Repository) -> Non
     repo.job(JOB)
     done = gen("render", cwd=repo.root / "jobs/team")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "1 jobs in 1 overlays: wrote 1, removed 0, 0 unchanged"
+    assert done.stdout.splitlines()[-1] == "1 job in 1 overlay: wrote 1, removed 0, 0 unchanged"
     assert gen("check", cwd=repo.root).returncode == 0
 
 

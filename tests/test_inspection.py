@@ -92,7 +92,7 @@ def refused(report: Report) -> list[str]:
 def test_a_good_object_is_clean(tmp_path: Path) -> None:
     report, code = inspect(tmp_path, POD)
     assert (report.findings, code) == ((), 0)
-    assert report.summary == "1 objects in 1 files: 0 errors, 0 warnings"
+    assert report.summary == "1 object in 1 file: 0 errors, 0 warnings"
 
 
 def test_findings_stand_where_the_value_stands(tmp_path: Path) -> None:
@@ -120,9 +120,10 @@ def test_folders_json_and_lists_are_read(tmp_path: Path) -> None:
 
 def test_a_finding_in_a_list_has_its_place(tmp_path: Path) -> None:
     report, _ = inspect(
-        tmp_path, "apiVersion: v1\nkind: List\nitems:\n  - apiVersion: v1\n    kind: Pod\n    spc: {}\n"
+        tmp_path,
+        "apiVersion: v1\nkind: List\nitems:\n  - apiVersion: v1\n    kind: Pod\n    metadata: {name: a}\n    spc: {}\n",
     )
-    assert places(report) == [("unknown-field", 6, 5)]
+    assert ("unknown-field", 7, 5) in places(report)
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +144,22 @@ def test_an_unknown_kind_is_an_error_unless_it_may_be(tmp_path: Path) -> None:
     text = POD.replace("kind: Pod", "kind: Pdo")
     (finding,) = inspect(tmp_path, text)[0].findings
     assert (finding.code, finding.hint) == ("unknown-kind", "did you mean `Pod`?")
-    assert codes(tmp_path, text, missing=True) == []
+    assert codes(tmp_path, text, missing=True) == ["unknown-kind"], "all kinds of that version are known"
+    assert codes(tmp_path, text.replace("v1", "example.com/v1"), missing=True) == []
+
+
+def test_rules_look_at_what_the_schema_let_pass(tmp_path: Path) -> None:
+    text = POD.replace("name: a", "name: A_").replace(
+        "image: b", "image: b\n      imagePullPolicy: Alway\n      porst: []"
+    )
+    report, _ = inspect(tmp_path, text)
+    assert [finding.code for finding in report.findings] == ["metadata", "containers", "unknown-field"]
+    assert [finding.hint for finding in report.findings][1:] == ["did you mean `Always`?", "did you mean `ports`?"]
+
+
+def test_a_truth_value_without_quotes_is_quoted_as_it_is(tmp_path: Path) -> None:
+    report, _ = inspect(tmp_path, POD + "      env: [{name: A, value: yes}]\n")
+    assert "as it is in quotes" in report.findings[0].hint
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,8 @@ def _say(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Said:
     name = f"`{dotted(route)}`"
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "extra_forbidden":
+        if route == ("namespace",):
+            return _Said("unknown-field", f"unknown field {name}", "the folder below jobs/ is the namespace; remove it")
         known = fields_at(model, route[:-1])
         return _Said("unknown-field", f"unknown field {name}", did_you_mean(str(route[-1]), known))
     if kind == "missing":

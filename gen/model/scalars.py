@@ -107,7 +107,10 @@ def _quantity(value: Any) -> Any:
 
 
 def _bytes(value: Any) -> Any:
-    text = _quantity(value)
+    try:
+        text = _quantity(value)
+    except PydanticCustomError:
+        raise refuse("an amount of memory", value, "write it like `64Gi` or `512Mi`") from None
     amount = quantity.amount(text)
     if 0 < amount < _MEBIBYTE:
         raise refuse("an amount of memory of at least 1Mi", value, _with_unit(value))

@@ -66,7 +66,7 @@ def _kubernetes(fields: OverlayFields, layers: Layers, found: Findings) -> str:
         return ""
     version = minor_version(fields.kubernetes)
     if version not in versions():
-        hint = f"there are schemas of {versions()[0]} to {versions()[-1]}; a newer kubernetes-validate may have more"
+        hint = f"there are schemas of {versions()[0]} to {versions()[-1]}"
         place = layers.place(("kubernetes",))
         found.error("unknown-kubernetes-version", place, f"there are no schemas of Kubernetes {version}", hint)
         return ""

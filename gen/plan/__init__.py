@@ -30,7 +30,7 @@ def make_plan(given: JobInput, overlay: Overlay, found: Findings) -> Plan | None
             "unknown-namespace",
             given.place(key=True),
             message,
-            f"move the file, or exclude it in `select`; {hint}",
+            f"add it to `namespaces` of the overlay, move the file, or exclude it in `select`; {hint}",
         )
         return None
     job = given.job

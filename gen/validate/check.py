@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from gen.validate.closed import filled
 from gen.validate.deprecations import RETIRED
 from gen.validate.faults import explained
 from gen.validate.problem import Problem
+from gen.validate.rule import Judge
 from gen.validate.tables import doubled
 from gen.validate.view import View, is_custom
 
@@ -62,7 +64,8 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
         kind = None
     yield from _retired(api_version, name, kinds, known=kind is not None)
     if kind is None:
-        if not missing and (api_version, name) not in RETIRED:
+        known = any(version == api_version for version, _ in kinds.schemas.kinds())
+        if not (missing and not known) and (api_version, name) not in RETIRED:
             yield _unknown(api_version, name, kinds)
         return
     if kind.deprecated is not None and (api_version, name) not in RETIRED:
@@ -77,7 +80,10 @@ def _is_rendered(body: Body) -> bool:
 
 
 def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
-    """Against the schema of its kind, its definition and the rules, each when it has passed what is before."""
+    """Against the schema of its kind, its definition and the rules.
+
+    Where the schema found something wrong, the rules look at the rest.
+    """
     custom = is_custom(body["apiVersion"].rpartition("/")[0])
 
     def empty(route: Route) -> Any:
@@ -90,11 +96,18 @@ def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
     if kind.place is not None and not faults:
         for route, template in view.templates:
             faults += _of_schema(template, kinds.pod_template, kinds, route)
-    if faults:
-        yield from faults
+    if not faults:
+        yield from _of_definition(view.body, kind)
+        yield from _of_rules(view, sound=True)
         return
-    yield from _of_definition(view.body, kind)
-    yield from _of_rules(view)
+    yield from faults
+    wrong = [fault.route for fault in faults]
+    yield from (one for one in _of_rules(view, sound=False) if not any(_overlap(one.route, at) for at in wrong))
+
+
+def _overlap(one: Route, other: Route) -> bool:
+    """Whether a place lies in another, or the other way round."""
+    return all(step == there for step, there in zip(one, other, strict=False))
 
 
 def _of_schema(body: Any, kind: Kind, kinds: Kinds, route: Route) -> Iterator[Problem]:
@@ -136,26 +149,37 @@ def _of_expression(expression: str, message: str, value: Any, route: Route) -> I
         yield Problem("cel-not-evaluated", route, f"this rule cannot be evaluated here: `{told[:200]}`")
 
 
-def _of_rules(view: View) -> Iterator[Problem]:
+def _of_rules(view: View, *, sound: bool) -> Iterator[Problem]:
     seen = set()
     has_pods = bool(view.templates)
     for rule in rules_for(view.group, view.kind):
         if rule.of_pods and not has_pods:
             continue
-        for route, message in _faults(rule, view):
+        for route, message in _faults(rule, view, sound=sound):
             if route not in seen:  # what is told once need not be told by the next rule in its words
                 seen.add(route)
-                yield Problem(rule.name, route, message)
+                yield Problem(rule.name, route, message, _remedy(rule, message))
 
 
-def _faults(rule: Rule, view: View) -> Iterable[tuple[Route, str]]:
+def _remedy(rule: Rule, message: str) -> str:
+    """What to do about one fault; the remedy of a family of checks would often be that of another of them."""
+    if (words := _NONE_OF.fullmatch(message)) is not None:
+        return did_you_mean(words[1], _WORD.findall(words[2]))
+    return f"in general: {rule.hint}" if rule.judge is Judge.SERVER else ""
+
+
+_NONE_OF = re.compile(r"`(.*)` is none of (.*)")
+_WORD = re.compile(r"`([^`]+)`")
+
+
+def _faults(rule: Rule, view: View, *, sound: bool) -> Iterable[tuple[Route, str]]:
     assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
-    if not view.defined:
+    if sound and not view.defined:
         return rule.find(view)
     try:
         return list(rule.find(view))
-    except (TypeError, AttributeError, KeyError, ValueError):
-        # a user's definition may give a kind of this name another shape than the operator's
+    except (TypeError, AttributeError, KeyError, ValueError, IndexError, ArithmeticError):
+        # what does not fit its schema, or is of a kind to which a user's definition gives another shape
         return ()
 
 

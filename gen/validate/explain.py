@@ -15,7 +15,8 @@ def explained(name: str) -> str:
     """What a rule checks, why, and what to do. UsageError when there is no such rule."""
     rule = CATALOGUE.get(name)
     if rule is None:
-        raise UsageError(f"there is no rule `{name}`: {did_you_mean(name, CATALOGUE)}")
+        others = "findings about job files and overlays say all in themselves"
+        raise UsageError(f"there is no rule `{name}`: {did_you_mean(name, CATALOGUE)}; {others}")
     kinds = ", ".join(sorted(f"{kind} ({group})" for group, kind in rule.kinds)) if rule.kinds is not None else ""
     parts = (
         f"{rule.name}: {rule.severity.value}, as the {rule.judge.value} judges",

@@ -72,6 +72,8 @@ def _of_type(route: Route, value: Any, types: Iterable[str]) -> Problem:
     message = f"{_NAMES[_type(value)]}{_what(value)} where {expected} is expected"
     text = types and "string" in types and not isinstance(value, dict | list) and value is not None
     hint = f'write it in quotes: `"{_shown(value)}"`' if text else f"write {expected}"
+    if text and isinstance(value, bool):
+        hint = "write it as it is in quotes: without them YAML 1.1 reads a truth value"
     return Problem("wrong-type", route, message, hint)
 
 

@@ -120,6 +120,14 @@ def test_files_in_the_way_are_all_named_and_nothing_is_written(tmp_path: Path) -
     assert files(tmp_path) == before
 
 
+def test_files_of_the_user_stay_and_the_rest_is_added(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine\n", "utf-8")
+    report, code = init(InitRequest(tmp_path))
+    assert ([(finding.code, finding.place.file) for finding in report.findings], code) == ([("kept", "README.md")], 0)
+    assert (tmp_path / "README.md").read_text("utf-8") == "mine\n"
+    assert (tmp_path / "ci/check.sh").exists()
+
+
 @pytest.mark.parametrize("link", ["ci", ".github", "README.md", "rendered"])
 def test_links_are_not_followed(tmp_path: Path, link: str) -> None:
     outside = tmp_path / "outside"
