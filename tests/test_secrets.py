@@ -10,6 +10,7 @@ from gen.diagnostics import Findings
 from gen.load import Layer, Layers, source_of
 from gen.report.text import text
 from gen.secrets import report_secrets
+from gen.secrets.forms import forms_in, known_form
 from tests.support import OVERLAY, Repository
 
 JOB = "kind: pytorch\nimage: a:1\ncommand: {command}\n"
@@ -234,3 +235,11 @@ def test_no_finding_of_an_overlay_shows_a_secret(repo: Repository) -> None:
     report, _ = repo.render()
     assert [finding.code for finding in report.findings].count("secret-value") == 2
     assert token not in text(report)
+
+
+@pytest.mark.parametrize("before", ["", "\n", "\t", "\x1b", '"', "\\", "é", "a: "])
+def test_a_secret_is_found_behind_anything(before: str) -> None:
+    """The texts are searched as JSON first, in which some characters are written with letters."""
+    token = "ghp_" + "a1B2" * 9
+    assert known_form(before + token, forms_in({"a": before + token})) == "a GitHub token"
+    assert forms_in({"a": f"x{token}"}) == []

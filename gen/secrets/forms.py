@@ -75,13 +75,16 @@ def forms_in(data: Data) -> list[Form]:
     """The forms that may be somewhere in the data, found quickly."""
     everything = orjson.dumps(data).decode()
     there = [form for form in _BY_PART if form[0] in everything]
-    if "\\" in everything:  # escapes hide where a text ends
-        return there
+    if there and "\\" in everything:
+        everything = _ESCAPE.sub(" ", everything)  # whatever it stands for, it is no part of a secret
     return [form for form in there if _stands_in(everything, form)]
 
 
+_ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
+
+
 def _stands_in(everything: str, form: Form) -> bool:
-    """Whether one of the texts of JSON without escapes has a form."""
+    """Whether one of the texts in JSON without escapes may have a form."""
     part, _, pattern = form
     at = everything.find(part)
     while at >= 0:
