@@ -121,6 +121,9 @@ class Grant(Model):
     """Volumes of the overlay; all of them when left out."""
     networks: tuple[Label, ...] | None = None
     """Networks of the overlay; all of them when left out."""
+    registries: tuple[ImageStart, ...] | None = None
+    """Where images of jobs may come from, such as `registry.example.com/team`, after `images` was applied; anywhere
+    when left out. Docker Hub's are `docker.io/…`."""
     metadata: tuple[Text, ...] = ()
     """Keys of labels and annotations with a prefix that jobs may set, as patterns such as `example.com/*`."""
     allow: tuple[Permission, ...] = ()

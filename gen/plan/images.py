@@ -8,6 +8,7 @@ from gen.model.names import is_image
 from gen.model.scalars import shown
 
 if TYPE_CHECKING:
+    from gen.diagnostics import Route
     from gen.plan.context import Context
 
 _DOCKER_HUB = "docker.io/"
@@ -22,6 +23,24 @@ def rewritten(context: Context, image: str) -> str:
             index = -max(matching)[1]
             return _checked(context, index, image, rules[index].to + spelling.removeprefix(rules[index].from_))
     return image
+
+
+def granted(context: Context, image: str, route: Route) -> str:
+    """The image as it will be pulled; a finding at `route` when its registry is not for the namespace."""
+    pulled = rewritten(context, image)
+    starts = context.grant.registries
+    if pulled and starts is not None and not any(_is_below(_full(pulled), start) for start in starts):
+        namespace, allowed = context.given.namespace, ", ".join(f"`{start}`" for start in starts) or "none"
+        message = f"`{namespace}` may not use images from {shown(pulled)} in `{context.overlay.name}`"
+        hint = f"use one from {allowed}, or ask for it in `namespaces.{namespace}.registries` of the overlay"
+        context.error("not-granted", route, message, hint)
+    return pulled
+
+
+def _is_below(image: str, start: str) -> bool:
+    """By whole steps: `registry.example.com` is not where `registry.example.com.evil.org/x` comes from."""
+    start = start.rstrip("/")
+    return image == start or image.startswith((f"{start}/", f"{start}:", f"{start}@"))
 
 
 def _checked(context: Context, index: int, image: str, result: str) -> str:

@@ -10,7 +10,7 @@ from gen.kubernetes import INSTANCE_TYPE, ZONE, Body, present
 from gen.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_code
 from gen.plan.data import DataPlan, check_mounts, shared_memory
 from gen.plan.environment import environment
-from gen.plan.images import rewritten
+from gen.plan.images import granted
 from gen.plan.names import check_pod_metadata
 from gen.plan.types import NodePlan, PodPlan
 
@@ -48,7 +48,7 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
     check_pod_metadata(context, role)
     return PodPlan(
         role=role,
-        image=rewritten(context, context.of_role(role, "image") or ""),
+        image=granted(context, context.of_role(role, "image") or "", context.route_of(role, "image")),
         pull_policy=context.of_role(role, "image_pull_policy"),
         command=_command(context, role),
         args=context.of_role(role, "args") if _runs(role, "args") else (),

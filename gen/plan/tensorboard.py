@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gen.kubernetes import RUN
 from gen.model.job import TensorBoard
-from gen.plan.images import rewritten
+from gen.plan.images import granted, rewritten
 from gen.plan.names import TENSORBOARD
 from gen.plan.types import IngressPlan, TensorBoardPlan, VolumePlan
 
@@ -30,7 +30,9 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
     volume = next(volume for volume in data.volumes if volume.name == mount.volume)
     return TensorBoardPlan(
         name=context.given.name + TENSORBOARD,
-        image=rewritten(context, wanted.image or defaults.image),
+        image=granted(context, wanted.image, ("tensorboard", "image"))
+        if wanted.image
+        else rewritten(context, defaults.image),
         logdir=logdir,
         resources={"cpu": defaults.cpu, "memory": defaults.memory},
         mount=shown,

@@ -147,6 +147,8 @@ _REACH = (
     _job("service-account-not-granted", "serviceAccount: cluster-admin\n", "unknown-service-account"),
     _job("priority-not-granted", "priority: system-node-critical\n", "unknown-priority"),
     _job("queue-not-granted", "queue: rich\n", "unknown-queue"),
+    _job("image-of-another-registry", "roles: {master: {image: registry.example.com.evil.org/train:1}}\n", "not-granted"),
+    _job("image-of-docker-hub", "tensorboard: {image: evil/tensorboard:1}\ndata: {data: /data}\n", "not-granted"),
     _job("volume-not-granted", "data: {secret-data: /mnt}\n", "unknown-volume not-granted"),
     _job("all-gpus-by-the-back-door", "env: {NVIDIA_VISIBLE_DEVICES: all}\n", "reserved-env"),
     _job("master-address-of-another", "env: {MASTER_ADDR: evil.example.com}\n", "reserved-env"),

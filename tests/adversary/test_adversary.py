@@ -15,7 +15,7 @@ from tests.support import Repository
 OVERLAY = """\
 kubernetes: "1.34"
 namespaces:
-  team: {gpus: 16, queues: [research], volumes: [data]}
+  team: {gpus: 16, queues: [research], volumes: [data], registries: [registry.example.com]}
 volumes:
   data: {claim: data}
   secret-data: {claim: secret-data}
