@@ -18,6 +18,7 @@ from yaml.events import (
 )
 
 from gen.diagnostics import Location
+from gen.load.refused import Refused
 from gen.load.scalars import CACHE, MOST_CACHED, resolved
 
 if TYPE_CHECKING:
@@ -30,12 +31,6 @@ MAX_VALUES = 2_000_000
 
 _TAGS = "tag:yaml.org,2002:"
 _MERGE = object()
-
-
-class Refused(Exception):  # noqa: N818 - control flow of reading, seen by the reader of files only
-    def __init__(self, event: Any, code: str, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.mark, self.code, self.message, self.hint = event.start_mark, code, message, hint
 
 
 @dataclass(slots=True)

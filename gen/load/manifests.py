@@ -18,8 +18,9 @@ from yaml.nodes import MappingNode, SequenceNode
 from yaml.reader import ReaderError
 
 from gen.diagnostics import Location
-from gen.load.builder import MAX_DEPTH, Builder, Refused, extent
+from gen.load.builder import MAX_DEPTH, Builder, extent
 from gen.load.fast import fast
+from gen.load.refused import Refused
 from gen.load.scalars import NULLS, resolved
 
 if TYPE_CHECKING:

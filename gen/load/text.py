@@ -25,6 +25,7 @@ from yaml.events import (
 )
 
 from gen.diagnostics import Location
+from gen.load.refused import Refused
 
 if TYPE_CHECKING:
     from typing import Any
@@ -44,12 +45,6 @@ class Plain(str):
     __slots__ = ()
 
 
-class _Refused(Exception):  # noqa: N818 - control flow inside this module, never seen outside
-    def __init__(self, event: Any, code: str, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.mark, self.code, self.message, self.hint = event.start_mark, code, message, hint
-
-
 def parse(text: str, file: str, found: Findings) -> Data | None:
     """The one document in `text`, or None when something was found that makes it unreadable."""
     if (refused := _forbidden_character(text, file)) is not None:
@@ -57,7 +52,7 @@ def parse(text: str, file: str, found: Findings) -> Data | None:
         return None
     try:
         return _Builder(file, found).build(CParser(text))
-    except _Refused as problem:
+    except Refused as problem:
         found.error(problem.code, _at(file, problem.mark), problem.message, problem.hint)
     except MarkedYAMLError as error:
         mark = _mark(error, text)
@@ -82,7 +77,7 @@ class _Builder:
             return None
         root = self._document(parser)
         if not isinstance(after := parser.get_event(), StreamEndEvent):
-            raise _Refused(after, "many-documents", "a second document starts here", "keep one document a file")
+            raise Refused(after, "many-documents", "a second document starts here", "keep one document a file")
         return root
 
     def _document(self, parser: Any) -> Data:
@@ -117,7 +112,7 @@ class _Builder:
             if kind is not ScalarEvent:
                 stack.append((holder, key))
                 holder, key = value, None
-        raise _Refused(event, "too-large", f"more than {MAX_NODES} values in one file", "split the file")
+        raise Refused(event, "too-large", f"more than {MAX_NODES} values in one file", "split the file")
 
     def _key(self, event: Any, holder: dict[str, Any]) -> str:
         key = str(self._scalar(event))
@@ -131,23 +126,23 @@ class _Builder:
             raise _refused_reference(event)
         if event.style == '"' and (match := _NEVER.search(event.value)) is not None:  # elsewhere it was seen already
             message = f"the character U+{ord(match[0]):04X} is not allowed"
-            raise _Refused(event, "control-character", message, "remove it")
+            raise Refused(event, "control-character", message, "remove it")
         return Plain(event.value) if event.implicit[0] else event.value
 
     def _container(self, event: Any, depth: int, *, expects_key: bool) -> Any:
         if expects_key:
-            raise _Refused(event, "invalid-key", "a key must be a word, not a list or a mapping", "quote the key")
+            raise Refused(event, "invalid-key", "a key must be a word, not a list or a mapping", "quote the key")
         if event.tag is not None or event.anchor is not None:
             raise _refused_reference(event)
         if depth >= MAX_DEPTH:
-            raise _Refused(event, "too-deep", f"nested deeper than {MAX_DEPTH} levels", "flatten the data")
+            raise Refused(event, "too-deep", f"nested deeper than {MAX_DEPTH} levels", "flatten the data")
         return {} if event.__class__ is MappingStartEvent else []
 
 
-def _refused_reference(event: Any) -> _Refused:
+def _refused_reference(event: Any) -> Refused:
     if isinstance(event, AliasEvent) or event.anchor is not None:
-        return _Refused(event, "anchor", "anchors and aliases (`&`, `*`) are not read", "repeat the value, or quote it")
-    return _Refused(
+        return Refused(event, "anchor", "anchors and aliases (`&`, `*`) are not read", "repeat the value, or quote it")
+    return Refused(
         event,
         "tag",
         f"the tag `{event.tag}` is not read",

@@ -9,8 +9,9 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.error import YAMLError
 
 from gen.diagnostics import Findings
-from gen.load.builder import Builder, Refused
+from gen.load.builder import Builder
 from gen.load.fast import fast
+from gen.load.refused import Refused
 from tests.support import HERE, PROJECT
 
 pytest.importorskip("ryaml")
