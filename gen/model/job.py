@@ -22,10 +22,10 @@ from gen.model.names import (
 from gen.model.scalars import (
     Bytes,
     Count,
+    Cpus,
     Duration,
     Given,
     Positive,
-    Quantity,
     Text,
     Truth,
     refuse,
@@ -114,7 +114,7 @@ class PodFields(Model):
     """Environment. A scalar keeps the text that was written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`."""
     gpus: Count | None = None
     """GPUs of each training pod."""
-    cpu: Quantity | None = None
+    cpu: Cpus | None = None
     """CPU of each training pod, requested and limited alike."""
     memory: Bytes | None = None
     """Memory of each training pod, requested and limited alike."""

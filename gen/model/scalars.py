@@ -20,6 +20,8 @@ _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _SHOWN = 60
 """Characters of a value that fit into a line of a terminal beside the message."""
 _MEBIBYTE = 1 << 20
+_MOST_CPUS = 10_000
+"""More than any node has: whoever writes `64Gi` means memory."""
 _MILLI = quantity.amount("1m")
 INT32 = 2**31 - 1
 """The operators and the API server keep most numbers in 32 bits."""
@@ -106,6 +108,13 @@ def _quantity(value: Any) -> Any:
     return text
 
 
+def _cpus(value: Any) -> Any:
+    text = _quantity(value)
+    if quantity.amount(text) > _MOST_CPUS:
+        raise refuse("a number of CPUs", value, "write it like `8` or `500m`; `memory` is another field")
+    return text
+
+
 def _bytes(value: Any) -> Any:
     try:
         text = _quantity(value)
@@ -163,6 +172,7 @@ Truth = Annotated[
     WithJsonSchema({"title": "true or false", "anyOf": [{"type": "boolean"}, _EXPRESSION]}),
 ]
 Quantity = Annotated[str, BeforeValidator(_quantity), schema("quantity", "string", "number")]
+Cpus = Annotated[str, BeforeValidator(_cpus), schema("quantity", "string", "number")]
 Bytes = Annotated[str, BeforeValidator(_bytes), schema("amount of memory", "string", "number")]
 Size = Annotated[str, BeforeValidator(_size), schema("size", "string", "number")]
 Duration = Annotated[int, BeforeValidator(_duration), schema("duration", "string", "integer")]

@@ -54,6 +54,8 @@ JOB = "kind: {kind}\nimage: a:1\ncommand: x\n"
         "memory: 100Ei",
         "memory: 1048576.5",
         "memory: -1Gi",
+        "cpu: 64Gi",
+        "cpu: 10001",
         "cpu: 100u",
         "cpu: 0.0001",
         "cpu: {}",
