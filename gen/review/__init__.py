@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import Findings, UsageError, did_you_mean
+from gen.diagnostics import Findings, Location, UsageError, did_you_mean
 from gen.kubernetes import COMPONENT
 from gen.review.data import data_of
 from gen.review.fields import field_changes
@@ -23,7 +23,7 @@ from gen.review.runs import runs_of
 from gen.review.trees import Trees, read_trees
 from gen.review.types import Change, ObjectChange, Review
 from gen.review.usage import read_overlays, usages
-from gen.workspace import checked_root, find_root
+from gen.workspace import RENDERED, checked_root, find_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,6 +59,9 @@ def review(request: PlanRequest) -> Review:
     objects = tuple(item for item in every if item.change is not Change.KEPT)
     guard.judge(sum(item.change is Change.REMOVED for item in objects), len(trees.before), found)
     told_delivery(objects, found)
+    if not objects and base.inputs_differ():
+        message = "jobs or overlays are not what they were, and everything that is rendered is"
+        found.warning("not-rendered", Location(f"{RENDERED}/"), message, "run `gen render` first, if that is not done")
     boards = Counter(item.change for item in every if _is_board(item.pair.item))
     return Review(base, runs, boards, data, usage, objects, len(trees.before), len(trees.after), tuple(found))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import UsageError, near
-from gen.workspace import RENDERED
+from gen.workspace import JOBS, OVERLAYS, RENDERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,6 +50,12 @@ class Base:
         path = f"{self.prefix}{RENDERED}/"
         listed = _git(self.root, "ls-tree", "-r", "-z", "--full-tree", self.commit, "--", path)
         return dict(self._entries(listed.decode("utf-8", "surrogateescape")))
+
+    def inputs_differ(self) -> bool:
+        """Whether a job or an overlay of the work tree is another than at this commit."""
+        inputs = ("--", f"{JOBS}/", f"{OVERLAYS}/")
+        changed = _tried(self.root, "diff", "--quiet", self.commit, *inputs).returncode == 1
+        return changed or bool(_git(self.root, "ls-files", "--others", "--exclude-standard", *inputs))
 
     def _entries(self, listed: str) -> Iterator[tuple[str, Entry]]:
         for line in listed.split("\0"):

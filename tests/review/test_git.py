@@ -274,3 +274,16 @@ def test_no_rendered_folder_means_that_all_goes(merged: History) -> None:
     (merged.root / "rendered").rename(merged.root / "elsewhere")
     plan = merged.plan()
     assert ([run.job for run in plan.stopping], plan.after, plan.findings) == (["demo"], 0, ())
+
+
+def test_what_was_edited_and_not_rendered_is_told(merged: History) -> None:
+    assert merged.codes() == []
+    merged.job(JOB.replace("train:1", "train:2"))
+    assert merged.codes() == [("not-rendered", "warning")]
+    merged.rendering()
+    assert "not-rendered" not in dict(merged.codes())
+    merged.git("add", "--all")
+    merged.git("commit", "--quiet", "--message", "rendered")
+    merged.git("switch", "--quiet", "--create", "next")
+    merged.job(JOB, name="new")
+    assert dict(merged.codes(base="topic")) == {"not-rendered": "warning"}
