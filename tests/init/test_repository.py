@@ -20,6 +20,7 @@ from gen.diagnostics import UsageError
 from gen.init import InitRequest, init
 from gen.report.text import text
 from gen.schema import schema_text
+from gen.workspace import ENGINES
 from tests.support import PROJECT, tree
 
 if TYPE_CHECKING:
@@ -188,8 +189,10 @@ def test_every_path_with_an_owner_is_there(tmp_path: Path) -> None:
     root = made(tmp_path / "new")
     rules = [line.split() for line in (root / "CODEOWNERS").read_text("utf-8").splitlines() if line[:1] == "/"]
     assert {len(rule) for rule in rules} == {2}
+    engines = {f"/rendered/{engine}/" for engine in ENGINES}  # there as soon as an overlay names one
+    assert engines < {path for path, _ in rules}
     for path, _ in rules:
-        assert "*" in path or (root / path.strip("/")).exists(), path
+        assert "*" in path or path in engines or (root / path.strip("/")).exists(), path
     owned = {path.strip("/").split("/")[0] for path, _ in rules}
     free = {"README.md", "jobs", ".gitignore"}
     assert {path.name for path in root.iterdir()} - owned == free, "everything else has an owner"
