@@ -48,7 +48,7 @@ def present(**fields: Any) -> Body:
     return {name: value for name, value in fields.items() if value is not None and value not in ("", [], (), {})}
 
 
-def at(body: Any, *route: str) -> Any:
+def at(body: Any, *route: str | int) -> Any:
     """What stands at the end of a route through mappings; None where the route does not lead."""
     for step in route:
         if not isinstance(body, dict):

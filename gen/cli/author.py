@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,8 +17,8 @@ def new(
     root: Root = None,
 ) -> None:
     """Write a commented job file that renders."""
-    from gen.commands import repository  # noqa: PLC0415
-    from gen.scaffold import new_job  # noqa: PLC0415
+    from gen.commands import repository
+    from gen.scaffold import new_job
 
     job = new_job(repository(root), kind, name, namespace)
     typer.echo(f"wrote {job.file}; edit it, then run `gen render`")
@@ -34,7 +34,7 @@ def set_(
     output: Format = Output.TEXT,
 ) -> None:
     """Change fields of job files; comments, order and layout stay."""
-    from gen.edit import SetRequest, set_fields  # noqa: PLC0415
+    from gen.edit import SetRequest, set_fields
 
     finish(*set_fields(SetRequest(root, job, tuple(assignments or ()), tuple(unset or ()))), output)
 
@@ -49,6 +49,6 @@ def init(
     output: Format = Output.TEXT,
 ) -> None:
     """Make a repository with a first job, rendered, and CI for GitHub and GitLab."""
-    from gen.init import InitRequest, init  # noqa: PLC0415
+    from gen.init import InitRequest, init
 
     finish(*init(InitRequest(folder, namespace, overlay, owner)), output)

@@ -38,7 +38,7 @@ Parallel = Annotated[int, typer.Option("--parallel", "-n", min=0, help="Processe
 
 
 def finish(report: Report, code: int, output: Output) -> None:
-    from gen.report.reporters import REPORTERS  # noqa: PLC0415 - `--help` needs none of it
+    from gen.report.reporters import REPORTERS
 
     typer.echo(REPORTERS[output.value](report), nl=False)
     raise typer.Exit(code)

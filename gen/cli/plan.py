@@ -33,8 +33,8 @@ def plan(
     ] = False,
 ) -> None:
     """Tell what merging rendered/ would do: runs, GPUs, data, and each field that changes."""
-    from gen.review import PlanRequest, review  # noqa: PLC0415 - `--help` needs none of it
-    from gen.review.formats import FORMATS  # noqa: PLC0415
+    from gen.review import PlanRequest, review
+    from gen.review.formats import FORMATS
 
     told = review(PlanRequest(root, base, tuple(overlay or ()), allow_data_removal, max_removed))
     typer.echo(FORMATS[output.value](told), nl=False)

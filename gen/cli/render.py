@@ -25,8 +25,8 @@ def render(
     ] = False,
 ) -> None:
     """Write the manifests of all jobs to rendered/."""
-    from gen.cache import cache_folder  # noqa: PLC0415 - `--help` needs none of it
-    from gen.commands import Request, render  # noqa: PLC0415
+    from gen.cache import cache_folder
+    from gen.commands import Request, render
 
     cache = None if no_cache else cache_folder()
     names = tuple(jobs or ()), tuple(overlay or ())
@@ -43,8 +43,8 @@ def check(
     no_cache: NoCache = False,
 ) -> None:
     """Tell whether rendered/ is what the jobs and overlays say, without writing."""
-    from gen.cache import cache_folder  # noqa: PLC0415
-    from gen.commands import Request, check  # noqa: PLC0415
+    from gen.cache import cache_folder
+    from gen.commands import Request, check
 
     cache = None if no_cache else cache_folder()
     names = tuple(jobs or ()), tuple(overlay or ())

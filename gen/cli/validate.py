@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,9 +30,9 @@ def validate(
     parallel: Parallel = 0,
 ) -> None:
     """Check manifests that anybody wrote, as an API server and the operators would."""
-    import os  # noqa: PLC0415 - `--help` needs none of it
+    import os
 
-    from gen.inspection import Inspection  # noqa: PLC0415
+    from gen.inspection import Inspection
 
     locations, processes = tuple(schema_location or ()), parallel or os.cpu_count() or 1
     inspection = Inspection(tuple(paths), kubernetes, locations, ignore_missing_schemas, processes)
@@ -43,6 +43,6 @@ def explain(
     rule: Annotated[str | None, typer.Argument(help="Name of a rule; all are listed when left out.")] = None,
 ) -> None:
     """Say what a rule checks, why, and what to do."""
-    from gen.validate.explain import explained, listed  # noqa: PLC0415 - as above
+    from gen.validate.explain import explained, listed
 
     typer.echo(explained(rule) if rule is not None else listed(), nl=False)

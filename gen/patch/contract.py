@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gen.kubernetes import MANAGED_BY, OWN
+from gen.kubernetes import MANAGED_BY, OWN, at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +93,5 @@ def _has_container(template: Any, name: str) -> bool:
 
 def _at(value: Any, route: Route) -> Body:
     """The mapping at a route; an empty one when there is none."""
-    for step in route:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
+    found = at(value, *route)
+    return found if isinstance(found, dict) else {}

@@ -5,7 +5,7 @@ A finding shows the place and never the value.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gen.secrets.forms import forms_in, known_form
 from gen.secrets.names import is_harmless, names_secret
@@ -40,26 +40,34 @@ def report_secrets(
 
 
 def _known(data: Data, layers: Layers, found: Findings) -> Iterator[Route]:
-    if not (forms := forms_in(data)):
-        return
-    for route, text, key in _texts(data, ()):
+    for route, what, key in known_secrets(data):
+        found.error("secret-value", layers.place(route, key=key), f"this looks like {what}", _hint_for(what))
+        yield route
+
+
+def known_secrets(data: Any) -> Iterator[tuple[Route, str, bool]]:
+    """Every text and key that is a secret by its form: its route, what it is, and whether it is a key.
+
+    TypeError when there is something in the data that JSON does not know.
+    """
+    forms = forms_in(data)
+    for route, text, key in _texts(data, ()) if forms else ():
         if (what := known_form(text, forms)) is not None:
-            found.error("secret-value", layers.place(route, key=key), f"this looks like {what}", _hint_for(what))
-            yield route
+            yield route, what, key
 
 
 def _hint_for(what: str) -> str:
     return _HINT_FOR_URLS if what.endswith("URL") else _HINT
 
 
-def _texts(data: Data, route: Route) -> Iterator[tuple[Route, str, bool]]:
+def _texts(data: Any, route: Route) -> Iterator[tuple[Route, str, bool]]:
     """Every text and every key, with its route and whether it is a key."""
     if isinstance(data, str):
         yield route, data, False
     elif isinstance(data, list):
         for index, value in enumerate(data):
             yield from _texts(value, (*route, index))
-    else:
+    elif isinstance(data, dict):
         for key, value in data.items():
             yield (*route, key), key, True
             yield from _texts(value, (*route, key))

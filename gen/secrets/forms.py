@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from gen.load import Data
 
 _KEY = "[0-9A-Za-z]"
 _TOKEN = "[0-9A-Za-z_-]"  # noqa: S105 - a class of characters
@@ -71,7 +69,7 @@ _BY_PART: tuple[Form, ...] = tuple(
 )
 
 
-def forms_in(data: Data) -> list[Form]:
+def forms_in(data: Any) -> list[Form]:
     """The forms that may be somewhere in the data, found quickly."""
     everything = orjson.dumps(data).decode()
     there = [form for form in _BY_PART if form[0] in everything]

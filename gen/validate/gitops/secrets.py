@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from gen.secrets.forms import forms_in, known_form
+from gen.secrets import known_secrets
 from gen.secrets.names import is_harmless, names_secret
 from gen.validate.rule import gitops
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gen.diagnostics import Route
     from gen.validate.tables import Faults
     from gen.validate.view import View
 
@@ -47,19 +45,5 @@ def secret_value(view: View) -> Faults:
                     (*route, "env", index, "value"),
                     f"`{name[:80]}` is a secret by its name, with its value here",
                 )
-    try:
-        forms = forms_in(view.body)
-    except TypeError:  # a number that orjson does not know
-        return
-    for route, text in _texts(view.body, ()) if forms else ():
-        if (what := known_form(text, forms)) is not None:
-            yield route, f"this looks like {what}"
-
-
-def _texts(value: Any, route: Route) -> Iterator[tuple[Route, str]]:
-    if isinstance(value, str):
-        yield route, value
-    else:
-        pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        for key, inner in pairs:
-            yield from _texts(inner, (*route, key))
+    with suppress(TypeError):  # a number that JSON does not know
+        yield from ((route, f"this looks like {what}") for route, what, _ in known_secrets(view.body))
