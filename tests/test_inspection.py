@@ -291,3 +291,11 @@ def test_a_schema_of_what_gen_renders_is_for_that_alone(tmp_path: Path) -> None:
     report, code = Inspection((str(theirs),)).run()
     assert ([finding.code for finding in report.findings], code) == (["unknown-kind"], 1)
     assert Inspection((str(theirs),), missing=True).run()[1] == 0
+
+
+def test_words_in_a_sentence_are_no_choice(tmp_path: Path) -> None:
+    """What is expected is what a rule says is, and not what its sentence holds between quotes."""
+    claims = "      resources: {claims: [{name: other}]}\n"
+    report, _ = inspect(tmp_path, POD + claims)
+    (finding,) = [finding for finding in report.findings if "resourceClaims" in finding.message]
+    assert finding.hint.startswith("in general: ")

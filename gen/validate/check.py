@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from gen.validate.faults import explained
 from gen.validate.problem import Problem
 from gen.validate.rule import Judge
 from gen.validate.tables import doubled
+from gen.validate.told import Told
 from gen.validate.view import View, is_custom
 
 if TYPE_CHECKING:
@@ -163,13 +163,9 @@ def _of_rules(view: View, *, sound: bool) -> Iterator[Problem]:
 
 def _remedy(rule: Rule, message: str) -> str:
     """What to do about one fault; the remedy of a family of checks would often be that of another of them."""
-    if (words := _NONE_OF.fullmatch(message)) is not None:
-        return did_you_mean(words[1], _WORD.findall(words[2]))
+    if isinstance(message, Told):
+        return message.hint
     return f"in general: {rule.hint}" if rule.judge is Judge.SERVER else ""
-
-
-_NONE_OF = re.compile(r"`(.*)` is none of (.*)")
-_WORD = re.compile(r"`([^`]+)`")
 
 
 def _faults(rule: Rule, view: View, *, sound: bool) -> Iterable[tuple[Route, str]]:

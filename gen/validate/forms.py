@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from gen.validate.told import none_of
+
 Check = Callable[[Any], str | None]
 """The fault of a value as a sentence, or None."""
 
@@ -136,8 +138,7 @@ def file_name(value: Any) -> str | None:
 
 def one_of(*words: str) -> Check:
     """A word of a list."""
-    listed = ", ".join(f"`{word}`" for word in words if word)
-    return lambda value: None if value in words else f"`{value}` is none of {listed}"
+    return lambda value: None if value in words else none_of(value, filter(None, words))
 
 
 def between(low: int, high: int) -> Check:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gen.validate.forms import label_value, qualified_name
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +57,7 @@ def number_of_values(
     operator: str, values: list[Any], route: Route, operators: Mapping[str, tuple[int, int | None]]
 ) -> Faults:
     if operator not in operators:
-        yield (*route, "operator"), f"`{operator}` is none of " + ", ".join(f"`{one}`" for one in operators)
+        yield (*route, "operator"), none_of(operator, operators)
         return
     least, most = operators[operator]
     if len(values) < least:

@@ -12,6 +12,7 @@ from gen.validate.forms import dns_1035_label, domain_path
 from gen.validate.operators.common import last, name_fault
 from gen.validate.rule import operators
 from gen.validate.tables import Table, doubled
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
@@ -106,8 +107,7 @@ def jobset_failure_rules(view: View) -> Faults:
             yield (*at, index, "name"), f"`{name[:40]}` is no name of a rule: letters, digits, `_`, `,` and `:`"
         for number, reason in enumerate(rule.get("onJobFailureReasons") or ()):
             if reason not in _REASONS:
-                expected = ", ".join(f"`{one}`" for one in _REASONS)
-                yield (*at, index, "onJobFailureReasons", number), f"`{reason}` is none of {expected}"
+                yield (*at, index, "onJobFailureReasons", number), none_of(reason, _REASONS)
 
 
 @operators(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.validate.rule import operators
 from gen.validate.tables import doubled
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
@@ -65,10 +66,10 @@ def experiment_parts(view: View) -> Faults:
             yield ("spec", part) if _part(view, part) else ("spec",), f"needs `{part}.{field}`"
     kind = _part(view, "objective").get("type")
     if _part(view, "objective") and kind not in {"minimize", "maximize"}:
-        yield ("spec", "objective", "type"), f"`{kind}` is none of `minimize`, `maximize`"
+        yield ("spec", "objective", "type"), none_of(kind, ("minimize", "maximize"))
     policy = view.spec.get("resumePolicy", "")
     if policy and policy not in _RESUME:
-        yield ("spec", "resumePolicy"), f"`{policy}` is none of {', '.join(f'`{one}`' for one in _RESUME)}"
+        yield ("spec", "resumePolicy"), none_of(policy, _RESUME)
 
 
 @operators("experiment-counts", _EXPERIMENT, reason=_WEBHOOK, remedy="Write numbers in order, more than 0.")
@@ -126,8 +127,7 @@ def _space(parameter: Body, route: tuple[str | int, ...]) -> Faults:
         elif low is not None and high is not None and low > high:
             yield (*at, "min"), f"`{space['min']}` is more than `max`"
     else:
-        expected = ", ".join(f"`{one}`" for one in (*_RANGED, *_LISTED))
-        yield (*route, "parameterType"), f"`{kind}` is none of {expected}"
+        yield (*route, "parameterType"), none_of(kind, (*_RANGED, *_LISTED))
 
 
 @operators(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import Severity
 from gen.validate.operators.training import KINDS, WEBHOOK
 from gen.validate.rule import operators
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from gen.validate.tables import Faults
@@ -89,7 +90,7 @@ def pytorch_rdzv_backend(view: View) -> Faults:
     """The rendezvous backend is one that torchrun has."""
     backend = (view.spec.get("elasticPolicy") or {}).get("rdzvBackend", "c10d")
     if backend not in {"c10d", "etcd", "etcd-v2"}:
-        yield ("spec", "elasticPolicy", "rdzvBackend"), f"`{backend}` is none of `c10d`, `etcd`, `etcd-v2`"
+        yield ("spec", "elasticPolicy", "rdzvBackend"), none_of(backend, ("c10d", "etcd", "etcd-v2"))
 
 
 @operators(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gen.validate.operators.common import MULTIKUEUE, last, name_fault, replicas
 from gen.validate.rule import operators
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from gen.validate.tables import Faults
@@ -101,7 +102,7 @@ def mpi_words(view: View) -> Faults:
     for field, allowed in words.items():
         value = view.spec.get(field, "")
         if value and value not in allowed:
-            yield ("spec", field), f"`{value}` is none of {', '.join(f'`{one}`' for one in allowed)}"
+            yield ("spec", field), none_of(value, allowed)
 
 
 @operators(
@@ -111,4 +112,4 @@ def mpi_managed_by(view: View) -> Faults:
     """Of v2beta1, `managedBy` names the operator or MultiKueue."""
     manager = (view.spec.get("runPolicy") or {}).get("managedBy", _OPERATOR)
     if _is_v2(view) and manager not in {_OPERATOR, MULTIKUEUE}:
-        yield ("spec", "runPolicy", "managedBy"), f"`{manager}` is none of `{_OPERATOR}`, `{MULTIKUEUE}`"
+        yield ("spec", "runPolicy", "managedBy"), none_of(manager, (_OPERATOR, MULTIKUEUE))

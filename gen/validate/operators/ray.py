@@ -14,6 +14,7 @@ import yaml
 from gen.validate.forms import dns_1035_label
 from gen.validate.rule import operators
 from gen.validate.tables import doubled
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +103,7 @@ def rayjob_mode(view: View) -> Faults:
     spec, route = view.spec, ("spec",)
     mode = spec.get("submissionMode") or _MODES[0]
     if mode not in _MODES:
-        yield (*route, "submissionMode"), f"`{mode}` is none of {', '.join(f'`{one}`' for one in _MODES)}"
+        yield (*route, "submissionMode"), none_of(mode, _MODES)
     if spec.get("backoffLimit", 0) > 0 and (spec.get("clusterSelector") or mode == "InteractiveMode"):
         yield (*route, "backoffLimit"), "goes neither with `clusterSelector` nor with `InteractiveMode`"
     if spec.get("backoffLimit", 0) < 0:

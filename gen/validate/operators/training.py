@@ -13,6 +13,7 @@ from gen.diagnostics import Severity
 from gen.validate.forms import dns_1035_label
 from gen.validate.operators.common import MULTIKUEUE, last, name_fault, replicas
 from gen.validate.rule import operators
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from gen.validate.tables import Faults
@@ -130,7 +131,7 @@ def training_restart_policy(view: View) -> Faults:
     for _, route, spec in replicas(view, field):
         policy = spec.get("restartPolicy", "")
         if policy and policy not in allowed:
-            yield (*route, "restartPolicy"), f"`{policy}` is none of {', '.join(f'`{one}`' for one in allowed)}"
+            yield (*route, "restartPolicy"), none_of(policy, allowed)
 
 
 @operators(
@@ -177,7 +178,7 @@ def clean_pod_policy(view: View) -> Faults:
     for holder, route in ((view.spec.get("runPolicy") or {}, ("spec", "runPolicy")), (view.spec, ("spec",))):
         policy = holder.get("cleanPodPolicy")
         if policy and policy not in _CLEAN:
-            yield (*route, "cleanPodPolicy"), f"`{policy}` is none of `None`, `Running`, `All`"
+            yield (*route, "cleanPodPolicy"), none_of(policy, ("None", "Running", "All"))
 
 
 @operators(
@@ -216,4 +217,4 @@ def training_managed_by(view: View) -> Faults:
     """`managedBy` names the operator or MultiKueue."""
     manager = (view.spec.get("runPolicy") or {}).get("managedBy", _OPERATOR)
     if manager not in {_OPERATOR, MULTIKUEUE}:
-        yield ("spec", "runPolicy", "managedBy"), f"`{manager}` is none of `{_OPERATOR}`, `{MULTIKUEUE}`"
+        yield ("spec", "runPolicy", "managedBy"), none_of(manager, (_OPERATOR, MULTIKUEUE))

@@ -13,6 +13,7 @@ from gen.validate.forms import absolute, dns_1035_label, not_empty, qualified_na
 from gen.validate.operators.common import last, name_fault
 from gen.validate.rule import operators
 from gen.validate.tables import doubled
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -111,7 +112,7 @@ def _policies(policies: list[Body], route: Route) -> Faults:
         if code == 0:
             yield (*at, "exitCode"), "0 is no failure"
         if policy.get("action", "") not in _ACTIONS:
-            yield (*at, "action"), f"`{policy.get('action', '')}` is none of {', '.join(sorted(_ACTIONS))}"
+            yield (*at, "action"), none_of(policy.get("action", ""), sorted(_ACTIONS))
         for event in events:
             if event not in _EVENTS - _INTERNAL_EVENTS:
                 yield at, f"`{event}` is no event that a policy can be for"

@@ -13,6 +13,7 @@ from gen.validate.rule import server
 from gen.validate.rules.scheduling import label_keys
 from gen.validate.selectors import NODE_VALUES, requirement, selector
 from gen.validate.tables import Table
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -68,7 +69,7 @@ def _node_term(term: Body, route: Route, *, any_value: bool = False) -> Faults:
         if entry["key"] != "metadata.name":
             yield (*at, "key"), f"`{entry['key']}` is not `metadata.name`"
         if entry["operator"] not in {"In", "NotIn"}:
-            yield (*at, "operator"), f"`{entry['operator']}` is none of `In`, `NotIn`"
+            yield (*at, "operator"), none_of(entry["operator"], ("In", "NotIn"))
         elif len(entry.get("values") or ()) != 1:
             yield (*at, "values"), f"`{entry['operator']}` takes one value here"
         yield from Table({"values.*": dns_name}).faults(entry, at)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.validate.forms import config_key, lower_case, not_empty, one_of, qualified_name
 from gen.validate.rule import server
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
@@ -101,7 +102,7 @@ def _priority_class(body: Body) -> Faults:
     elif body["value"] > _HIGHEST_PRIORITY:
         yield ("value",), f"{body['value']} is more than {_HIGHEST_PRIORITY}"
     if body.get("preemptionPolicy", "Never") not in {"Never", "PreemptLowerPriority"}:
-        yield ("preemptionPolicy",), f"`{body['preemptionPolicy']}` is none of `Never`, `PreemptLowerPriority`"
+        yield ("preemptionPolicy",), none_of(body["preemptionPolicy"], ("Never", "PreemptLowerPriority"))
 
 
 @server(

@@ -15,6 +15,7 @@ from gen.validate.rule import server
 from gen.validate.rules.workloads import number_or_percent
 from gen.validate.selectors import selector
 from gen.validate.tables import Table
+from gen.validate.told import none_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -108,7 +109,7 @@ _FIELDS = ("default", "defaultRequest", "max", "min", "maxLimitRequestRatio")
 def _range(limit: Body, route: Route) -> Faults:
     kind = limit.get("type", "")
     if qualified_name(kind) or (kind not in _TYPES and "/" not in kind):
-        yield (*route, "type"), f"`{kind}` is none of `Pod`, `Container`, `PersistentVolumeClaim`"
+        yield (*route, "type"), none_of(kind, ("Pod", "Container", "PersistentVolumeClaim"))
     if kind == "Pod":
         for field in ("default", "defaultRequest"):
             if limit.get(field):
