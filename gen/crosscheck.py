@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.manifest import File
-    from gen.model.overlay import Target
+    from gen.model.patches import Target
     from gen.outcome import Outcome, Reading
     from gen.overlay import Overlay
     from gen.patch.types import Patch

@@ -9,6 +9,7 @@ from pydantic import Field, WithJsonSchema, create_model, model_validator
 from gen.gitops.model import Gitops
 from gen.model.base import Model
 from gen.model.names import DNS_LABEL, ImageRef, ImageStart, Label, LabelKey, ObjectName, ResourceName
+from gen.model.patches import PatchFields
 from gen.model.profile import chosen, profile_fields
 from gen.model.scalars import Bytes, Count, Quantity, Size, Text, Truth, matching, refuse
 from gen.networks import NETWORKS, NetworkProfile
@@ -192,36 +193,6 @@ class Runs(Model):
 
     naming: Literal["hash", "stable"] = "hash"
     """`hash`: a changed job is a new object beside the finished one. `stable`: one object, changed in place."""
-
-
-class Target(Model):
-    """Which objects a patch changes: all that fit everything said here. Texts are patterns with `*`."""
-
-    group: Text | None = None
-    """API group; empty for the core group."""
-    version: Text | None = None
-    """API version."""
-    kind: Text | None = None
-    """Kind of object."""
-    name: Text | None = None
-    """Name, for objects of a run without the hash."""
-    namespace: Text | None = None
-    """Namespace."""
-    label_selector: Text | None = None
-    """Labels, as in `kubectl -l`."""
-    annotation_selector: Text | None = None
-    """Annotations, in the same form."""
-
-
-class PatchFields(Model):
-    """A change of rendered objects: strategic merge (a mapping) or JSON 6902 (a list of operations)."""
-
-    target: Target | None = None
-    """Objects to change; a strategic merge may name them by its own `kind` and `metadata.name` instead."""
-    patch: Any = None
-    """The patch itself."""
-    path: Text | None = None
-    """A file with the patch, below the overlay's folder."""
 
 
 class OverlayFields(Model):

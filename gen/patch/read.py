@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from gen.load import Data, Layer, Layers, Source, read, typed
 from gen.model.explain import explain
-from gen.model.overlay import PatchFields, Target
+from gen.model.patches import PatchFields, Target
 from gen.patch.directives import check_directives
 from gen.patch.embedded import read_embedded
 from gen.patch.operations import read_operations

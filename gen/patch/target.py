@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gen.manifest import Manifest
-    from gen.model.overlay import Target
+    from gen.model.patches import Target
 
 _BETWEEN = re.compile(r",(?![^()]*\))")
 _SET = re.compile(r"\s*(?P<key>[^\s=!,()]+)\s+(?P<op>in|notin)\s+\((?P<values>[^()]*)\)\s*")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Location
     from gen.kubernetes import Body
     from gen.load import Layer
-    from gen.model.overlay import Target
+    from gen.model.patches import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import pytest
 
 from gen.diagnostics import Location
 from gen.manifest import Manifest
-from gen.model.overlay import Target
+from gen.model.patches import Target
 from gen.patch.target import fits, may_fit, selected
 
 LABELS = {"gen/job": "demo", "tier": "a"}
