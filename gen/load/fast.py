@@ -22,7 +22,7 @@ with suppress(ImportError):  # of a platform that it is not built for
 
     _loads = ryaml.loads  # type: ignore[attr-defined] # its stubs import it without saying so
 
-_MARKS = re.compile("[&*!]")
+_MARKS = "&*!"
 _BEFORE_NODES = ("", ":", "-", "?", ",", "[", "{")
 _LONGEST = 1 << 20
 _MOST_BRACKETS = 1000
@@ -36,7 +36,7 @@ def fast(text: str) -> Any | None:
     """The one document in a text, or None when it is not sure that it says the same to everybody."""
     if _loads is None or len(text) > _LONGEST or text.count("[") + text.count("{") > _MOST_BRACKETS:
         return None
-    if any(_is_mark(text, match.start()) for match in _MARKS.finditer(text)):
+    if any(mark in text and _has_mark(text, mark) for mark in _MARKS):
         return None
     try:
         value = _loads(text)
@@ -45,10 +45,15 @@ def fast(text: str) -> Any | None:
     return value if value.__class__ is dict and _is_sure(value, text) else None
 
 
-def _is_mark(text: str, position: int) -> bool:
-    """Whether an anchor, an alias or a tag may begin there."""
-    before = text[max(text.rfind("\n", 0, position) + 1, position - 80) : position].rstrip(" \t")
-    return before[-1:] in _BEFORE_NODES
+def _has_mark(text: str, mark: str) -> bool:
+    """Whether an anchor, an alias or a tag may begin somewhere."""
+    position = text.find(mark)
+    while position >= 0:
+        before = text[max(text.rfind("\n", 0, position) + 1, position - 80) : position].rstrip(" \t")
+        if before[-1:] in _BEFORE_NODES:
+            return True
+        position = text.find(mark, position + 1)
+    return False
 
 
 def _is_sure(value: Any, text: str) -> bool:

@@ -45,12 +45,13 @@ def _known(data: Data, layers: Layers, found: Findings) -> Iterator[Route]:
         yield route
 
 
-def known_secrets(data: Any) -> Iterator[tuple[Route, str, bool]]:
+def known_secrets(data: Any, json: bytes | None = None) -> Iterator[tuple[Route, str, bool]]:
     """Every text and key that is a secret by its form: its route, what it is, and whether it is a key.
 
-    TypeError when there is something in the data that JSON does not know.
+    `json` is the data as orjson writes it, where that is known. TypeError when there is something in the data that JSON
+    does not know.
     """
-    forms = forms_in(data)
+    forms = forms_in(data, json)
     for route, text, key in _texts(data, ()) if forms else ():
         if (what := known_form(text, forms)) is not None:
             yield route, what, key

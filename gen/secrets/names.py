@@ -6,6 +6,7 @@ Training has many tokens that are no secret: `MAX_TOKENS`, `tokenizer`, `pad_tok
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -59,6 +60,7 @@ _PLACEHOLDER = re.compile(r"<[^<>\s]{1,60}>|\[[^\[\]\s]{1,60}\]|\*+|\$[({]?[A-Za
 _RANDOM = re.compile(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[^\s]{16,512}")
 
 
+@lru_cache(maxsize=4096)
 def names_secret(name: str) -> bool:
     """Whether a value of this name should be kept in a Secret."""
     words = _words(name)

@@ -97,7 +97,8 @@ _RESERVED = re.compile(r"(?:.*\.)?(?:kubernetes|k8s)\.io", re.IGNORECASE)
 
 def sources(holder: Body) -> list[str]:
     """The kinds of source that a volume has."""
-    return [kind for kind in NEEDED if kind in holder]
+    found = [kind for kind in holder if kind in NEEDED]
+    return found if len(found) <= 1 else [kind for kind in NEEDED if kind in holder]
 
 
 def source_faults(holder: Body, route: Route, *, beside: str = "") -> Faults:
@@ -110,11 +111,10 @@ def source_faults(holder: Body, route: Route, *, beside: str = "") -> Faults:
             if not_empty(holder[kind].get(field)):
                 yield (*route, kind, field), f"`{kind}` needs a `{field}`"
     yield from _SOURCE.faults(holder, route)
-    for kind, check in _SPECIAL.items():
-        if kind in holder:
-            fault = check(holder[kind])
-            if fault is not None:
-                yield (*route, kind), fault
+    for kind in found:
+        fault = _SPECIAL[kind](holder[kind]) if kind in _SPECIAL else None
+        if fault is not None:
+            yield (*route, kind), fault
 
 
 def _fibre_channel(source: Body) -> str | None:

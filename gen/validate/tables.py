@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Route
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from gen.validate.forms import Check
 
@@ -27,8 +28,7 @@ class Table:
             step = self._root
             for name in path.split("."):
                 step = step.below(name)
-            step.checks.append(check)
-        self._root.finish()
+            step.check = check
 
     def faults(self, value: Any, route: Route) -> list[tuple[Route, str]]:
         """What is wrong below `value`, which lies at `route`. A field that is not there has no fault."""
@@ -40,47 +40,38 @@ class Table:
 class _Step:
     """One step of paths that begin alike, so that each value is only looked for once."""
 
-    __slots__ = ("checks", "each", "leaves", "named")
+    __slots__ = ("check", "each", "ends", "named")
 
     def __init__(self) -> None:
-        self.checks: list[Check] = []
+        self.check: Check | None = None
         self.named: dict[str, _Step] = {}
         self.each: _Step | None = None
-        self.leaves: tuple[tuple[str, tuple[Check, ...]], ...] = ()
-        """Steps below with which paths end, looked at without a call of their own."""
-
-    def finish(self) -> None:
-        ends = {name: step for name, step in self.named.items() if not step.named and step.each is None}
-        self.leaves = tuple((name, tuple(step.checks)) for name, step in ends.items())
-        self.named = {name: step for name, step in self.named.items() if name not in ends}
-        for step in (*self.named.values(), *([self.each] if self.each is not None else [])):
-            step.finish()
+        self.ends = True
+        """Whether no path goes on from here; it is then looked at without a call of its own."""
 
     def below(self, name: str) -> _Step:
+        self.ends = False
         if name == "*":
             self.each = self.each or _Step()
             return self.each
         return self.named.setdefault(name, _Step())
 
     def look(self, value: Any, route: Route, found: list[tuple[Route, str]]) -> None:
-        _tell(self.checks, value, route, found)
+        """Asked many times for each object: a route is only made for what is wrong, or looked into."""
+        if self.check is not None and (fault := self.check(value)) is not None:
+            found.append((route, fault))
         if value.__class__ is dict:
-            for name, checks in self.leaves:
-                if name in value:
-                    _tell(checks, value[name], (*route, name), found)
-            for name, step in self.named.items():
-                if name in value:
+            named = self.named
+            for name in value if len(value) < len(named) else named:
+                if name not in value or (step := named.get(name)) is None:
+                    continue
+                if not step.ends:
                     step.look(value[name], (*route, name), found)
+                elif step.check is not None and (fault := step.check(value[name])) is not None:
+                    found.append(((*route, name), fault))
         if self.each is not None and value.__class__ in _HOLDERS:
             for key, inner in value.items() if value.__class__ is dict else enumerate(value):
                 self.each.look(inner, (*route, key), found)
-
-
-def _tell(checks: Iterable[Check], value: Any, route: Route, found: list[tuple[Route, str]]) -> None:
-    for check in checks:
-        fault = check(value)
-        if fault is not None:
-            found.append((route, fault))
 
 
 _HOLDERS = (dict, list)
@@ -102,10 +93,15 @@ def find(value: Any, route: Route, steps: tuple[str, ...]) -> Iterator[tuple[Rou
 
 def doubled(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, tuple[Any, ...]]]:
     """Entries of a list that say the same in all `fields` as an entry before, with what they say."""
+    if not items or len(items) == 1:
+        return
+    with suppress(TypeError):  # a value that no schema has looked at may be a list
+        if len({tuple(map(item.get, fields)) for item in items}) == len(items):
+            return
     seen = set()
-    for index, item in enumerate(items or ()):
+    for index, item in enumerate(items):
         key = tuple(item.get(field) for field in fields)
-        known = str(key)  # a value that no schema has looked at may be a list
+        known = str(key)
         if known in seen:
             yield (*route, index), key
         seen.add(known)

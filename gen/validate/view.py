@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import orjson
 
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 _DEPTH = 9
 """How deep below `spec` a template can lie: a training runtime holds that of a job set, which holds jobs'."""
 
+_TEMPLATE = ("template", "Template")
+_HOLDERS = (dict, list)
 _PARTIAL = {"runtimePatches", "podTemplateOverrides", "trialTemplate"}
 """Fields that hold parts of templates, or templates with places to fill in, which nobody takes for whole ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class View:
-    """An object that fits its schema."""
+    """An object that fits its schema. What many rules ask is found once."""
 
     body: Body
     """A field that is null is not there, as the server takes it."""
@@ -36,53 +39,60 @@ class View:
     """Each pod template with the route to it."""
     defined: bool = False
     """Whether the schema came from the definition itself, so that it says what rules say beside our own schemas."""
+    json: bytes | None = None
+    """`body` as orjson writes it, where that was needed anyway."""
 
     @classmethod
     def of(cls, body: Body, version: str, *, defined: bool = False, empty: Empty = lambda _: "") -> View:
         """`empty` says what a null entry of the list at a route stands for."""
-        present: Body = _without_nulls(body, (), empty) if _may_have_nulls(body) else body
-        return cls(present, body, int(version.split(".")[1]), tuple(_all_templates(present)), defined)
+        json = _json(body)
+        if json is None or b"null" in json:  # asked of compiled code, because most objects have none and need no copy
+            present: Body = _without_nulls(body, (), empty)
+            json = None
+        else:
+            present = body
+        return cls(present, body, int(version.split(".")[1]), _all_templates(present), defined, json)
 
     @classmethod
     def built(cls, body: Body) -> View:
         """Of an object without nulls, for rules that are the same for all versions of Kubernetes."""
-        return cls(body, body, 0, tuple(_all_templates(body)))
+        return cls(body, body, 0, _all_templates(body))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         kind: str = self.body["kind"]
         return kind
 
-    @property
+    @cached_property
     def group(self) -> str:
         """Empty for the core group."""
         group: str = self.body["apiVersion"].rpartition("/")[0]
         return group
 
-    @property
+    @cached_property
     def metadata(self) -> Body:
         metadata: Body = self.body.get("metadata") or {}
         return metadata
 
-    @property
+    @cached_property
     def spec(self) -> Body:
         spec = self.body.get("spec")
         return spec if isinstance(spec, dict) else {}
 
-    @property
+    @cached_property
     def is_custom(self) -> bool:
         """Whether an operator makes the pods: only then does the server see them."""
         return is_custom(self.group)
 
-    def pods(self) -> Iterator[tuple[Route, Body]]:
+    @cached_property
+    def pods(self) -> tuple[tuple[Route, Body], ...]:
         """The `spec` of every pod template."""
-        for route, template in self.templates:
-            yield (*route, "spec"), template["spec"]
+        return tuple(((*route, "spec"), template["spec"]) for route, template in self.templates)
 
-    def containers(self) -> Iterator[tuple[Route, Body]]:
+    @cached_property
+    def containers(self) -> tuple[tuple[Route, Body], ...]:
         """Every container and init container."""
-        for route, pod in self.pods():
-            yield from containers(pod, route)
+        return tuple(found for route, pod in self.pods for found in containers(pod, route))
 
 
 def is_custom(group: str) -> bool:
@@ -97,42 +107,45 @@ def containers(pod: Body, route: Route) -> Iterator[tuple[Route, Body]]:
             yield (*route, field, index), container
 
 
-def _all_templates(body: Body) -> Iterator[tuple[Route, Body]]:
+def _all_templates(body: Body) -> tuple[tuple[Route, Body], ...]:
     kind = body["kind"]
     if kind == "Pod" and body["apiVersion"] == "v1":
-        if "spec" in body:
-            yield (), body
-    elif kind == "PodTemplate":
-        yield from _templates({"template": body.get("template")}, ())
+        return (((), body),) if "spec" in body else ()
+    found: list[tuple[Route, Body]] = []
+    if kind == "PodTemplate":
+        _templates({"template": body.get("template")}, (), found)
     else:
-        yield from _templates(body.get("spec"), ("spec",))
+        _templates(body.get("spec"), ("spec",), found)
+    return tuple(found)
 
 
-def _templates(value: Any, route: Route) -> Iterator[tuple[Route, Body]]:
-    if not isinstance(value, dict | list) or len(route) > _DEPTH:
+def _templates(value: Any, route: Route, found: list[tuple[Route, Body]]) -> None:
+    if len(route) > _DEPTH:
         return
-    if isinstance(value, list):
+    if value.__class__ is dict:
+        for key, inner in value.items():
+            if inner.__class__ not in _HOLDERS:
+                continue
+            if key.endswith(_TEMPLATE) and _is_template(inner):
+                found.append(((*route, key), inner))
+            elif key not in _PARTIAL:
+                _templates(inner, (*route, key), found)
+    elif value.__class__ is list:
         for index, inner in enumerate(value):
-            yield from _templates(inner, (*route, index))
-        return
-    for key, inner in value.items():
-        if key.lower().endswith("template") and _is_template(inner):
-            yield (*route, key), inner
-        elif key not in _PARTIAL:
-            yield from _templates(inner, (*route, key))
+            if inner.__class__ in _HOLDERS:
+                _templates(inner, (*route, index), found)
 
 
-def _is_template(value: Any) -> bool:
+def _is_template(value: Any) -> TypeGuard[Body]:
     spec = value.get("spec") if isinstance(value, dict) else None
     return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
 
 
-def _may_have_nulls(body: Body) -> bool:
-    """Asked of compiled code, because most objects have none and need no copy."""
+def _json(body: Body) -> bytes | None:
     try:
-        return b"null" in orjson.dumps(body)
+        return orjson.dumps(body)
     except TypeError:  # a number or a text that orjson does not know
-        return True
+        return None
 
 
 def _without_nulls(value: Any, route: Route, empty: Empty) -> Any:

@@ -48,7 +48,7 @@ def _advice(name: str, *kinds: tuple[str, str], reason: str, remedy: str) -> Cal
 def no_deadline(view: View) -> Faults:
     """A run with GPUs, or other devices, ends after some time, whatever happens."""
     route = RUNS[view.group, view.kind].deadline
-    if route is not None and at(view.body, *route) is None and any(_has_device(one) for _, one in view.containers()):
+    if route is not None and at(view.body, *route) is None and any(_has_device(one) for _, one in view.containers):
         yield route, "nothing ends a run that hangs"
 
 
@@ -80,7 +80,7 @@ def keeps_pods(view: View) -> Faults:
 )
 def no_limits(view: View) -> Faults:
     """When one container of a run has limits, all have, but for those that only prepare a pod."""
-    found = [(route, container) for route, container in view.containers() if "initContainers" not in route]
+    found = [(route, container) for route, container in view.containers if "initContainers" not in route]
     without = [one for one in found if not at(one[1], "resources", "limits")]
     for route, container in without if len(without) < len(found) else ():
         said = f"the container `{container.get('name')}` has no limits, and others of the run have"
@@ -96,7 +96,7 @@ def no_limits(view: View) -> Faults:
 )
 def mutable_image(view: View) -> Faults:
     """The images of a run have a tag other than `latest`, or a digest."""
-    for route, container in view.containers():
+    for route, container in view.containers:
         image = container.get("image")
         if not isinstance(image, str) or not image or "@" in image:
             continue

@@ -68,7 +68,7 @@ def canonical_amounts(view: View) -> Faults:
     """In custom resources amounts have the form that the server would write."""
     if not view.is_custom:
         return
-    for route, container in view.containers():
+    for route, container in view.containers:
         for kind in ("limits", "requests"):
             for name, amount in ((container.get("resources") or {}).get(kind) or {}).items():
                 if isinstance(amount, str) and (short := _canonical(amount)) != amount:

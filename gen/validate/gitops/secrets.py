@@ -37,7 +37,7 @@ def secret_object(view: View) -> Faults:
 )
 def secret_value(view: View) -> Faults:
     """No text has the form of a known token or key, and no variable that is a secret by its name has its value here."""
-    for route, container in view.containers():
+    for route, container in view.containers:
         for index, entry in enumerate(container.get("env") or ()):
             name, value = str(entry.get("name", "")), entry.get("value")
             if isinstance(value, str) and value and names_secret(name) and not is_harmless(name, value):
@@ -46,4 +46,4 @@ def secret_value(view: View) -> Faults:
                     f"`{name[:80]}` is a secret by its name, with its value here",
                 )
     with suppress(TypeError):  # a number that JSON does not know
-        yield from ((route, f"this looks like {what}") for route, what, _ in known_secrets(view.body))
+        yield from ((route, f"this looks like {what}") for route, what, _ in known_secrets(view.body, view.json))

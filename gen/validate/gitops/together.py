@@ -6,8 +6,7 @@ Each object says in a few facts what it is and what it uses; facts of one key, f
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gen.diagnostics import Diagnostic, Location, Severity, said
 from gen.kubernetes import at
@@ -66,8 +65,7 @@ _DAMAGED = (TypeError, AttributeError, KeyError, ValueError, IndexError)
 """What an object leads to that does not fit its schema, which is told elsewhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """What one object says in a matter; the matter is a rule and what it is about."""
 
     rule: str
@@ -86,14 +84,15 @@ class Fact:
 def facts(body: Any) -> list[Fact]:
     """What an object says; nothing when it is none."""
     try:
-        return [_marked(fact, body) for fact in _facts(body)]
+        found = list(_facts(body))
     except _DAMAGED:
         return []
-
-
-def _marked(fact: Fact, body: Body) -> Fact:
-    reason = at(body, "metadata", "annotations", f"gen/ignore-{fact.rule}")
-    return Fact(fact.rule, fact.about, fact.who, fact.route, fact.pods, fact.decides, is_ours(body), str(reason or ""))
+    if is_ours(body):
+        found = [fact._replace(ours=True) for fact in found]
+    if at(body, "metadata", "annotations"):
+        reasons = ((fact, at(body, "metadata", "annotations", f"gen/ignore-{fact.rule}")) for fact in found)
+        found = [fact._replace(reason=str(reason)) if reason else fact for fact, reason in reasons]
+    return found
 
 
 def _facts(body: Body) -> Iterator[Fact]:

@@ -36,7 +36,7 @@ _TERM = Table({"topologyKey": qualified_name, "namespaces.*": dns_label})
 )
 def affinity(view: View) -> Faults:
     """Affinity has weights, terms and selectors that the scheduler can use."""
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         found, at = pod.get("affinity") or {}, (*route, "affinity")
         yield from _AFFINITY.faults(found, at)
         nodes = found.get("nodeAffinity") or {}

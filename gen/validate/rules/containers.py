@@ -40,7 +40,7 @@ _RESTARTS_DROPPED, _RESTARTS_SINCE = 34, 35
 )
 def containers(view: View) -> Faults:
     """A pod has containers; each has a name of its own, an image, and policies out of the known words."""
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         if not pod["containers"]:
             yield (*route, "containers"), "a pod needs a container"
         yield from _doubled(pod, route)

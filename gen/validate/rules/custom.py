@@ -7,13 +7,16 @@ Kubernetes' own schema in how strict they are with nulls, quantities, metadata a
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.validate.forms import at_least
 from gen.validate.rule import server
-from gen.validate.tables import Table, doubled, find
+from gen.validate.tables import Table, doubled
 
 if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
     from gen.validate.tables import Faults
     from gen.validate.view import View
 
@@ -21,6 +24,7 @@ _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _QUANTITY = re.compile(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMBER})?")
 
 
+@lru_cache(maxsize=4096, typed=True)
 def _quantity(value: Any) -> str | None:
     if isinstance(value, float) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
         return f"{value} needs quotes"
@@ -49,13 +53,9 @@ _POD = Table(
     }
 )
 
-_KEYED: Final[dict[str, tuple[str, ...]]] = {
-    **{f"{kind}.*.env": ("name",) for kind in _CONTAINERS},
-    **{f"{kind}.*.ports": ("containerPort", "protocol") for kind in _CONTAINERS},
-    **{f"{kind}.*.resources.claims": ("name",) for kind in _CONTAINERS},
-    "imagePullSecrets": ("name",),
-    "hostAliases": ("ip",),
-}
+_KEYED_OF_PODS: Final[dict[str, tuple[str, ...]]] = {"imagePullSecrets": ("name",), "hostAliases": ("ip",)}
+_KEYED: Final[dict[str, tuple[str, ...]]] = {"env": ("name",), "ports": ("containerPort", "protocol")}
+_KEYED_RESOURCES: Final[dict[str, tuple[str, ...]]] = {"claims": ("name",)}
 """Lists that take an entry of each key once, as far as no other rule says so."""
 
 _DEFAULTS = {"protocol": "TCP", "name": ""}
@@ -77,10 +77,18 @@ def custom(view: View) -> Faults:
     for route, template in view.templates:
         for field in (template.get("metadata") or {}).keys() - _METADATA:
             yield (*route, "metadata", field), f"a pod template of a training resource has no `{field}`"
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         yield from _POD.faults(pod, route)
-        for path, keys in _KEYED.items():
-            for at, entries in find(pod, route, tuple(path.split("."))):
-                filled = [{**_DEFAULTS, **entry} for entry in entries]
-                for here, names in doubled(filled, at, *keys):
-                    yield here, f"`{names[0]}` is there twice"
+        yield from _twice(pod, route, _KEYED_OF_PODS)
+    for route, container in view.containers:
+        yield from _twice(container, route, _KEYED)
+        if "resources" in container:
+            yield from _twice(container["resources"], (*route, "resources"), _KEYED_RESOURCES)
+
+
+def _twice(holder: Body, route: Route, lists: dict[str, tuple[str, ...]]) -> Faults:
+    for field, keys in lists.items():
+        if len(holder.get(field) or ()) > 1:
+            filled = [{**_DEFAULTS, **entry} for entry in holder[field]]
+            for here, names in doubled(filled, (*route, field), *keys):
+                yield here, f"`{names[0]}` is there twice"

@@ -47,15 +47,13 @@ _CPU_DIVISORS = {amount(text) for text in ("1m", "1")}
 _BYTE_DIVISORS = {amount(text) for text in ("1", "1k", "1M", "1G", "1T", "1P", "1E")}
 _BINARY_DIVISORS = {amount(text) for text in ("1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")}
 
-_NAMES, _STRICT_NAMES = (
-    Table({"env.*.name": check, "envFrom.*.prefix": given(check)}) for check in (env_name, strict_env_name)
-)
-_KEYS = Table(
-    {
-        f"env.*.valueFrom.{source}.{field}": check
-        for source in ("configMapKeyRef", "secretKeyRef")
-        for field, check in {"key": config_key, "name": dns_name}.items()
-    }
+_KEYS = {
+    f"env.*.valueFrom.{source}.{field}": check
+    for source in ("configMapKeyRef", "secretKeyRef")
+    for field, check in {"key": config_key, "name": dns_name}.items()
+}
+_ANY_NAMES, _STRICT_NAMES = (
+    Table({"env.*.name": check, "envFrom.*.prefix": given(check), **_KEYS}) for check in (env_name, strict_env_name)
 )
 
 
@@ -66,11 +64,10 @@ _KEYS = Table(
 )
 def environment(view: View) -> Faults:
     """Variables have names, one source each, and references to fields and resources that a pod can know."""
-    table = _NAMES if view.minor >= _ANY_NAME_SINCE else _STRICT_NAMES
+    table = _ANY_NAMES if view.minor >= _ANY_NAME_SINCE else _STRICT_NAMES
     sources = (*_SOURCES, "fileKeyRef") if view.minor >= _FILES_SINCE else _SOURCES
-    for route, container in view.containers():
+    for route, container in view.containers:
         yield from table.faults(container, route)
-        yield from _KEYS.faults(container, route)
         for index, variable in enumerate(container.get("env") or ()):
             if "valueFrom" in variable:
                 yield from _origin(variable, (*route, "env", index, "valueFrom"), sources)

@@ -97,20 +97,20 @@ def metadata(view: View) -> Faults:
     yield from _own_table(name, counted=counted).faults(own, route)
     yield from _METADATA.faults(own, route)
     yield from _labels_and_annotations(own, route)
-    yield from finalizers(
-        own.get("finalizers") or [],
-        (*route, "finalizers"),
-        any_word=view.is_custom or view.kind == "PodDisruptionBudget",
-    )
+    if "finalizers" in own:
+        any_word = view.is_custom or view.kind == "PodDisruptionBudget"
+        yield from finalizers(own["finalizers"], (*route, "finalizers"), any_word=any_word)
     if view.kind == "Namespace" and not view.is_custom:
         yield from Table({"finalizers.*": qualified_name}).faults(view.spec, ("spec",))
         yield from finalizers(view.spec.get("finalizers") or [], ("spec", "finalizers"), any_word=False)
-    yield from _owners(own.get("ownerReferences") or [], (*route, "ownerReferences"))
+    if "ownerReferences" in own:
+        yield from _owners(own["ownerReferences"], (*route, "ownerReferences"))
     for at, template in view.templates:
         here = (*at, "metadata")
         of_pods = template.get("metadata") or {}
         yield from _labels_and_annotations(of_pods, here)
-        yield from _of_pods(of_pods.get("annotations") or {}, template["spec"], (*here, "annotations"))
+        if of_pods.get("annotations"):
+            yield from _of_pods(of_pods["annotations"], template["spec"], (*here, "annotations"))
 
 
 @cache
@@ -129,12 +129,17 @@ def _name(view: View) -> Check:
     return dns_label if view.minor >= ANY_SERVICE_NAME_SINCE else dns_1035_label
 
 
+_annotation_key = lower_case(qualified_name)
+
+
 def _labels_and_annotations(found: Body, route: Route) -> Faults:
     yield from _TIMES.faults(found, route)
     yield from labels(found.get("labels"), (*route, "labels"))
-    annotations = found.get("annotations") or {}
+    annotations = found.get("annotations")
+    if not annotations:
+        return
     for key in annotations:
-        fault = lower_case(qualified_name)(key)
+        fault = _annotation_key(key)
         if fault is not None:
             yield (*route, "annotations", key), fault
     size = sum(len(text.encode()) for pair in annotations.items() for text in pair)

@@ -38,8 +38,8 @@ _BLOCK = {"persistentVolumeClaim", "ephemeral"}
 )
 def mounts(view: View) -> Faults:
     """Every mount and device names a volume of its pod, and no path is taken twice."""
-    for route, pod in view.pods():
-        volumes = {volume["name"]: volume for volume in pod.get("volumes") or ()} | _claimed(view)
+    for route, pod in view.pods:
+        volumes = {**{volume["name"]: volume for volume in pod.get("volumes") or ()}, **_claimed(view)}
         for at, container in containers(pod, route):
             yield from _CONTAINER.faults(container, at)
             yield from _mounts(container, (*at, "volumeMounts"), volumes)
@@ -64,11 +64,14 @@ def _mounts(container: Body, route: Route, volumes: Body) -> Faults:
             yield (*at, "name"), f"`{mount['name']}` is no volume of the pod"
         if mount.get("subPath") and mount.get("subPathExpr"):
             yield (*at, "subPathExpr"), "`subPath` and `subPathExpr` exclude each other"
-        privileged = (container.get("securityContext") or {}).get("privileged")
-        if mount.get("mountPropagation") == "Bidirectional" and not privileged:
+        if mount.get("mountPropagation") == "Bidirectional" and not _is_privileged(container):
             yield (*at, "mountPropagation"), "`Bidirectional` is for privileged containers"
         if mount.get("recursiveReadOnly") in {"Enabled", "IfPossible"}:
             yield from _recursive(mount, at)
+
+
+def _is_privileged(container: Body) -> bool:
+    return bool((container.get("securityContext") or {}).get("privileged"))
 
 
 def _recursive(mount: Body, route: Route) -> Faults:

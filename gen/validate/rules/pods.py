@@ -69,7 +69,7 @@ def pods(view: View) -> Faults:
     """Fields of a pod that are no container's: policies, DNS, host names and aliases, gates, claims, what is shared
     with the host.
     """
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         yield from _POD.faults(pod, route)
         yield from labels(pod.get("nodeSelector"), (*route, "nodeSelector"))
         if not pod.get("serviceAccountName"):  # the old name counts only then

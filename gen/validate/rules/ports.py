@@ -41,12 +41,12 @@ def ports(view: View) -> Faults:
     """Ports are between 1 and 65535, their names are short and unique in a container, and no port of the host is taken
     twice.
     """
-    for route, container in view.containers():
+    for route, container in view.containers:
         yield from _PORTS.faults(container, route)
         named = [entry if entry.get("name") else {"name": index} for index, entry in enumerate(_of(container))]
         for at, (name,) in doubled(named, (*route, "ports"), "name"):
             yield (*at, "name"), f"two ports are called `{name}`"
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         on_host = bool(pod.get("hostNetwork"))
         regular = list(host_ports(pod, (*route, "containers")))
         yield from taken_twice(regular)

@@ -51,10 +51,8 @@ _NO_SLEEP_SINCE = 33
 )
 def probes(view: View) -> Faults:
     """Probes and hooks do one thing each, with ports and numbers that are possible."""
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         grace = pod.get("terminationGracePeriodSeconds", _GRACE_PERIOD)
-        shortest = 0 if view.minor >= _NO_SLEEP_SINCE else 1
-        sleep = Table({f"lifecycle.{hook}.sleep.seconds": between(shortest, grace) for hook in _HOOKS})
         for field in ("initContainers", "containers"):
             for index, container in enumerate(pod.get(field) or ()):
                 at = (*route, field, index)
@@ -62,7 +60,8 @@ def probes(view: View) -> Faults:
                     yield from _not_for_init(container, at)
                 else:
                     yield from _container(container, at)
-                    yield from sleep.faults(container, at)
+                    if "lifecycle" in container:
+                        yield from _hooks(container["lifecycle"], (*at, "lifecycle"), view.minor, grace)
 
 
 def _not_for_init(container: Body, route: Route) -> Faults:
@@ -82,9 +81,14 @@ def _container(container: Body, route: Route) -> Faults:
                 yield (*at, "successThreshold"), f"one success is enough for a `{field}`"
             if field == "readinessProbe" and "terminationGracePeriodSeconds" in probe:
                 yield (*at, "terminationGracePeriodSeconds"), "a `readinessProbe` ends no container"
+
+
+def _hooks(lifecycle: Body, route: Route, minor: int, grace: int) -> Faults:
     for hook in _HOOKS:
-        if hook in container.get("lifecycle", {}):
-            yield from _handler(container["lifecycle"][hook], (*route, "lifecycle", hook), _OF_HOOKS)
+        if hook in lifecycle:
+            yield from _handler(lifecycle[hook], (*route, hook), _OF_HOOKS)
+    shortest = 0 if minor >= _NO_SLEEP_SINCE else 1
+    yield from Table({f"{hook}.sleep.seconds": between(shortest, grace) for hook in _HOOKS}).faults(lifecycle, route)
 
 
 def _handler(holder: Body, route: Route, kinds: tuple[str, ...]) -> Faults:

@@ -36,7 +36,7 @@ _SOURCE = Table(
 )
 def projected(view: View) -> Faults:
     """Projected volumes have sources of one kind each, and no two write to one path."""
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         for index, volume in enumerate(pod.get("volumes") or ()):
             taken: set[str] = set()
             for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):

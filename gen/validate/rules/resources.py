@@ -7,6 +7,7 @@ From `validateResourceRequirements`, `validateContainerResourceName`, `validateR
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gen.validate.amounts import amount, in_thousandths, not_negative
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from gen.validate.tables import Faults
     from gen.validate.view import View
 
-_STANDARD = {"cpu", "memory", "ephemeral-storage"}
-_OF_PODS = {"cpu", "memory"}
+_STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
+_OF_PODS = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"
 _CLAIMS = Table({"claims.*.request": given(dns_label)})
 
@@ -34,37 +35,44 @@ _CLAIMS = Table({"claims.*.request": given(dns_label)})
 )
 def resources(view: View) -> Faults:
     """Requests are not over limits, extended resources and huge pages are whole and asked for as they are limited."""
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         claims = {claim["name"] for claim in pod.get("resourceClaims") or ()}
         for at, container in containers(pod, route):
             asked, here = container.get("resources") or {}, (*at, "resources")
             yield from _requirements(asked, here, _STANDARD)
-            yield from _CLAIMS.faults(asked, here)
-            yield from _claims(asked.get("claims") or [], (*here, "claims"), claims)
-        for fault in _requirements({"limits": pod.get("overhead") or {}}, route, _STANDARD):
-            yield (*route, "overhead", *fault[0][len(route) + 1 :]), fault[1]
+            if "claims" in asked:
+                yield from _CLAIMS.faults(asked, here)
+                yield from _claims(asked["claims"], (*here, "claims"), claims)
+        if "overhead" in pod:
+            for fault in _requirements({"limits": pod["overhead"]}, route, _STANDARD):
+                yield (*route, "overhead", *fault[0][len(route) + 1 :]), fault[1]
         if "resources" in pod:
             yield from _requirements(pod["resources"], (*route, "resources"), _OF_PODS)
             yield from _of_pod(pod, route)
 
 
-def _requirements(asked: Body, route: Route, standard: set[str]) -> Faults:
+def _requirements(asked: Body, route: Route, standard: frozenset[str]) -> Faults:
     limits, requests = asked.get("limits") or {}, asked.get("requests") or {}
-    named = set()
     for field, amounts in (("limits", limits), ("requests", requests)):
         for name, value in amounts.items():
-            at = (*route, field, name)
-            named.add(name)
-            fault = _name(name, standard) or _value(name, value)
+            fault = _fault(name, value, standard)
             if fault is not None:
-                yield at, fault
+                yield (*route, field, name), fault
     for name, value in requests.items():
-        yield from _against_limit(name, value, limits, (*route, "requests", name))
-    if any(name.startswith(_HUGE_PAGES) for name in named) and not named & {"cpu", "memory"}:
+        if limits.get(name) != value:
+            yield from _against_limit(name, value, limits, (*route, "requests", name))
+    named = limits.keys() | requests.keys()
+    if not named & _OF_PODS and any(name.startswith(_HUGE_PAGES) for name in named):
         yield route, "huge pages need `cpu` or `memory` beside them"
 
 
-def _name(name: str, standard: set[str]) -> str | None:
+@lru_cache(maxsize=4096, typed=True)
+def _fault(name: str, value: object, standard: frozenset[str]) -> str | None:
+    """Of one amount; most containers ask for what others ask for."""
+    return _name(name, standard) or _value(name, value)
+
+
+def _name(name: str, standard: frozenset[str]) -> str | None:
     if (fault := qualified_name(name)) is not None:
         return fault
     if "/" not in name or standard == _OF_PODS:

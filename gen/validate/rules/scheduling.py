@@ -41,7 +41,7 @@ _POD = Table(
 )
 def scheduling(view: View) -> Faults:
     """Tolerations and spread constraints are complete and do not contradict themselves."""
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         yield from _POD.faults(pod, route)
         for index, toleration in enumerate(pod.get("tolerations") or ()):
             yield from _toleration(toleration, (*route, "tolerations", index))

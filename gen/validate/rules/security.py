@@ -57,7 +57,7 @@ _LONGEST_PATH = 4095
 )
 def security(view: View) -> Faults:
     """Users, groups, profiles, privileges and kernel parameters of pods and containers go together."""
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         context = pod.get("securityContext") or {}
         at = (*route, "securityContext")
         yield from _POD.faults(context, at)

@@ -87,7 +87,7 @@ def storage(view: View) -> Faults:
             yield from _claim(_kept(claim.get("spec") or {}), ("spec", "volumeClaimTemplates", index, "spec"))
     if view.kind == _CLAIM_KIND:
         yield from _claim(_kept(view.spec), ("spec",))
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         for index, volume in enumerate(pod.get("volumes") or ()):
             template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
             if template is not None:

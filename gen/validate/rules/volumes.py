@@ -49,7 +49,7 @@ _FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.a
 )
 def volumes(view: View) -> Faults:
     """Every volume has a name of its own, one source, and what that source needs."""
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         at = (*route, "volumes")
         found = pod.get("volumes") or []
         for here, (name,) in doubled(found, at, "name"):

@@ -62,10 +62,12 @@ _OPTIONS = Table(
 )
 def windows(view: View) -> Faults:
     """Fields for Windows stand in pods for Windows only, and the other way round."""
-    for route, pod in view.pods():
+    for route, pod in view.pods:
         system = (pod.get("os") or {}).get("name")
-        for at, context in _contexts(pod, route):
-            yield from _OPTIONS.faults(context, at)
+        contexts = _contexts(pod, route)
+        for at, context in contexts:
+            if "windowsOptions" in context:
+                yield from _OPTIONS.faults(context, at)
             if system == "linux" and "windowsOptions" in context:
                 yield (*at, "windowsOptions"), "`windowsOptions` are not for Linux"
             for field in _ELSEWHERE if system == "windows" else ():
@@ -75,7 +77,8 @@ def windows(view: View) -> Faults:
             on_host = [field for field in ("hostPID", "hostIPC") if pod.get(field)]
             for field in (*on_host, *({"hostUsers", "shareProcessNamespace", "resources"} & pod.keys())):
                 yield (*route, field), f"`{field}` is not for Windows"
-        yield from _host_process(pod, route)
+        if any("windowsOptions" in context for _, context in contexts):
+            yield from _host_process(pod, route, contexts)
 
 
 def _contexts(pod: Body, route: Route) -> list[tuple[Route, Body]]:
@@ -83,8 +86,8 @@ def _contexts(pod: Body, route: Route) -> list[tuple[Route, Body]]:
     return [((*at, "securityContext"), holder.get("securityContext") or {}) for at, holder in holders]
 
 
-def _host_process(pod: Body, route: Route) -> Faults:
-    (_, of_pod), *inner = _contexts(pod, route)
+def _host_process(pod: Body, route: Route, contexts: list[tuple[Route, Body]]) -> Faults:
+    (_, of_pod), *inner = contexts
     given = (of_pod.get("windowsOptions") or {}).get("hostProcess")
     found = [(at, (context.get("windowsOptions") or {}).get("hostProcess", given)) for at, context in inner]
     if not any(value for _, value in found):
