@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 
 USAGE, BUG, INTERRUPTED = 2, 3, 130
 
@@ -16,29 +17,43 @@ gc.disable()
 
 def main() -> None:
     """Exit 0 clean, 1 violations or differences, 2 usage or configuration, 3 a bug of gen, 130 interrupted."""
+    try:
+        code = _run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = 1
+    except OSError as error:
+        at = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"gen: {at}{error.strerror or error}; check permissions and free space, and run it again\n")
+        code = USAGE
+    with suppress(OSError):
+        sys.stderr.flush()
+    # nothing is left to do, and to take apart all that was read would be a twentieth of a long run
+    os._exit(code)
+
+
+def _run() -> int:
     from gen.cli import app  # noqa: PLC0415 - `python -m gen` must be able to fail politely
     from gen.diagnostics import UsageError  # noqa: PLC0415
 
     try:
         app()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except UsageError as error:
         sys.stderr.write(f"gen: {error}\n")
-        sys.exit(USAGE)
+        return USAGE
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
-    except OSError as error:
-        at = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"gen: {at}{error.strerror or error}; check permissions and free space, and run it again\n")
-        sys.exit(USAGE)
+        return INTERRUPTED
+    except OSError:
+        raise
     except Exception:  # noqa: BLE001 - whatever gets here is ours
         import traceback  # noqa: PLC0415
 
         traceback.print_exc()
         sys.stderr.write("gen: this is a bug of gen, not of your files; nothing was written\n")
-        sys.exit(BUG)
+        return BUG
+    return 0
 
 
 if __name__ == "__main__":

@@ -11,7 +11,10 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gen.load.scalars import MOST_CACHED, resolved
+import orjson
+from ahocorasick_rs import BytesAhoCorasick
+
+from gen.load.scalars import MOST_CACHED, forms, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +31,13 @@ _LONGEST = 1 << 20
 _MOST_BRACKETS = 1000
 """Many within each other take libyaml a time that grows with their square."""
 
-_FIRST = frozenset("yYnNoO.+-0123456789<")
-"""What a text begins with that the two versions may read differently."""
+_SUSPECTS = BytesAhoCorasick(
+    [
+        *(f'"{form}"'.encode() for word in ("y", "yes", "on", "n", "no", "off") for form in forms(word)),
+        *(f'"{first}'.encode() for first in "+-.0123456789<"),
+    ]
+)
+"""How a text begins in JSON that the two versions may read differently: all of a word, or the first letter."""
 
 
 def fast(text: str) -> Any | None:
@@ -57,23 +65,22 @@ def _has_mark(text: str, mark: str) -> bool:
 
 
 def _is_sure(value: Any, text: str) -> bool:
-    stack = [value]
-    while stack:
-        holder = stack.pop()
-        if holder.__class__ is dict:
-            for key in holder:
-                if key.__class__ is not str or (key[:1] in _FIRST and _differs(key) and _is_plain(key, text)):
-                    return False
-        for inner in holder.values() if holder.__class__ is dict else holder:
-            kind = inner.__class__
-            if kind is str:
-                if inner[:1] in _FIRST and _differs(inner) and _is_plain(inner, text):
-                    return False
-            elif kind is dict or kind is list:
-                stack.append(inner)
-            elif kind is float and not math.isfinite(inner):
-                return False
-    return True
+    try:
+        json = orjson.dumps(value)
+    except TypeError:  # a key that is no text, or a number that JSON has not
+        return False
+    if b"null" in json and not _is_finite(value):
+        return False
+    starts = (start + 1 for _, start, _ in _SUSPECTS.find_matches_as_indexes(json))
+    words = (json[start : json.find(b'"', start)].decode() for start in starts)
+    return not any(_differs(word) and _is_plain(word, text) for word in words)
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether there is no infinity in it, and no `nan`, of which JSON makes nulls."""
+    if value.__class__ is dict or value.__class__ is list:
+        return all(map(_is_finite, value.values() if value.__class__ is dict else value))
+    return value.__class__ is not float or math.isfinite(value)
 
 
 _KNOWN: dict[str, bool] = {}

@@ -6,11 +6,17 @@ import math
 import re
 from typing import Any, Final
 
+
+def forms(word: str) -> tuple[str, ...]:
+    """How a word may be written that is no text in YAML 1.1."""
+    return word, word.title(), word.upper()
+
+
 NULLS = {"", "~", "null", "Null", "NULL"}
 _WORDS: Final[dict[str, Any]] = {
     **dict.fromkeys(NULLS),
-    **{form: True for word in ("y", "yes", "on", "true") for form in (word, word.title(), word.upper())},
-    **{form: False for word in ("n", "no", "off", "false") for form in (word, word.title(), word.upper())},
+    **{form: True for word in ("y", "yes", "on", "true") for form in forms(word)},
+    **{form: False for word in ("n", "no", "off", "false") for form in forms(word)},
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"), math.inf),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
 }
