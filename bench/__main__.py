@@ -6,6 +6,7 @@ Prints, for each number of jobs, the best wall time of a few runs, and ratios; m
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -42,9 +43,12 @@ def report(folder: Path, size: int, runs: int) -> Iterator[str]:
     root = folder / "repository"
     job = make_repository(root, size)
     rendered = root / "rendered"
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
 
     def clean() -> None:
+        """As in a new clone on a new machine: nothing is rendered, and nothing known."""
         shutil.rmtree(rendered, ignore_errors=True)
+        shutil.rmtree(folder / "cache", ignore_errors=True)
 
     cold = measure([*GEN, "render"], root, runs, before=clean)
     files = sum(1 for path in rendered.rglob("*.yaml"))

@@ -49,15 +49,26 @@ def apply(root: Path, comparison: Comparison) -> None:
 
 
 def _write(root: Path, staging: Path, changes: list[Change], folders: Folders) -> None:
-    for number, change in enumerate(changes):
-        with _told(change.path):
-            folders.make(change.path.rpartition("/")[0])
-            descriptor = os.open(f"{staging}/{number}", _CREATE, 0o666)
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write((change.new or "").encode())
-    for number, change in enumerate(changes):
-        with _told(change.path):
-            os.rename(f"{staging}/{number}", f"{root}/{change.path}")  # noqa: PTH104 - a tenth of the time of a Path
+    path = STAGING
+    try:
+        for number, change in enumerate(changes):
+            path = change.path
+            folders.make(path.rpartition("/")[0])
+            _create(f"{staging}/{number}", (change.new or "").encode())
+        for number, change in enumerate(changes):
+            path = change.path
+            os.rename(f"{staging}/{number}", f"{root}/{path}")  # noqa: PTH104 - a tenth of the time of a Path
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def _create(path: str, data: bytes) -> None:
+    descriptor = os.open(path, _CREATE, 0o666)
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    finally:
+        os.close(descriptor)
 
 
 def _remove(root: Path, changes: list[Change], folders: Folders) -> None:
@@ -88,8 +99,12 @@ def _told(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = "make room or correct the permissions, and run `gen render` again, which finishes the work"
-        raise unusable(path, error, remedy) from error
+        raise _refused(path, error) from error
+
+
+def _refused(path: str, error: OSError) -> UsageError:
+    remedy = "make room or correct the permissions, and run `gen render` again, which finishes the work"
+    return unusable(path, error, remedy)
 
 
 @contextmanager
