@@ -17,15 +17,18 @@ Result = TypeVar("Result")
 
 _WARM = 4
 """Items that are done before others are started, so that what is read and compiled for them is there in all."""
-_BATCH = 256
+_LARGEST = 256
 """Items whose results are handed over at once: few hand-overs, and no large piece of memory twice."""
+_SMALLEST = 4
+_EACH = 4
+"""Batches for each process that what is left would make, so that all end at about one time."""
 
 _task: Callable[[Any], Any] | None = None
 """What a process is to do, set once when it starts, so that it is not sent with every item."""
 
 
 def spread(work: Callable[[Item], Result], items: Sequence[Item], parallel: int, *, worth_it: int) -> list[Result]:
-    """`work` for every item, in their order. This process does its share, too.
+    """`work` for every item, in their order. This process does what no other has begun.
 
     `worth_it` is the number of items below which starting a process takes longer than it saves. UsageError when the
     system ends one of the others, which it does where memory is short.
@@ -33,16 +36,27 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], parallel: int,
     processes = min(parallel, len(items) // worth_it)
     if processes <= 1:
         return [work(item) for item in items]
-    results: dict[int, Result] = {number: work(item) for number, item in enumerate(items[:_WARM])}
-    shares = [range(_WARM + number, len(items), processes) for number in range(processes)]
-    batches = [share[start : start + _BATCH] for share in shares[1:] for start in range(0, len(share), _BATCH)]
+    results = [work(item) for item in items[:_WARM]]
+    batches = list(_batches(items[_WARM:], processes))
     with _pool(processes - 1, work) as pool:
-        others = [(batch, pool.submit(_batch, [items[number] for number in batch])) for batch in batches]
-        results.update((number, work(items[number])) for number in shares[0])
-        while others:
-            batch, done = others.pop(0)
-            results.update(zip(batch, done.result(), strict=True))
-    return [results[number] for number in range(len(items))]
+        others = [pool.submit(_batch, batch) for batch in batches]
+        own = [
+            [work(item) for item in batch] if other.cancel() else None
+            for batch, other in zip(batches, others, strict=True)
+        ]
+        for mine, other in zip(own, others, strict=True):
+            results += other.result() if mine is None else mine
+    return results
+
+
+def _batches(items: Sequence[Item], processes: int) -> Iterator[Sequence[Item]]:
+    """Large ones first, then ever smaller ones."""
+    start = 0
+    while start < len(items):
+        size = (len(items) - start) // (_EACH * processes)
+        size = max(_SMALLEST, min(size, _LARGEST))
+        yield items[start : start + size]
+        start += size
 
 
 @contextmanager

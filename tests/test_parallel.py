@@ -61,7 +61,7 @@ def test_a_bug_in_another_process_is_a_bug(many: Path) -> None:
 
 
 def test_an_interrupt_ends_all_processes(many: Path) -> None:
-    script = BROKEN.format(what="time.sleep(0.02)")
+    script = BROKEN.format(what="time.sleep(0.1)")
     with subprocess.Popen(
         [sys.executable, "-c", script], cwd=many, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
