@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +11,7 @@ from gen.diagnostics import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -23,12 +24,15 @@ _SMALLEST = 4
 _EACH = 4
 """Batches for each process that what is left would make, so that all end at about one time."""
 
+_AHEAD = 2
+"""Batches that each of the others has before it."""
+
 _task: Callable[[Any], Any] | None = None
 """What a process is to do, set once when it starts, so that it is not sent with every item."""
 
 
 def spread(work: Callable[[Item], Result], items: Sequence[Item], parallel: int, *, worth_it: int) -> list[Result]:
-    """`work` for every item, in their order. This process does what no other has begun.
+    """`work` for every item, in their order. This process does its share, too: what the others have no time for.
 
     `worth_it` is the number of items below which starting a process takes longer than it saves. UsageError when the
     system ends one of the others, which it does where memory is short.
@@ -36,17 +40,19 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], parallel: int,
     processes = min(parallel, len(items) // worth_it)
     if processes <= 1:
         return [work(item) for item in items]
-    results = [work(item) for item in items[:_WARM]]
-    batches = list(_batches(items[_WARM:], processes))
+    done = [[work(item) for item in items[:_WARM]]]
+    batches = deque(_batches(items[_WARM:], processes))
+    others: list[tuple[int, Future[list[Result]]]] = []
     with _pool(processes - 1, work) as pool:
-        others = [pool.submit(_batch, batch) for batch in batches]
-        own = [
-            [work(item) for item in batch] if other.cancel() else None
-            for batch, other in zip(batches, others, strict=True)
-        ]
-        for mine, other in zip(own, others, strict=True):
-            results += other.result() if mine is None else mine
-    return results
+        while batches:
+            busy = sum(not future.done() for _, future in others)
+            for _ in range(min(_AHEAD * (processes - 1) - busy, len(batches))):
+                others.append((len(done), pool.submit(_batch, batches.popleft())))
+                done.append([])
+            done.append([work(item) for item in batches.popleft()] if batches else [])
+        for number, future in others:
+            done[number] = future.result()
+    return [result for batch in done for result in batch]
 
 
 def _batches(items: Sequence[Item], processes: int) -> Iterator[Sequence[Item]]:
