@@ -22,7 +22,7 @@ _LARGEST = 256
 """Items whose results are handed over at once: few hand-overs, and no large piece of memory twice."""
 _SMALLEST = 4
 _EACH = 4
-"""Batches for each process that what is left would make, so that all end at about one time."""
+"""Batches for each process that what is left would make, so that all end together."""
 
 _AHEAD = 2
 """Batches that each of the others has before it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gen.explain import SECTIONS
 from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.networks import NETWORKS
@@ -50,9 +51,15 @@ _RULES = f"""\
 
 <!-- Made from the rules by `just docs`; change the texts there. -->
 
-What `gen validate` and the validate stage of `gen render` hold objects to. `gen explain RULE` says the same of one
+What `gen validate` and the validate stage of `gen render` hold objects to. `gen explain NAME` says the same of one
 rule. The annotation `{SILENCE}<rule>: "<reason>"` silences a rule for one object; the report lists what was silenced,
 with the reason. [Validation](validation.md) says how far the rules agree with a real server.
+"""
+_CODES = """\
+## Findings about inputs and changes
+
+What `gen render`, `gen check` and `gen plan` say of job files, overlays and `rendered/`. They cannot be silenced. A
+name that is also a rule's means the same mistake in another place.
 """
 _JUDGES = {
     Judge.SERVER: "What an API server refuses",
@@ -157,6 +164,12 @@ def rules() -> str:
             about = [rule.severity.value.capitalize(), f", for {', '.join(kinds)}" if kinds else "", "."]
             lines = ["".join(about), rule.says, f"*Why:* {rule.reason}", f"*Remedy:* {rule.remedy}"]
             parts += [f"{' '.join(line.split())}\n" for line in lines]
+    parts.append(_CODES)
+    for title, codes in SECTIONS.items():
+        rows = ["| finding | what is expected | why | remedy |", "|---|---|---|---|"]
+        told = ((f"`{code.name}`", code.says, code.reason, code.remedy) for code in codes)
+        rows += [f"| {' | '.join(word.replace('|', '/') for word in words)} |" for words in told]
+        parts += [f"### {title}\n", "\n".join(rows) + "\n"]
     return "\n".join(parts)
 
 

@@ -17,7 +17,7 @@ LAYERS = (
     ("gen.edit", "gen.init"),
     ("gen.commands", "gen.review", "gen.scaffold", "gen.schema"),
     ("gen.inspection",),
-    ("gen.report",),
+    ("gen.report", "gen.explain"),
     ("gen.write",),
     ("gen.pipeline", "gen.parallel", "gen.crosscheck", "gen.bundle", "gen.clusters"),
     ("gen.cache",),

@@ -42,7 +42,8 @@ def test_every_format_names_the_file_the_code_and_the_change(name: str) -> None:
 
 def test_sarif_has_rules_results_and_regions() -> None:
     (run,) = json.loads(REPORTERS["sarif"](REPORT))["runs"]
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["not-selected", "unknown-field"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["hand-edited", "not-selected", "unknown-field"]
+    assert all(rule["shortDescription"]["text"] and rule["help"]["text"] for rule in run["tool"]["driver"]["rules"])
     first, second, third = run["results"]
     assert (first["level"], second["level"], third["level"]) == ("error", "warning", "error")
     where = first["locations"][0]["physicalLocation"]

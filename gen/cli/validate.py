@@ -40,9 +40,9 @@ def validate(
 
 
 def explain(
-    rule: Annotated[str | None, typer.Argument(help="Name of a rule; all are listed when left out.")] = None,
+    rule: Annotated[str | None, typer.Argument(help="Name of a finding; all are listed when left out.")] = None,
 ) -> None:
-    """Say what a rule checks, why, and what to do."""
-    from gen.validate.explain import explained, listed
+    """Say what a finding means, why it matters, and what to do."""
+    from gen.explain import explained, listed
 
     typer.echo(explained(rule) if rule is not None else listed(), nl=False)

@@ -42,20 +42,21 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
         place = layers.place(("networks", POD_NETWORK), key=True)
         found.error("reserved-name", place, "`pod` is the cluster's ordinary network", "choose another name")
     for namespace, grant in fields.namespaces.items():
-        for what, word, known, otherwise in _known_to_grants(fields):
+        for what, code, known, otherwise in _known_to_grants(fields):
+            word = code.removeprefix("unknown-")
             for index, name in enumerate(getattr(grant, what) or ()):
                 if name not in known:
                     place = layers.place(("namespaces", namespace, what, index))
                     hint = did_you_mean(name, known, otherwise=otherwise)
-                    found.error(f"unknown-{word}", place, f"there is no {word} {shown(name)} to grant", hint)
+                    found.error(code, place, f"there is no {word} {shown(name)} to grant", hint)
     return _kubernetes(fields, layers, found)
 
 
 def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, str, Collection[str], str]]:
-    """A field of `namespaces`, what its entries are called, those that exist, and what to do when there are none."""
-    yield "volumes", "volume", fields.volumes, "declare it under `volumes`"
-    yield "networks", "network", {*fields.networks, POD_NETWORK}, "declare it under `networks`"
-    yield "allow", "permission", PERMISSIONS, ""
+    """A field of `namespaces`, the finding about its entries, those that exist, and what to do when there are none."""
+    yield "volumes", "unknown-volume", fields.volumes, "declare it under `volumes`"
+    yield "networks", "unknown-network", {*fields.networks, POD_NETWORK}, "declare it under `networks`"
+    yield "allow", "unknown-permission", PERMISSIONS, ""
 
 
 def _kubernetes(fields: OverlayFields, layers: Layers, found: Findings) -> str:

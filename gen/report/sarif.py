@@ -7,24 +7,40 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gen import __version__
+from gen.explain import words_of
+from gen.workspace import JOBS, OVERLAYS
 
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic, Location
     from gen.report.types import Report
 
 
+_INPUTS = (f"{JOBS}/", f"{OVERLAYS}/")
+
+
 def sarif(report: Report) -> str:
-    codes = sorted({finding.code for finding in report.findings})
-    driver = {"name": "gen", "version": __version__, "rules": [{"id": code} for code in codes]}
     results = [_result(finding) for finding in report.findings]
     if not report.done:
         results += [_change(change.path, change.status.value) for change in report.changes]
+    in_inputs = {finding.code for finding in report.findings if finding.place.file.startswith(_INPUTS)}
+    names = sorted({result["ruleId"] for result in results})
+    rules = [_rule(name, in_input=name in in_inputs) for name in names]
+    driver = {"name": "gen", "version": __version__, "rules": rules}
     document = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(name: str, *, in_input: bool) -> dict[str, Any]:
+    """What a viewer shows beside the findings of one name."""
+    words = words_of(name, in_input=in_input)
+    if words is None:
+        return {"id": name}
+    about = {"shortDescription": words.says, "fullDescription": words.reason, "help": words.remedy}
+    return {"id": name, **{field: {"text": " ".join(text.split())} for field, text in about.items()}}
 
 
 def _result(finding: Diagnostic) -> dict[str, Any]:
