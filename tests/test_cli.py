@@ -18,6 +18,7 @@ from tests.support import PROJECT, Repository
 if TYPE_CHECKING:
     from pathlib import Path
 
+COMMANDS = ("render", "check", "plan", "validate", "explain", "new", "set", "init", "schema")
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 
 
@@ -167,6 +168,19 @@ def test_init_makes_a_repository_that_is_clean(tmp_path: Path) -> None:
 def test_schema_prints_what_is_committed() -> None:
     for name in ("job", "overlay"):
         assert gen("schema", name, cwd=PROJECT).stdout == (PROJECT / f"schemas/{name}.schema.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "command", [[], *([name] for name in COMMANDS)], ids=lambda command: "-".join(command) or "gen"
+)
+def test_help_is_whole_in_a_narrow_terminal(command: list[str]) -> None:
+    environment = {**os.environ, "COLUMNS": "80"}
+    done = subprocess.run(
+        [sys.executable, "-m", "gen", *command, "--help"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "…" not in done.stdout
+    assert "..." not in done.stdout.partition("\n")[2]
+    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_help_is_quick_and_loads_nothing_heavy() -> None:

@@ -19,6 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # boxes cut long names of options off, and take as long as all else
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -50,8 +51,8 @@ app.command()(init)
 
 
 @app.command()
-def schema(document: Annotated[Document, typer.Argument(help="What the schema is of.")]) -> None:
-    """Print the JSON Schema that editors check job files and overlays with."""
+def schema(document: Annotated[Document, typer.Argument(help="What the schema is of.", metavar="job|overlay")]) -> None:
+    """Print the JSON Schema that editors check files with."""
     from gen.schema import schema_text
 
     typer.echo(schema_text(document.value), nl=False)

@@ -11,8 +11,8 @@ from gen.cli.options import Format, Output, Root, finish
 
 
 def new(
-    kind: Annotated[str, typer.Argument(help="Kind of job.")],
-    name: Annotated[str, typer.Argument(help="Name of the job.")],
+    kind: Annotated[str, typer.Argument(help="Kind of job.", metavar="KIND")],
+    name: Annotated[str, typer.Argument(help="Name of the job.", metavar="NAME")],
     namespace: Annotated[str | None, typer.Option("--namespace", help="Namespace; the only one when left out.")] = None,
     root: Root = None,
 ) -> None:
@@ -25,9 +25,9 @@ def new(
 
 
 def set_(
-    job: Annotated[str, typer.Argument(help="A job file, NAMESPACE/NAME, or a pattern over those.")],
+    job: Annotated[str, typer.Argument(help="A job file, NAMESPACE/NAME, or a pattern over those.", metavar="JOB")],
     assignments: Annotated[
-        list[str] | None, typer.Argument(help="Such as `state=finished` or `env.DEBUG=on`.", metavar="[FIELD=VALUE]...")
+        list[str] | None, typer.Argument(help="Such as `state=finished` or `env.DEBUG=on`.", metavar="FIELD=VALUE")
     ] = None,
     unset: Annotated[list[str] | None, typer.Option("--unset", help="Remove this field; may be repeated.")] = None,
     root: Root = None,
@@ -48,7 +48,7 @@ def init(
     ] = "@your-org/platform",
     output: Format = Output.TEXT,
 ) -> None:
-    """Make a repository with a first job, rendered, and CI for GitHub and GitLab."""
+    """Make a repository with a first job, rendered, and CI."""
     from gen.init import InitRequest, init
 
     finish(*init(InitRequest(folder, namespace, overlay, owner)), output)

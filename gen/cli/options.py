@@ -22,7 +22,7 @@ class Output(StrEnum):
 
 Jobs = Annotated[
     list[str] | None,
-    typer.Argument(help="Job files, folders or patterns; all jobs when left out.", metavar="[JOB]..."),
+    typer.Argument(help="Job files, folders or patterns; all jobs when left out.", metavar="JOB"),
 ]
 Overlays = Annotated[list[str] | None, typer.Option("--overlay", help="Only this overlay; may be repeated.")]
 Root = Annotated[

@@ -32,7 +32,7 @@ def plan(
         bool, typer.Option("--allow-data-removal", help="Do not refuse when volumes or claims would go.")
     ] = False,
 ) -> None:
-    """Tell what merging rendered/ would do: runs, GPUs, data, and each field that changes."""
+    """Tell what merging would do: runs, GPUs, data, each field."""
     from gen.review import PlanRequest, review
     from gen.review.formats import FORMATS
 

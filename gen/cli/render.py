@@ -42,7 +42,7 @@ def check(
     kubernetes: Kubernetes = None,
     no_cache: NoCache = False,
 ) -> None:
-    """Tell whether rendered/ is what the jobs and overlays say, without writing."""
+    """Compare rendered/ with jobs and overlays, without writing."""
     from gen.cache import cache_folder
     from gen.commands import Request, check
 

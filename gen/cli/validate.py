@@ -13,7 +13,7 @@ from gen.cli.options import Format, Output, Parallel, finish
 def validate(
     paths: Annotated[
         list[str],
-        typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH...", show_default=False),
+        typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH", show_default=False),
     ],
     schema_location: Annotated[
         list[Path] | None,
@@ -29,7 +29,7 @@ def validate(
     output: Format = Output.TEXT,
     parallel: Parallel = 0,
 ) -> None:
-    """Check manifests that anybody wrote, as an API server and the operators would."""
+    """Check manifests as an API server and the operators would."""
     import os
 
     from gen.inspection import Inspection
@@ -40,9 +40,11 @@ def validate(
 
 
 def explain(
-    rule: Annotated[str | None, typer.Argument(help="Name of a finding; all are listed when left out.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of a finding; all are listed when left out.", metavar="NAME")
+    ] = None,
 ) -> None:
     """Say what a finding means, why it matters, and what to do."""
     from gen.explain import explained, listed
 
-    typer.echo(explained(rule) if rule is not None else listed(), nl=False)
+    typer.echo(explained(name) if name is not None else listed(), nl=False)
