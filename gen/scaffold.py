@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,6 +16,7 @@ from gen.kubernetes import MAX_NAME
 from gen.load import source_of
 from gen.model.docs import field_docs
 from gen.model.names import JOB_NAME
+from gen.overlay.read import OverlayReader
 from gen.plan.names import longest_suffix
 from gen.workspace import JOBS, LABEL, JobFile
 
@@ -44,7 +46,11 @@ OPTIONAL: Mapping[str, Any] = {
 
 
 def new_job(root: Path, kind: str, name: str, namespace: str | None) -> JobFile:
-    """Write a job file and say which. UsageError for an unknown kind, an impossible name, or a file that exists."""
+    """Write a job file and say which.
+
+    UsageError for an unknown kind, an impossible name, a namespace that no overlay grants anything to, or a file that
+    exists.
+    """
     if kind not in KINDS:
         raise UsageError(f"there is no kind of job `{kind}`: {did_you_mean(kind, KINDS)}")
     text = job_text(kind, with_schema=(root / SCHEMA_FILE).exists())
@@ -52,6 +58,7 @@ def new_job(root: Path, kind: str, name: str, namespace: str | None) -> JobFile:
     job = JobFile(namespace or _only_namespace(root), name)
     if not LABEL.fullmatch(job.namespace):
         raise UsageError(f"`{job.namespace}` cannot be a namespace: use at most 63 lower-case letters, digits and `-`")
+    _check_granted(root, job.namespace)
     try:
         _create(root, job, text)
     except FileExistsError:
@@ -73,6 +80,19 @@ def _check_name(kind: str, name: str, text: str) -> None:
         raise UsageError(
             f"`{name}` is too long: with what is appended to it, {MAX_NAME - room} characters are possible"
         )
+
+
+def _check_granted(root: Path, namespace: str) -> None:
+    """The job would render nowhere otherwise. What is wrong with an overlay is for `gen render` to tell."""
+    found = Findings()
+    overlays = []
+    with suppress(UsageError):  # there is none yet
+        overlays = OverlayReader(root, found).read()
+    if found.failed() or not overlays or any(overlay.grant(namespace) is not None for overlay in overlays):
+        return
+    known = sorted({name for overlay in overlays for name in overlay.fields.namespaces if name != "*"})
+    hint = did_you_mean(namespace, known, otherwise="ask the owners of an overlay to add it to `namespaces`")
+    raise UsageError(f"no overlay grants anything to the namespace `{namespace}`: {hint}")
 
 
 def _create(root: Path, job: JobFile, text: str) -> None:

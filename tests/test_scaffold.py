@@ -57,3 +57,19 @@ def test_a_file_in_the_place_of_the_namespace_is_said(repo: Repository) -> None:
     repo.write("jobs/team", "x")
     with pytest.raises(UsageError, match="jobs/team is not a folder; move it away"):
         new_job(repo.root, "pytorch", "x", "team")
+
+
+def test_a_namespace_that_no_overlay_knows_gets_a_near_one(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\nnamespaces: {vision: {}}\n')
+    with pytest.raises(
+        UsageError, match=r"no overlay grants anything to the namespace `visoin`: did you mean `vision`\?"
+    ):
+        new_job(repo.root, "pytorch", "x", "visoin")
+    assert not (repo.root / "jobs/visoin").exists()
+    assert new_job(repo.root, "pytorch", "x", "vision").file == "jobs/vision/x.yaml"
+
+
+@pytest.mark.parametrize("text", ["namespaces: [", "abstract: true\n", 'kubernetes: "1.34"\nnamespaces: {"*": {}}\n'])
+def test_a_namespace_is_taken_where_it_cannot_be_known(repo: Repository, text: str) -> None:
+    repo.overlay(text)
+    assert new_job(repo.root, "pytorch", "x", "vision").file == "jobs/vision/x.yaml"
