@@ -298,4 +298,4 @@ def test_words_in_a_sentence_are_no_choice(tmp_path: Path) -> None:
     claims = "      resources: {claims: [{name: other}]}\n"
     report, _ = inspect(tmp_path, POD + claims)
     (finding,) = [finding for finding in report.findings if "resourceClaims" in finding.message]
-    assert finding.hint.startswith("in general: ")
+    assert finding.hint == "add it to the pod's `resourceClaims`"

@@ -10,12 +10,16 @@ from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
+from gen.validate.told import Told, told
+
 _QUANTITY = re.compile(r"([+-]?[0-9]*(?:\.[0-9]*)?)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?")
 _FACTORS = {
     **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", 1)},
     **{suffix: Decimal(10) ** (3 * power) for power, suffix in enumerate("num", -3)},
     **{suffix: Decimal(10) ** (3 * power) for power, suffix in enumerate("kMGTPE", 1)},
 }
+_OF_BYTES = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([kKmMgGtTpPeE])(?:i?[bB]|i)")
+"""As memory is often written."""
 _LONGEST = 200
 _EXACT = Context(prec=2000, rounding=ROUND_CEILING)
 _LARGEST_BINARY = Decimal(2**63 - 1)
@@ -46,16 +50,29 @@ def in_thousandths(value: Any) -> Decimal | None:
     return None if number is None else number.quantize(_MILLI, context=_EXACT)
 
 
-def quantity(value: Any) -> str | None:
+def is_whole(number: Decimal) -> bool:
+    """Of any size; `%` fails for more than 28 digits."""
+    return number == number.to_integral_value()
+
+
+def quantity(value: Any) -> Told | None:
     """The check that a value is a quantity at all."""
-    return f"`{value}` is no quantity, such as `500m`, `8` or `16Gi`" if amount(value) is None else None
+    if amount(value) is not None:
+        return None
+    match = _OF_BYTES.fullmatch(str(value))
+    hint = f"write `{match[1]}{match[2].upper()}i`" if match is not None else "write one such as `500m`, `8` or `16Gi`"
+    return told(f"`{value}` is no quantity", hint)
 
 
-def not_negative(value: Any) -> str | None:
+def not_negative(value: Any) -> Told | None:
     number = amount(value)
-    return quantity(value) if number is None else f"`{value}` is negative" if number < 0 else None
+    if number is None:
+        return quantity(value)
+    return told(f"`{value}` is negative", "write 0 or more") if number < 0 else None
 
 
-def positive(value: Any) -> str | None:
+def positive(value: Any) -> Told | None:
     number = amount(value)
-    return quantity(value) if number is None else None if number > 0 else f"`{value}` is not more than 0"
+    if number is None:
+        return quantity(value)
+    return None if number > 0 else told(f"`{value}` is not more than 0", "write more than 0")

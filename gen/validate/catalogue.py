@@ -64,6 +64,13 @@ _FORM = (
         severity=Severity.WARNING,
     ),
     Rule(
+        "rule-failed",
+        "Every rule can judge every object.",
+        "It is a mistake of gen when one cannot; the object may be wrong in a way that nobody looked for.",
+        "Report it to gen's issues, with the object; what the other rules say holds.",
+        judge=Judge.GEN,
+    ),
+    Rule(
         "removed-api",
         "The API version is still served by the Kubernetes version that is checked against.",
         "The server knows no such kind.",

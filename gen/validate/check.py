@@ -12,13 +12,12 @@ from gen.validate.closed import filled
 from gen.validate.deprecations import RETIRED
 from gen.validate.faults import explained
 from gen.validate.problem import Problem
-from gen.validate.rule import Judge
 from gen.validate.tables import doubled
 from gen.validate.told import Told
 from gen.validate.view import View, is_custom
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
@@ -155,28 +154,27 @@ def _of_rules(view: View, *, sound: bool) -> Iterator[Problem]:
     for rule in rules_for(view.group, view.kind):
         if rule.of_pods and not has_pods:
             continue
-        for route, message in _faults(rule, view, sound=sound):
+        assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
+        try:
+            faults = list(rule.find(view))
+        except _DAMAGED as error:
+            # what does not fit its schema, or is of a kind to which a user's definition gives another shape
+            if sound and not view.defined:
+                yield _failed(rule, error)
+            continue
+        for route, message in faults:
             if route not in seen:  # what is told once need not be told by the next rule in its words
                 seen.add(route)
-                yield Problem(rule.name, route, message, _remedy(rule, message))
+                yield Problem(rule.name, route, message, message.hint if isinstance(message, Told) else "")
 
 
-def _remedy(rule: Rule, message: str) -> str:
-    """What to do about one fault; the remedy of a family of checks would often be that of another of them."""
-    if isinstance(message, Told):
-        return message.hint
-    return f"in general: {rule.hint}" if rule.judge is Judge.SERVER else ""
+_DAMAGED = (TypeError, AttributeError, KeyError, ValueError, IndexError, ArithmeticError)
 
 
-def _faults(rule: Rule, view: View, *, sound: bool) -> Iterable[tuple[Route, str]]:
-    assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
-    if sound and not view.defined:
-        return rule.find(view)
-    try:
-        return list(rule.find(view))
-    except (TypeError, AttributeError, KeyError, ValueError, IndexError, ArithmeticError):
-        # what does not fit its schema, or is of a kind to which a user's definition gives another shape
-        return ()
+def _failed(rule: Rule, error: Exception) -> Problem:
+    """A mistake of ours costs the judgement of one rule on one object, and not that of all files."""
+    what = f"{type(error).__name__}: {error}"[:100]
+    return Problem("rule-failed", (), f"the rule `{rule.name}` could not judge this object ({what})")
 
 
 def _retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gen.diagnostics import Severity
 from gen.kubernetes import MANAGED_BY, at
-from gen.validate.tables import Faults
+from gen.validate.tables import Faults, Refusals
 from gen.validate.view import View
 
 Find = Callable[[View], Faults]
@@ -99,11 +99,14 @@ _BY_SERVER = "The API server refuses the object, or the pod that is made of its 
 
 def server(
     name: str, *kinds: str, remedy: str, reason: str = _BY_SERVER, of_pods: bool = False
-) -> Callable[[Find], Rule]:
-    """Make a rule of an API server out of a function, whose docstring says what it checks. Kinds are `group/Kind`."""
+) -> Callable[[Callable[[View], Refusals]], Rule]:
+    """Make a rule of an API server out of a function, whose docstring says what it checks. Kinds are `group/Kind`.
+
+    Such a rule is a family of checks; each fault says what to do about it, and `remedy` is for `gen explain`.
+    """
     pairs = _pairs(kinds) if kinds else None
 
-    def make(find: Find) -> Rule:
+    def make(find: Callable[[View], Refusals]) -> Rule:
         return Rule(name, find.__doc__ or "", reason, remedy, find, kinds=pairs, of_pods=of_pods)
 
     return make

@@ -65,7 +65,13 @@ def schemas(version: str) -> Schemas:
 
 def is_partial(api_version: str, kind: str) -> bool:
     """Whether our schema of a kind says only what gen renders of it, and not all that it can be."""
-    return (_BUNDLES / _file(api_version, kind)).exists()
+    return _file(api_version, kind) in _files(_BUNDLES)
+
+
+@cache
+def _files(folder: Path) -> frozenset[str]:
+    """Listed, because a kind may have any name, and no path is made of it."""
+    return frozenset(entry.name for entry in folder.iterdir())
 
 
 def _file(api_version: str, kind: str) -> str:
@@ -101,10 +107,10 @@ class Schemas:
 
     def schema(self, api_version: str, kind: str) -> Schema:
         """The schema of a kind of object, with references that `resolve` follows."""
+        file = _file(api_version, kind)
         for folder in (_OWN, _BUNDLES):
-            own = folder / _file(api_version, kind)
-            if own.exists():
-                return self._document(own.name, own)
+            if file in _files(folder):
+                return self._document(file, folder / file)
         name = self._core_kinds.get((api_version, kind))
         if name is None:
             raise BugError(f"there is no schema of {api_version} {kind}")

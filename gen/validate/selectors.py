@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gen.validate.forms import label_value, qualified_name
-from gen.validate.told import none_of
+from gen.validate.told import none_of, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
 
 VALUES = {"In": (1, None), "NotIn": (1, None), "Exists": (0, 0), "DoesNotExist": (0, 0)}
 """Operators, each with how many values it takes at least and at most."""
@@ -24,15 +24,15 @@ NODE_VALUES = {**VALUES, "Gt": (1, 1), "Lt": (1, 1)}
 """The same of node selectors."""
 
 
-def labels(found: Any, route: Route) -> Faults:
+def labels(found: Any, route: Route) -> Refusals:
     for key, value in (found or {}).items():
         for fault in (qualified_name(key), label_value(value)):
             if fault is not None:
                 yield (*route, key), fault
 
 
-def selector(found: Any, route: Route) -> Faults:
-    """Faults of a label selector."""
+def selector(found: Any, route: Route) -> Refusals:
+    """Refusals of a label selector."""
     yield from labels((found or {}).get("matchLabels"), (*route, "matchLabels"))
     for index, entry in enumerate((found or {}).get("matchExpressions") or ()):
         yield from requirement(entry, (*route, "matchExpressions", index), VALUES)
@@ -40,8 +40,8 @@ def selector(found: Any, route: Route) -> Faults:
 
 def requirement(
     entry: Body, route: Route, operators: Mapping[str, tuple[int, int | None]], *, any_value: bool = False
-) -> Faults:
-    """Faults of a key, an operator and values. The values of mere preferences may be anything."""
+) -> Refusals:
+    """Refusals of a key, an operator and values. The values of mere preferences may be anything."""
     fault = qualified_name(entry.get("key", ""))
     if fault is not None:
         yield (*route, "key"), fault
@@ -55,15 +55,17 @@ def requirement(
 
 def number_of_values(
     operator: str, values: list[Any], route: Route, operators: Mapping[str, tuple[int, int | None]]
-) -> Faults:
+) -> Refusals:
     if operator not in operators:
         yield (*route, "operator"), none_of(operator, operators)
         return
     least, most = operators[operator]
     if len(values) < least:
-        yield (*route, "values"), f"`{operator}` needs a value"
+        yield (*route, "values"), told(f"`{operator}` needs a value", "add one to `values`")
     elif most is not None and len(values) > most:
-        yield (*route, "values"), f"`{operator}` takes {'one value' if most else 'no values'}"
+        what = "one value" if most else "no values"
+        hint = "keep one of `values`" if most else "remove `values`, or use `In` or `NotIn`"
+        yield (*route, "values"), told(f"`{operator}` takes {what}", hint)
 
 
 def selects(found: Body, chosen: Mapping[str, str]) -> bool:

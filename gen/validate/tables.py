@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Route
+from gen.validate.told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
     from gen.validate.forms import Check
 
 Faults = Iterator[tuple[Route, str]]
-"""Routes to values that an API server refuses, each with a sentence."""
+"""Routes to values that are wrong, each with a sentence; where it brings none, the rule has the remedy."""
+
+Refusals = Iterator[tuple[Route, Told]]
+"""The same of a rule with many checks, each of which has its remedy."""
 
 
 class Table:
@@ -30,9 +34,9 @@ class Table:
                 step = step.below(name)
             step.check = check
 
-    def faults(self, value: Any, route: Route) -> list[tuple[Route, str]]:
+    def faults(self, value: Any, route: Route) -> list[tuple[Route, Told]]:
         """What is wrong below `value`, which lies at `route`. A field that is not there has no fault."""
-        found: list[tuple[Route, str]] = []
+        found: list[tuple[Route, Told]] = []
         self._root.look(value, route, found)
         return found
 
@@ -56,7 +60,7 @@ class _Step:
             return self.each
         return self.named.setdefault(name, _Step())
 
-    def look(self, value: Any, route: Route, found: list[tuple[Route, str]]) -> None:
+    def look(self, value: Any, route: Route, found: list[tuple[Route, Told]]) -> None:
         """Asked many times for each object: a route is only made for what is wrong, or looked into."""
         if self.check is not None and (fault := self.check(value)) is not None:
             found.append((route, fault))

@@ -11,6 +11,7 @@ from gen.validate.catalogue import CATALOGUE
 from gen.validate.check import check
 from gen.validate.kinds import Kinds
 from gen.validate.rule import Judge
+from gen.validate.told import Told
 from gen.validate.view import View
 from tests.support import HERE as TESTS
 from tests.support import PROJECT
@@ -28,10 +29,11 @@ RENDERED = [
 VERSION = "1.34"
 
 
-def each(which: str) -> list[Any]:
+def each(which: str, *judges: Judge) -> list[Any]:
     return [
         pytest.param(rule, case["object"], change, id=f"{rule}-{number}")
         for rule, case in CASES.items()
+        if CATALOGUE[rule].judge in (judges or Judge)
         for number, change in enumerate(case[which])
     ]
 
@@ -62,6 +64,16 @@ def test_a_rule_finds_the_bad_in_its_place(rule: str, kind: str, change: dict[st
     assert faults
     paths = [route(path) for path in ([where] if where else change)]
     assert any(at[: len(path)] == path or path[: len(at)] == at for at, _ in faults for path in paths), faults
+
+
+@pytest.mark.parametrize(("rule", "kind", "change"), each("bad", Judge.SERVER))
+def test_a_fault_that_a_server_refuses_has_a_remedy_of_its_own(rule: str, kind: str, change: dict[str, Any]) -> None:
+    for _, message in found(rule, kind, {path: value for path, value in change.items() if path != "at"}):
+        assert isinstance(message, Told)
+        assert len(message.hint.split()) > 1
+        assert message.hint[0].islower() or not message.hint[0].isalpha()
+        assert not message.hint.endswith(".")
+        assert message.hint not in message
 
 
 @pytest.mark.parametrize("number", range(len(objects("kubernetes.yaml"))))

@@ -41,7 +41,8 @@ _DISABLED = "trainer.kubeflow.org/webhook-validation"
 _manager = form(
     r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)+/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
     317,
-    "is no path after a domain, such as `example.com/gen`",
+    "is no path after a domain",
+    "a domain, `/` and a path, such as `example.com/gen`",
 )
 
 

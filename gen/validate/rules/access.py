@@ -8,19 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.validate.forms import dns_name, not_empty, one_of
+from gen.validate.forms import dns_name, one_of
 from gen.validate.rule import server
 from gen.validate.rules.autoscaling import path_segment
 from gen.validate.selectors import selector
+from gen.validate.told import none_of, told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _GROUP = "rbac.authorization.k8s.io"
 _SUBJECTS = {"ServiceAccount": "", "User": _GROUP, "Group": _GROUP}
+_NEEDED = {
+    "apiGroups": 'add the group of the resources, such as `apps`, or `""` for that of pods',
+    "resources": "add what the verbs are for, such as `pods`",
+}
+"""Fields of a rule about resources, each with what to do when it is empty."""
 
 
 @server(
@@ -31,7 +37,7 @@ _SUBJECTS = {"ServiceAccount": "", "User": _GROUP, "Group": _GROUP}
     "rbac.authorization.k8s.io/ClusterRoleBinding",
     remedy="Add the missing verbs, groups or resources, or correct the kind.",
 )
-def access(view: View) -> Faults:
+def access(view: View) -> Refusals:
     """Roles grant verbs on resources, and bindings name a role and subjects of known kinds."""
     if view.group != _GROUP:
         return
@@ -47,21 +53,22 @@ def access(view: View) -> Faults:
             yield from _subject(subject, ("subjects", index))
 
 
-def _rule(rule: Body, route: Route, *, namespaced: bool) -> Faults:
+def _rule(rule: Body, route: Route, *, namespaced: bool) -> Refusals:
     if not rule.get("verbs"):
-        yield (*route, "verbs"), "needs at least one verb"
+        yield (*route, "verbs"), told("needs at least one verb", "add verbs, such as `get`, `list` and `watch`")
     if rule.get("nonResourceURLs"):
         if namespaced:
-            yield (*route, "nonResourceURLs"), "is for cluster roles"
+            hint = "remove the rule, or move it to a `ClusterRole`"
+            yield (*route, "nonResourceURLs"), told("is for cluster roles", hint)
         if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
-            yield (*route, "nonResourceURLs"), "excludes resources"
+            yield (*route, "nonResourceURLs"), told("excludes resources", "move it to a rule of its own")
         return
-    for field in ("apiGroups", "resources"):
+    for field, hint in _NEEDED.items():
         if not rule.get(field):
-            yield (*route, field), f"needs at least one of the `{field}`"
+            yield (*route, field), told(f"needs at least one of the `{field}`", hint)
 
 
-def _reference(reference: Body, route: Route, *, namespaced: bool) -> Faults:
+def _reference(reference: Body, route: Route, *, namespaced: bool) -> Refusals:
     kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
     checks = {"apiGroup": one_of(_GROUP), "kind": one_of(*kinds), "name": path_segment}
     for field, check in checks.items():
@@ -70,17 +77,19 @@ def _reference(reference: Body, route: Route, *, namespaced: bool) -> Faults:
             yield (*route, field), fault
 
 
-def _subject(subject: Body, route: Route) -> Faults:
+def _subject(subject: Body, route: Route) -> Refusals:
     kind = subject["kind"]
     if kind not in _SUBJECTS:
-        yield (*route, "kind"), one_of(*_SUBJECTS)(kind) or ""
-    if not_empty(subject["name"]):
-        yield (*route, "name"), "has no name"
+        yield (*route, "kind"), none_of(kind, _SUBJECTS)
+    if not subject["name"]:
+        yield (*route, "name"), told("has no name", f"write the name of the `{kind}`")
     elif kind == "ServiceAccount":
         fault = dns_name(subject["name"])
         if fault is not None:
             yield (*route, "name"), fault
         if "namespace" not in subject:
-            yield (*route, "namespace"), "a service account has a namespace"
+            hint = "add the `namespace` of the service account"
+            yield (*route, "namespace"), told("a service account has a namespace", hint)
     if kind in _SUBJECTS and subject.get("apiGroup", "") not in {"", _SUBJECTS[kind]}:
-        yield (*route, "apiGroup"), f"of a `{kind}` it is `{_SUBJECTS[kind]}`"
+        message = f"`{subject['apiGroup']}` is not the group of a `{kind}`"
+        yield (*route, "apiGroup"), told(message, "leave `apiGroup` out")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from gen.validate.forms import between, dns_label, dns_name, qualified_name
 from gen.validate.rule import server
 from gen.validate.rules.scheduling import label_keys
-from gen.validate.selectors import NODE_VALUES, requirement, selector
+from gen.validate.selectors import NODE_VALUES, number_of_values, requirement, selector
 from gen.validate.tables import Table
-from gen.validate.told import none_of
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -26,6 +26,9 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _AFFINITY = Table(
     {f"{kind}.{_PREFERRED}.*.weight": between(1, 100) for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity")}
 )
+_FIELD_VALUES = {"In": (1, 1), "NotIn": (1, 1)}
+"""Operators on fields of nodes, each with how many values it takes."""
+
 _TERM = Table({"topologyKey": qualified_name, "namespaces.*": dns_label})
 
 
@@ -34,7 +37,7 @@ _TERM = Table({"topologyKey": qualified_name, "namespaces.*": dns_label})
     of_pods=True,
     remedy="Give each term its `topologyKey` and each expression an operator with as many values as it takes.",
 )
-def affinity(view: View) -> Faults:
+def affinity(view: View) -> Refusals:
     """Affinity has weights, terms and selectors that the scheduler can use."""
     for route, pod in view.pods:
         found, at = pod.get("affinity") or {}, (*route, "affinity")
@@ -53,29 +56,27 @@ def affinity(view: View) -> Faults:
                 yield from _pod_term(entry["podAffinityTerm"], (*at, kind, _PREFERRED, index, "podAffinityTerm"))
 
 
-def node_selector(found: Body, route: Route) -> Faults:
-    """Faults of what chooses nodes, for pods and for persistent volumes."""
+def node_selector(found: Body, route: Route) -> Refusals:
+    """Refusals of what chooses nodes, for pods and for persistent volumes."""
     if not found["nodeSelectorTerms"]:
-        yield (*route, "nodeSelectorTerms"), "needs at least one term"
+        yield (*route, "nodeSelectorTerms"), told("needs at least one term", "add one with `matchExpressions`")
     for index, term in enumerate(found["nodeSelectorTerms"]):
         yield from _node_term(term, (*route, "nodeSelectorTerms", index))
 
 
-def _node_term(term: Body, route: Route, *, any_value: bool = False) -> Faults:
+def _node_term(term: Body, route: Route, *, any_value: bool = False) -> Refusals:
     for index, entry in enumerate(term.get("matchExpressions") or ()):
         yield from requirement(entry, (*route, "matchExpressions", index), NODE_VALUES, any_value=any_value)
     for index, entry in enumerate(term.get("matchFields") or ()):
         at = (*route, "matchFields", index)
         if entry["key"] != "metadata.name":
-            yield (*at, "key"), f"`{entry['key']}` is not `metadata.name`"
-        if entry["operator"] not in {"In", "NotIn"}:
-            yield (*at, "operator"), none_of(entry["operator"], ("In", "NotIn"))
-        elif len(entry.get("values") or ()) != 1:
-            yield (*at, "values"), f"`{entry['operator']}` takes one value here"
+            hint = "write `metadata.name`, or move a label to `matchExpressions`"
+            yield (*at, "key"), told(f"`{entry['key']}` is not `metadata.name`", hint)
+        yield from number_of_values(entry["operator"], entry.get("values") or [], at, _FIELD_VALUES)
         yield from Table({"values.*": dns_name}).faults(entry, at)
 
 
-def _pod_term(term: Body, route: Route) -> Faults:
+def _pod_term(term: Body, route: Route) -> Refusals:
     yield from _TERM.faults(term, route)
     for field in ("labelSelector", "namespaceSelector"):
         yield from selector(term.get(field), (*route, field))

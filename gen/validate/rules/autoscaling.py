@@ -13,11 +13,13 @@ from gen.validate.forms import at_least, between, both, dns_label, not_empty, on
 from gen.validate.rule import server
 from gen.validate.selectors import selector
 from gen.validate.tables import Table
+from gen.validate.told import none_of, told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _SOURCES = {
@@ -27,15 +29,22 @@ _SOURCES = {
     "ContainerResource": "containerResource",
     "External": "external",
 }
-_TARGETS = {"Utilization", "Value", "AverageValue"}
+_TARGETS = {"AverageValue": "averageValue", "Utilization": "averageUtilization", "Value": "value"}
+_OF_APPS = {"Deployment", "StatefulSet", "ReplicaSet"}
 
 
-def path_segment(value: Any) -> str | None:
+def path_segment(value: Any) -> Told | None:
     """A name that stands in the path of a request."""
     if not value:
-        return "must not be empty"
-    fits = value not in {".", ".."} and "/" not in value and "%" not in value
-    return None if fits else f"`{value}` cannot be part of a path"
+        return not_empty(value)
+    if value not in {".", ".."} and "/" not in value and "%" not in value:
+        return None
+    hint = "write a name without `/` and `%`, other than `.` and `..`"
+    return told(f"`{value}` cannot be part of a path", hint)
+
+
+def _policies(value: Any) -> Told | None:
+    return None if value else told("must not be empty", "add a policy, or remove `policies`")
 
 
 _SCALER = Table(
@@ -50,7 +59,7 @@ _SCALER = Table(
             for field, check in {
                 "stabilizationWindowSeconds": between(0, 3600),
                 "selectPolicy": one_of("Max", "Min", "Disabled"),
-                "policies": not_empty,
+                "policies": _policies,
                 "tolerance": quantity,
                 "policies.*.type": one_of("Pods", "Percent"),
                 "policies.*.value": at_least(1),
@@ -85,44 +94,63 @@ _OF_TARGET = {
     "autoscaling/HorizontalPodAutoscaler",
     remedy="Give each metric the source of its type with one target value.",
 )
-def autoscaling(view: View) -> Faults:
+def autoscaling(view: View) -> Refusals:
     """Targets, metrics and behaviour of an autoscaler are complete."""
     if view.kind != "HorizontalPodAutoscaler" or view.body["apiVersion"] != "autoscaling/v2":
         return
     spec, route = view.spec, ("spec",)
     if not spec:
-        yield route, "says neither what to scale nor how far"
+        hint = "add `scaleTargetRef` and `maxReplicas`"
+        yield route, told("says neither what to scale nor how far", hint)
         return
     yield from _SCALER.faults(spec, route)
-    if spec["maxReplicas"] < spec.get("minReplicas", 1):
-        yield (*route, "maxReplicas"), f"{spec['maxReplicas']} is less than `minReplicas`"
-    version = spec["scaleTargetRef"].get("apiVersion", "")
+    least = spec.get("minReplicas", 1)
+    if spec["maxReplicas"] < least:
+        hint = f"write {least} or more, or lower `minReplicas`"
+        yield (*route, "maxReplicas"), told(f"{spec['maxReplicas']} is less than `minReplicas`", hint)
+    version, kind = (spec["scaleTargetRef"].get(field, "") for field in ("apiVersion", "kind"))
     if not version.rpartition("/")[0] and version != "v1":
-        yield (*route, "scaleTargetRef", "apiVersion"), f"`{version}` has no group, such as `apps/v1`"
+        hint = "write `apps/v1`" if kind in _OF_APPS else f"write group and version of `{kind}`, such as `apps/v1`"
+        yield (*route, "scaleTargetRef", "apiVersion"), told(f"`{version}` has no group", hint)
     for index, metric in enumerate(spec.get("metrics") or ()):
         yield from _metric(metric, (*route, "metrics", index))
 
 
-def _metric(metric: Body, route: Route) -> Faults:
+def _metric(metric: Body, route: Route) -> Refusals:
     wanted = _SOURCES.get(metric["type"])
     if wanted is None:
-        yield (*route, "type"), one_of(*_SOURCES)(metric["type"]) or ""
+        yield (*route, "type"), none_of(metric["type"], _SOURCES)
     elif wanted not in metric:
-        yield (*route, wanted), f"a metric of type `{metric['type']}` needs `{wanted}`"
+        yield (*route, wanted), _other_source(metric, wanted)
     for source in _OF_TARGET.keys() & metric.keys():
         if wanted not in {None, source} and wanted in metric:
-            yield (*route, source), f"the type is `{metric['type']}`"
+            yield (*route, source), told(f"the type is `{metric['type']}`", f"move `{source}` to a metric of its own")
         yield from _METRIC.faults({source: metric[source]}, route)
         found = (metric[source].get("metric") or {}).get("selector")
         yield from selector(found, (*route, source, "metric", "selector"))
         yield from _target(metric[source].get("target") or {}, source, (*route, source, "target"))
 
 
-def _target(target: Body, source: str, route: Route) -> Faults:
+def _other_source(metric: Body, wanted: str) -> Told:
+    message = f"a metric of type `{metric['type']}` needs `{wanted}`"
+    for kind, source in _SOURCES.items():
+        if source in metric:
+            return told(message, f"write `type: {kind}`, or `{wanted}` instead of `{source}`")
+    return told(message, f"add `{wanted}`")
+
+
+def _target(target: Body, source: str, route: Route) -> Refusals:
     if target.get("type") not in _TARGETS:
-        yield (*route, "type"), one_of(*sorted(_TARGETS))(target.get("type", "")) or ""
+        yield (*route, "type"), none_of(target.get("type", ""), _TARGETS)
     yield from _TARGET.faults(target, route)
     fields = [field for field in _OF_TARGET[source] if field in target]
     both_given = len(fields) > 1 and source != "object"
     if not fields or both_given:
-        yield route, "needs one of " + ", ".join(f"`{field}`" for field in _OF_TARGET[source])
+        yield route, _one_value(target, _OF_TARGET[source], both=both_given)
+
+
+def _one_value(target: Body, fields: tuple[str, ...], *, both: bool) -> Told:
+    named = [f"`{field}`" for field in fields]
+    of_type = _TARGETS.get(target.get("type", ""))
+    hint = f"add `{of_type}`" if of_type in fields else f"add {' or '.join(named)}"
+    return told(f"needs one of {', '.join(named)}", "keep one of the two" if both else hint)

@@ -11,14 +11,15 @@ import binascii
 import json
 from typing import TYPE_CHECKING, Final
 
+from gen.diagnostics import counted
 from gen.validate.forms import config_key, lower_case, not_empty, one_of, qualified_name
 from gen.validate.rule import server
-from gen.validate.told import none_of
+from gen.validate.told import none_of, told
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
     from gen.validate.forms import Check
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _MOST_PARAMETERS, _LARGEST_PARAMETERS = 512, 256 << 10
@@ -34,6 +35,8 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
 }
 """Keys that a secret of a type has to have."""
 
+_DOCKER_FILE = "write the JSON that `docker login` makes: plain in `stringData`, or once encoded in `data`"
+
 
 @server(
     "classes",
@@ -41,7 +44,7 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "scheduling.k8s.io/PriorityClass",
     remedy="Use one of the words that the finding lists.",
 )
-def classes(view: View) -> Faults:
+def classes(view: View) -> Refusals:
     """Storage classes and priority classes have values out of the known words and ranges."""
     if view.kind == "StorageClass" and not view.is_custom:
         yield from _storage_class(view.body)
@@ -49,7 +52,7 @@ def classes(view: View) -> Faults:
         yield from _priority_class(view.body)
 
 
-def _storage_class(body: Body) -> Faults:
+def _storage_class(body: Body) -> Refusals:
     checks: dict[str, Check] = {
         "volumeBindingMode": one_of("Immediate", "WaitForFirstConsumer"),
         "reclaimPolicy": one_of("Delete", "Retain"),
@@ -62,14 +65,15 @@ def _storage_class(body: Body) -> Faults:
     parameters = body.get("parameters") or {}
     for key in parameters:
         if not key:
-            yield ("parameters", key), "a parameter has no name"
+            yield ("parameters", key), told("a parameter has no name", "give it a name, or remove it")
     size = sum(len(key) + len(value) for key, value in parameters.items())
     if len(parameters) > _MOST_PARAMETERS or size > _LARGEST_PARAMETERS:
-        yield ("parameters",), f"more than {_MOST_PARAMETERS} parameters, or {_LARGEST_PARAMETERS} characters"
+        message = f"more than {_MOST_PARAMETERS} parameters, or {_LARGEST_PARAMETERS} characters"
+        yield ("parameters",), told(message, "remove parameters, or shorten their values")
     yield from _topologies(body)
 
 
-def _topologies(body: Body) -> Faults:
+def _topologies(body: Body) -> Refusals:
     seen: list[object] = []
     for index, term in enumerate(body.get("allowedTopologies") or ()):
         at = ("allowedTopologies", index, "matchLabelExpressions")
@@ -77,30 +81,34 @@ def _topologies(body: Body) -> Faults:
         for number, entry in enumerate(term.get("matchLabelExpressions") or ()):
             values = entry.get("values") or []
             if not values:
-                yield (*at, number, "values"), "needs a value"
+                yield (*at, number, "values"), told("needs a value", "add one to `values`")
             if len(set(values)) < len(values):
-                yield (*at, number, "values"), "a value is there twice"
+                yield (*at, number, "values"), told("a value is there twice", "write each value once")
             fault = qualified_name(entry.get("key", ""))
-            if fault is not None or entry["key"] in keys:
-                yield (*at, number, "key"), fault or f"`{entry['key']}` is there twice"
+            if fault is None and entry["key"] in keys:
+                fault = told(f"`{entry['key']}` is there twice", "write one entry with the values of both")
+            if fault is not None:
+                yield (*at, number, "key"), fault
             keys.append(entry.get("key", ""))
         if not term.get("matchLabelExpressions"):
-            yield at, "needs an expression"
-        told = {
+            yield at, told("needs an expression", "add one with `key` and `values`, or remove this topology")
+        said = {
             entry.get("key"): sorted(entry.get("values") or ()) for entry in term.get("matchLabelExpressions") or ()
         }
-        if told in seen:
-            yield at, "is there twice"
-        seen.append(told)
+        if said in seen:
+            yield at, told("is there twice", "remove one of the two")
+        seen.append(said)
 
 
-def _priority_class(body: Body) -> Faults:
+def _priority_class(body: Body) -> Refusals:
     name = (body.get("metadata") or {}).get("name", "")
     if name.startswith("system-"):
         if name not in _SYSTEM_PRIORITIES:
-            yield ("metadata", "name"), "`system-` is for priorities of Kubernetes itself"
+            hint = "begin the name with another word"
+            yield ("metadata", "name"), told("`system-` is for priorities of Kubernetes itself", hint)
     elif body["value"] > _HIGHEST_PRIORITY:
-        yield ("value",), f"{body['value']} is more than {_HIGHEST_PRIORITY}"
+        message = f"{body['value']} is more than {_HIGHEST_PRIORITY}"
+        yield ("value",), told(message, f"write {_HIGHEST_PRIORITY} or less")
     if body.get("preemptionPolicy", "Never") not in {"Never", "PreemptLowerPriority"}:
         yield ("preemptionPolicy",), none_of(body["preemptionPolicy"], ("Never", "PreemptLowerPriority"))
 
@@ -110,7 +118,7 @@ def _priority_class(body: Body) -> Faults:
     "Secret",
     remedy="Write plain text in `stringData`, or encode the value.",
 )
-def secrets(view: View) -> Faults:
+def secrets(view: View) -> Refusals:
     """Keys of a secret are file names, values are base64, and typed secrets have the keys of their type."""
     if view.kind != "Secret" or view.is_custom:
         return
@@ -121,7 +129,7 @@ def secrets(view: View) -> Faults:
         try:
             value = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
         except (binascii.Error, ValueError):
-            yield ("data", key), "is no base64; write plain text in `stringData`"
+            yield ("data", key), told("is no base64", "write plain text in `stringData`, or encode the value")
             continue
         decoded.setdefault(key, value)
     for field, found in (("data", data), ("stringData", plain)):
@@ -129,22 +137,28 @@ def secrets(view: View) -> Faults:
             fault = config_key(key)
             if fault is not None:
                 yield (field, key), fault
-    if sum(len(value) for value in decoded.values()) > _LARGEST_SECRET:
-        yield ("data" if data else "stringData",), f"the values take more than {_LARGEST_SECRET} bytes"
+    excess = sum(len(value) for value in decoded.values()) - _LARGEST_SECRET
+    if excess > 0:
+        message = f"the values take more than {_LARGEST_SECRET} bytes"
+        hint = f"move at least {counted(excess, 'byte')} to another secret"
+        yield ("data" if data else "stringData",), told(message, hint)
     yield from _of_type(view.body.get("type", ""), view, decoded)
 
 
-def _of_type(kind: str, view: View, decoded: dict[str, bytes]) -> Faults:
+def _of_type(kind: str, view: View, decoded: dict[str, bytes]) -> Refusals:
     for key in _NEEDED.get(kind, ()):
         if key not in decoded:
-            yield ("data",), f"a secret of type `{kind}` needs `{key}`"
+            hint = f"write a value for `{key}` in `data` or `stringData`"
+            yield ("data",), told(f"a secret of type `{kind}` needs `{key}`", hint)
         elif "docker" in kind:
             try:
                 json.loads(decoded[key])
             except ValueError:
-                yield ("data", key), "is no JSON"
+                yield ("data", key), told("is no JSON", _DOCKER_FILE)
     if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & decoded.keys():
-        yield ("data",), f"a secret of type `{kind}` needs `username` or `password`"
+        hint = "write at least one of the two in `data` or `stringData`"
+        yield ("data",), told(f"a secret of type `{kind}` needs `username` or `password`", hint)
     account = "kubernetes.io/service-account.name"
     if kind == "kubernetes.io/service-account-token" and not (view.metadata.get("annotations") or {}).get(account):
-        yield ("metadata", "annotations"), f"a secret of type `{kind}` needs the annotation `{account}`"
+        message = f"a secret of type `{kind}` needs the annotation `{account}`"
+        yield ("metadata", "annotations"), told(message, "add it with the name of a service account")

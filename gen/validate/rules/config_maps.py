@@ -9,11 +9,13 @@ import base64
 import binascii
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import counted
 from gen.validate.forms import config_key
 from gen.validate.rule import server
+from gen.validate.told import told
 
 if TYPE_CHECKING:
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _LIMIT = 1 << 20
@@ -25,7 +27,7 @@ _LIMIT = 1 << 20
     "ConfigMap",
     remedy="Rename the key, or move large data to a volume.",
 )
-def config_maps(view: View) -> Faults:
+def config_maps(view: View) -> Refusals:
     """Keys of a config map are file names, binary values are base64, and all is at most 1 MiB."""
     if view.kind != "ConfigMap":
         return
@@ -38,10 +40,12 @@ def config_maps(view: View) -> Faults:
                 yield (field, key), fault
     for key, text in binary.items():
         if key in data:
-            yield ("binaryData", key), f"`{key}` is in `data` as well"
+            yield ("binaryData", key), told(f"`{key}` is in `data` as well", "remove it here, or from `data`")
         try:
             size += len(base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True))
         except (binascii.Error, ValueError):
-            yield ("binaryData", key), "is no base64"
+            yield ("binaryData", key), told("is no base64", "encode the value, or write plain text in `data`")
     if size > _LIMIT:
-        yield ("data" if data else "binaryData",), f"the values take {size} bytes, more than {_LIMIT}"
+        message = f"the values take {size} bytes, more than {_LIMIT}"
+        hint = f"move at least {counted(size - _LIMIT, 'byte')} to another config map, or to a volume"
+        yield ("data" if data else "binaryData",), told(message, hint)

@@ -12,12 +12,13 @@ from gen.validate.forms import dns_label, given, not_empty, one_of
 from gen.validate.rule import server
 from gen.validate.rules.pods import restart_policy
 from gen.validate.tables import Table, doubled
+from gen.validate.told import told
 from gen.validate.view import containers as containers_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _CONTAINER = Table(
@@ -38,40 +39,42 @@ _RESTARTS_DROPPED, _RESTARTS_SINCE = 34, 35
     of_pods=True,
     remedy="Give every container an image and a name that no other has.",
 )
-def containers(view: View) -> Faults:
+def containers(view: View) -> Refusals:
     """A pod has containers; each has a name of its own, an image, and policies out of the known words."""
     for route, pod in view.pods:
         if not pod["containers"]:
-            yield (*route, "containers"), "a pod needs a container"
+            yield (*route, "containers"), told("a pod needs a container", "add one with a `name` and an `image`")
         yield from _doubled(pod, route)
         for at, container in containers_of(pod, route):
             yield from _CONTAINER.faults(container, at)
             if not_empty(container.get("image", "")):
-                yield (*at, "image"), f"the container `{container['name']}` has no image"
+                yield (*at, "image"), told(f"the container `{container['name']}` has no image", "write its `image`")
             yield from _resizing(container, at, pod)
             yield from _restarts(container, at, view.minor)
 
 
-def _doubled(pod: Body, route: Route) -> Faults:
+def _doubled(pod: Body, route: Route) -> Refusals:
     names: set[str] = set()
     for field in ("containers", "initContainers"):
         for index, container in enumerate(pod.get(field) or ()):
             if container["name"] in names:
-                yield (*route, field, index, "name"), f"two containers are called `{container['name']}`"
+                message = f"two containers are called `{container['name']}`"
+                yield (*route, field, index, "name"), told(message, "give one of the two another name")
             names.add(container["name"])
 
 
-def _resizing(container: Body, route: Route, pod: Body) -> Faults:
+def _resizing(container: Body, route: Route, pod: Body) -> Refusals:
     policies = container.get("resizePolicy") or []
     for at, (name,) in doubled(policies, (*route, "resizePolicy"), "resourceName"):
-        yield at, f"`{name}` has two policies"
+        yield at, told(f"`{name}` has two policies", "remove one of the two")
     for index, policy in enumerate(policies):
         if restart_policy(pod) == "Never" and policy["restartPolicy"] == "RestartContainer":
             here = (*route, "resizePolicy", index, "restartPolicy")
-            yield here, "no container is restarted when the pod's `restartPolicy` is `Never`"
+            message = "no container is restarted when the pod's `restartPolicy` is `Never`"
+            yield here, told(message, "write `NotRequired`, or give the pod another `restartPolicy`")
 
 
-def _restarts(container: Body, route: Route, minor: int) -> Faults:
+def _restarts(container: Body, route: Route, minor: int) -> Refusals:
     policy = container.get("restartPolicy")
     if policy is None or minor == _RESTARTS_DROPPED:
         return
@@ -79,6 +82,7 @@ def _restarts(container: Body, route: Route, minor: int) -> Faults:
     if minor >= _RESTARTS_SINCE:
         yield from Table({"restartPolicy": one_of("Always", "Never", "OnFailure")}).faults(container, route)
     elif "initContainers" not in route:
-        yield here, "only init containers have a restart policy of their own"
+        hint = "remove it; the pod has a `restartPolicy` for all of them"
+        yield here, told("only init containers have a restart policy of their own", hint)
     elif policy != "Always":
-        yield here, f"`{policy}` is not `Always`"
+        yield here, told(f"`{policy}` is not `Always`", "write `Always`, or leave it out")

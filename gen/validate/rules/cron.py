@@ -9,12 +9,15 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gen.diagnostics import near
 from gen.validate.forms import at_least, given, one_of
 from gen.validate.rule import server
 from gen.validate.tables import Table
+from gen.validate.told import told, unknown
 
 if TYPE_CHECKING:
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _LONGEST_NAME = 52
@@ -29,17 +32,33 @@ _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
     (0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
-_PART = re.compile(r"(\*|\?|\w+)(?:-(\w+))?(?:/([0-9]+))?")
+_TAKES = ("minute: 0 to 59", "hour: 0 to 23", "day: 1 to 31", "month: 1 to 12", "day of the week: 0 (Sunday) to 6")
+_PART = re.compile(r"(\*|\?|\w{1,18})(?:-(\w{1,18}))?(?:/([0-9]{1,18}))?", re.ASCII)
+_ZONED = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
 
 
-def _schedule(value: Any) -> str | None:
+def _schedule(value: Any) -> Told | None:
     if "TZ" in value:
-        return f"`{value}` names a time zone; write it as `timeZone`"
+        zoned = _ZONED.fullmatch(value)
+        hint = f"write `schedule: {zoned[2]}` and `timeZone: {zoned[1]}`" if zoned else "write the zone as `timeZone`"
+        return told(f"`{value}` names a time zone", hint)
     if value in _WORDS or _EVERY.fullmatch(value):
         return None
     fields = value.split()
     fits = len(fields) == len(_FIELDS) and all(map(_fits, fields, _FIELDS))
-    return None if fits else f"`{value}` is no schedule of five fields, such as `0 3 * * *`"
+    return None if fits else _no_schedule(value, fields)
+
+
+def _no_schedule(value: str, fields: list[str]) -> Told:
+    message = f"`{value}` is no schedule of five fields"
+    if value.startswith("@every"):
+        return told(message, "write a time in `h`, `m` and `s`, such as `@every 1h30m`")
+    if value.startswith("@"):
+        return unknown(message, value, _WORDS, "")
+    if len(fields) != len(_FIELDS):
+        return told(message, "write minute, hour, day, month and day of the week, such as `0 3 * * *`")
+    field, takes = next((field, _TAKES[at]) for at, field in enumerate(fields) if not _fits(field, _FIELDS[at]))
+    return told(message, f"correct `{field}`, the {takes}, `*`, or steps such as `*/2`")
 
 
 def _fits(field: str, limits: tuple[int, int, dict[str, int]]) -> bool:
@@ -67,12 +86,13 @@ def _zones() -> frozenset[str]:
     return frozenset(zoneinfo.available_timezones())
 
 
-def _time_zone(value: Any) -> str | None:
-    return (
-        None
-        if value in _zones() and value.lower() != "local"
-        else f"`{value}` is no time zone, such as `Europe/Berlin`"
-    )
+def _time_zone(value: Any) -> Told | None:
+    if value in _zones() and value.lower() != "local":
+        return None
+    # one abbreviation is not meant by another, so only those are near that are the same but for capitals
+    guess = near(value, (zone for zone in sorted(_zones()) if "/" in zone or zone.lower() == value.lower()))
+    hint = f"did you mean `{guess}`?" if guess else "write one such as `Europe/Berlin`"
+    return told(f"`{value}` is no time zone", hint)
 
 
 _CRON = Table(
@@ -92,14 +112,15 @@ _CRON = Table(
     "batch/CronJob",
     remedy="Write five fields, such as `0 3 * * *`.",
 )
-def cron_jobs(view: View) -> Faults:
+def cron_jobs(view: View) -> Refusals:
     """Schedules, time zones and policies of cron jobs can be read."""
     if view.kind != "CronJob" or view.is_custom:
         return
     yield from _CRON.faults(view.spec, ("spec",))
     if len(view.metadata.get("name", "")) > _LONGEST_NAME:
-        yield ("metadata", "name"), f"longer than {_LONGEST_NAME} characters; the names of its jobs are 11 longer"
+        message = f"longer than {_LONGEST_NAME} characters; the names of its jobs are 11 longer"
+        yield ("metadata", "name"), told(message, f"shorten it by {len(view.metadata['name']) - _LONGEST_NAME}")
     template = (view.spec.get("jobTemplate") or {}).get("spec") or {}
     for field in ("selector", "manualSelector"):
         if template.get(field):
-            yield ("spec", "jobTemplate", "spec", field), "is made by the server"
+            yield ("spec", "jobTemplate", "spec", field), told("is made by the server", f"remove `{field}`")

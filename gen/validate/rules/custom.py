@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from gen.validate.forms import at_least
 from gen.validate.rule import server
 from gen.validate.tables import Table, doubled
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
@@ -25,14 +27,12 @@ _QUANTITY = re.compile(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMB
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _quantity(value: Any) -> str | None:
+def _quantity(value: Any) -> Told | None:
     if isinstance(value, float) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
-        return f"{value} needs quotes"
-    return (
-        None
-        if isinstance(value, int) or _QUANTITY.fullmatch(value)
-        else f"`{value}` is no quantity, such as `500m`, `8` or `16Gi`"
-    )
+        return told(f"{value} needs quotes", f'write `"{value}"`')
+    if isinstance(value, int) or _QUANTITY.fullmatch(value):
+        return None
+    return told(f"`{value}` is no quantity", "write one such as `500m`, `8` or `16Gi`")
 
 
 _RESOURCE = Table(
@@ -67,7 +67,7 @@ _METADATA = {"annotations", "finalizers", "labels", "name", "namespace"}
     reason="The server holds training resources against the definitions that their operators install.",
     remedy="Quote the quantity, or remove the second entry.",
 )
-def custom(view: View) -> Faults:
+def custom(view: View) -> Refusals:
     """Training resources keep what their definitions say beyond our schemas: plain quantities, lists without
     double entries.
     """
@@ -76,7 +76,8 @@ def custom(view: View) -> Faults:
     yield from _RESOURCE.faults(view.body, ())
     for route, template in view.templates:
         for field in (template.get("metadata") or {}).keys() - _METADATA:
-            yield (*route, "metadata", field), f"a pod template of a training resource has no `{field}`"
+            message = f"a pod template of a training resource has no `{field}`"
+            yield (*route, "metadata", field), told(message, f"remove `{field}`")
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
         yield from _twice(pod, route, _KEYED_OF_PODS)
@@ -86,9 +87,9 @@ def custom(view: View) -> Faults:
             yield from _twice(container["resources"], (*route, "resources"), _KEYED_RESOURCES)
 
 
-def _twice(holder: Body, route: Route, lists: dict[str, tuple[str, ...]]) -> Faults:
+def _twice(holder: Body, route: Route, lists: dict[str, tuple[str, ...]]) -> Refusals:
     for field, keys in lists.items():
         if len(holder.get(field) or ()) > 1:
             filled = [{**_DEFAULTS, **entry} for entry in holder[field]]
             for here, names in doubled(filled, (*route, field), *keys):
-                yield here, f"`{names[0]}` is there twice"
+                yield here, told(f"`{names[0]}` is there twice", "remove one of the two")

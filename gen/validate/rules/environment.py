@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from gen.diagnostics import did_you_mean
 from gen.validate.amounts import amount, quantity
 from gen.validate.forms import (
     config_key,
@@ -22,13 +23,15 @@ from gen.validate.forms import (
 )
 from gen.validate.rule import server
 from gen.validate.tables import Table
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
@@ -62,7 +65,7 @@ _ANY_NAMES, _STRICT_NAMES = (
     of_pods=True,
     remedy="Use either `value` or one kind of `valueFrom`, with a name and a key.",
 )
-def environment(view: View) -> Faults:
+def environment(view: View) -> Refusals:
     """Variables have names, one source each, and references to fields and resources that a pod can know."""
     table = _ANY_NAMES if view.minor >= _ANY_NAME_SINCE else _STRICT_NAMES
     sources = (*_SOURCES, "fileKeyRef") if view.minor >= _FILES_SINCE else _SOURCES
@@ -75,38 +78,41 @@ def environment(view: View) -> Faults:
             yield from _whole_source(source, (*route, "envFrom", index))
 
 
-def _origin(variable: Body, route: Route, sources: Collection[str]) -> Faults:
+def _origin(variable: Body, route: Route, sources: Collection[str]) -> Refusals:
     origin = variable["valueFrom"]
     found = [source for source in sources if source in origin]
     if not found:
-        yield route, "needs one of " + ", ".join(f"`{source}`" for source in sources)
+        message = "needs one of " + ", ".join(f"`{source}`" for source in sources)
+        yield route, told(message, "add one of them, or write `value` in place of `valueFrom`")
     elif variable.get("value"):
-        yield route, "a variable has either `value` or `valueFrom`"
+        yield route, told("a variable has either `value` or `valueFrom`", "remove `value`, or `valueFrom`")
     elif len(found) > 1:
-        yield route, "takes one of " + ", ".join(f"`{source}`" for source in found)
+        message = "takes one of " + ", ".join(f"`{source}`" for source in found)
+        yield route, told(message, "keep one of them")
     if "fieldRef" in origin:
         yield from field_reference(origin["fieldRef"], (*route, "fieldRef"), _FIELDS)
     if "resourceFieldRef" in origin:
         yield from resource_reference(origin["resourceFieldRef"], (*route, "resourceFieldRef"))
-    for source in ("configMapKeyRef", "secretKeyRef"):
+    for source, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
         if source in origin and "name" not in origin[source]:
-            yield (*route, source), "has no `name`"
+            yield (*route, source), told("has no `name`", f"add the `name` of a `{kind}`")
 
 
-def _whole_source(source: Body, route: Route) -> Faults:
+def _whole_source(source: Body, route: Route) -> Refusals:
     found = [field for field in ("configMapRef", "secretRef") if field in source]
     if len(found) != 1:
-        yield route, "needs either `configMapRef` or `secretRef`"
+        hint = "keep one of the two, and make an entry of its own for the other" if found else "add one of the two"
+        yield route, told("needs either `configMapRef` or `secretRef`", hint)
     for field in found:
         fault = dns_name(with_suffix(source[field].get("name", "")))
         if fault is not None:
             yield (*route, field, "name"), fault
 
 
-def field_reference(reference: Body, route: Route, fields: Collection[str]) -> Faults:
-    """Faults of a reference to a field of the pod."""
+def field_reference(reference: Body, route: Route, fields: Collection[str]) -> Refusals:
+    """Refusals of a reference to a field of the pod."""
     if reference.get("apiVersion", "v1") not in {"", "v1"}:
-        yield (*route, "apiVersion"), f"`{reference['apiVersion']}` is not `v1`"
+        yield (*route, "apiVersion"), told(f"`{reference['apiVersion']}` is not `v1`", "write `v1`, or leave it out")
         return
     path = reference["fieldPath"]
     subscript = _SUBSCRIPT.fullmatch(path)
@@ -116,14 +122,24 @@ def field_reference(reference: Body, route: Route, fields: Collection[str]) -> F
         if fault is not None:
             yield (*route, "fieldPath"), fault
     elif path not in fields:
-        yield (*route, "fieldPath"), f"`{path}` is no field that a pod can know of itself"
+        yield (
+            (*route, "fieldPath"),
+            told(f"`{path}` is no field that a pod can know of itself", _near_field(path, fields)),
+        )
 
 
-def resource_reference(reference: Body, route: Route) -> Faults:
-    """Faults of a reference to what a container asks for."""
+def _near_field(path: str, fields: Collection[str]) -> str:
+    for mapping in ("metadata.labels", "metadata.annotations"):
+        if path.startswith(mapping):
+            return f"name one of them by its key, as in `{mapping}['example.com/key']`"
+    return did_you_mean(path, fields)
+
+
+def resource_reference(reference: Body, route: Route) -> Refusals:
+    """Refusals of a reference to what a container asks for."""
     name = reference["resource"]
     if name not in _RESOURCES and not name.startswith(_HUGE_PAGES):
-        yield (*route, "resource"), f"`{name}` is no resource that a container can know of itself"
+        yield (*route, "resource"), _unknowable(name)
     divisor: Any = reference.get("divisor", 0)
     fault = quantity(divisor)
     if fault is not None:
@@ -133,4 +149,13 @@ def resource_reference(reference: Body, route: Route) -> Faults:
     of_bytes = _BINARY_DIVISORS if str(divisor).endswith("i") else _BYTE_DIVISORS
     if known and amount(divisor) and amount(divisor) not in (_CPU_DIVISORS if name.endswith(".cpu") else of_bytes):
         expected = "`1` or `1m`" if name.endswith(".cpu") else "`1`, `1k`, `1Ki`, `1M`, `1Mi` and so on"
-        yield (*route, "divisor"), f"`{divisor}` is not {expected}"
+        yield (*route, "divisor"), told(f"`{divisor}` is no divisor of `{name}`", f"write {expected}")
+
+
+def _unknowable(name: str) -> Told:
+    message = f"`{name}` is no resource that a container can know of itself"
+    if name in {resource.partition(".")[2] for resource in _RESOURCES}:
+        return told(message, f"write `limits.{name}`, or `requests.{name}`")
+    if "/" in name or "gpu" in name.lower():
+        return told(message, "write the amount itself as the `value` of a variable")
+    return told(message, did_you_mean(name, _RESOURCES))

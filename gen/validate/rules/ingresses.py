@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.validate.forms import (
     ANY_SERVICE_NAME_SINCE,
+    absolute,
     dns_1035_label,
     dns_label,
     dns_name,
@@ -21,33 +22,33 @@ from gen.validate.forms import (
     port_name,
 )
 from gen.validate.rule import server
+from gen.validate.rules.autoscaling import path_segment
 from gen.validate.tables import Table
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _TYPES = ("Exact", "Prefix", "ImplementationSpecific")
 _NOT_IN_PATHS = ("//", "/./", "/../", "%2f", "%2F")
 _NOT_AT_END = ("/..", "/.")
+_OR_ANY_PATH = "or write `pathType: ImplementationSpecific`"
 _CLASS = "kubernetes.io/ingress.class"
+_ONE_CLASS = f"remove the annotation `{_CLASS}`"
 
 
-def _host(value: Any) -> str | None:
+def _host(value: Any) -> Told | None:
     if ip(value) is None:
-        return f"`{value}` is an address; a host has a name"
+        return told(f"`{value}` is an address", "write a DNS name, or leave `host` out to mean every host")
     return _named(value)
 
 
-def _named(value: Any) -> str | None:
+def _named(value: Any) -> Told | None:
     return dns_wildcard(value) if "*" in value else dns_name(value)
-
-
-def _segment(value: Any) -> str | None:
-    fits = value not in {"", ".", ".."} and "/" not in value and "%" not in value
-    return None if fits else f"`{value}` cannot be part of a path"
 
 
 _INGRESS = Table(
@@ -65,8 +66,8 @@ _BACKEND = Table(
         "service.port.name": given(port_name),
         "service.port.number": given(port),
         "resource.apiGroup": dns_name,
-        "resource.kind": _segment,
-        "resource.name": _segment,
+        "resource.kind": path_segment,
+        "resource.name": path_segment,
     }
 )
 
@@ -76,14 +77,14 @@ _BACKEND = Table(
     "networking.k8s.io/Ingress",
     remedy="Give each path a `pathType` and a backend with a service and one port.",
 )
-def ingresses(view: View) -> Faults:
+def ingresses(view: View) -> Refusals:
     """Hosts, paths and backends of an ingress are complete."""
     if view.kind != "Ingress":
         return
     spec, route = view.spec, ("spec",)
     yield from _INGRESS.faults(spec, route)
     if not spec.get("rules") and "defaultBackend" not in spec:
-        yield route, "needs `rules` or a `defaultBackend`"
+        yield route, told("needs `rules` or a `defaultBackend`", "add one of the two")
     name = dns_label if view.minor >= ANY_SERVICE_NAME_SINCE else dns_1035_label
     services = Table({"service.name": name})
     for at, backend in _backends(spec, route):
@@ -95,7 +96,7 @@ def ingresses(view: View) -> Faults:
             yield from _path(path, (*route, "rules", number, "http", "paths", index))
     older = (view.metadata.get("annotations") or {}).get(_CLASS)
     if older is not None and spec.get("ingressClassName", older) != older:
-        yield (*route, "ingressClassName"), f"is not the annotation's, `{older}`"
+        yield (*route, "ingressClassName"), told(f"is not the annotation's, `{older}`", _ONE_CLASS)
 
 
 def _backends(spec: Body, route: Route) -> list[tuple[Route, Body]]:
@@ -108,22 +109,25 @@ def _backends(spec: Body, route: Route) -> list[tuple[Route, Body]]:
     return found
 
 
-def _target(backend: Body, route: Route) -> Faults:
+def _target(backend: Body, route: Route) -> Refusals:
     if ("service" in backend) == ("resource" in backend):
-        yield route, "needs either `service` or `resource`"
+        hint = "remove one of the two" if "service" in backend else "add `service` with a `name` and a `port`"
+        yield route, told("needs either `service` or `resource`", hint)
     elif "service" in backend:
         wanted = backend["service"].get("port") or {}
         if bool(wanted.get("name")) == bool(wanted.get("number")):
-            yield (*route, "service"), "needs either a `name` or a `number` of a port"
+            hint = "remove one of the two" if wanted.get("name") else "add `port.number`, or `port.name`"
+            yield (*route, "service"), told("needs either a `name` or a `number` of a port", hint)
 
 
-def _path(path: Body, route: Route) -> Faults:
+def _path(path: Body, route: Route) -> Refusals:
     text, kind, at = path.get("path", ""), path["pathType"], (*route, "path")
-    if kind in _TYPES and not text.startswith("/") and (text or kind != "ImplementationSpecific"):
-        yield at, f"`{text}` is no absolute path"
+    needed = kind in _TYPES and (text or kind != "ImplementationSpecific")
+    if needed and (fault := absolute(text)) is not None:
+        yield at, fault
     elif kind in {"Exact", "Prefix"}:
         for part in _NOT_IN_PATHS:
             if part in text:
-                yield at, f"`{text}` contains `{part}`"
+                yield at, told(f"`{text}` contains `{part}`", f"write the path without `{part}`, {_OR_ANY_PATH}")
         if text.endswith(_NOT_AT_END):
-            yield at, f"`{text}` ends with dots"
+            yield at, told(f"`{text}` ends with dots", f"remove them, {_OR_ANY_PATH}")

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING
 from gen.validate.forms import at_least, between, dns_label, domain_path, one_of
 from gen.validate.rule import server
 from gen.validate.rules.pods import restart_policy
+from gen.validate.rules.workloads import NO_CONTAINERS, not_selected
 from gen.validate.selectors import selector, selects
 from gen.validate.tables import Table
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _JOB = Table(
@@ -35,6 +38,7 @@ _MOST_INDICES = 100_000
 _MOST_OF_MANY = 10_000
 """Pods at once, and failed indices, of a job with more completions than that and a limit per index."""
 
+_LONGEST_NAME = 63
 _NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 _UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
 _UID = "\0"
@@ -57,11 +61,11 @@ def job_specs(view: View) -> Iterator[tuple[Route, Body]]:
     "batch/CronJob",
     remedy="Set `restartPolicy` to `Never` or `OnFailure`; fields per index need `completionMode: Indexed`.",
 )
-def jobs(view: View) -> Faults:
+def jobs(view: View) -> Refusals:
     """Completions, indices, restart policies and selectors of batch jobs go together."""
     for route, spec in job_specs(view):
         if not view.templates:
-            yield (*route, "template"), "has no containers"
+            yield (*route, "template"), NO_CONTAINERS
             return
         yield from _JOB.faults(spec, route)
         yield from _indices(spec, route)
@@ -71,43 +75,58 @@ def jobs(view: View) -> Faults:
             yield from _selection(spec, name, route)
             completions = spec.get("completions") or 0
             if name and spec.get("completionMode") == "Indexed" and completions > 0:
-                fault = dns_label(f"{name}-{completions - 1}")
+                fault = _name_of_pod(f"{name}-{completions - 1}")
                 if fault is not None:
-                    yield (*route, "completions"), f"the name of the last pod: {fault}"
+                    yield (*route, "completions"), fault
 
 
-def _indices(spec: Body, route: Route) -> Faults:
+def _name_of_pod(name: str) -> Told | None:
+    fault = dns_label(name)
+    if fault is None:
+        return None
+    over = len(name) - _LONGEST_NAME
+    hint = "write `metadata.name` in lower case letters, digits and `-`, without `.`"
+    return told(f"the name of the last pod: {fault}", f"shorten `metadata.name` by {over}" if over > 0 else hint)
+
+
+def _indices(spec: Body, route: Route) -> Refusals:
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
-        yield (*route, "maxFailedIndexes"), "needs `backoffLimitPerIndex` beside it"
+        hint = "add `backoffLimitPerIndex`, or remove `maxFailedIndexes`"
+        yield (*route, "maxFailedIndexes"), told("needs `backoffLimitPerIndex` beside it", hint)
     completions = spec.get("completions", None if "parallelism" in spec else 1)
     if spec.get("completionMode") != "Indexed":
         for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if field in spec:
-                yield (*route, field), "needs `completionMode: Indexed`"
+                hint = f"write `completionMode: Indexed`, or remove `{field}`"
+                yield (*route, field), told("needs `completionMode: Indexed`", hint)
     elif completions is None:
-        yield (*route, "completionMode"), "`Indexed` needs `completions`"
+        hint = "add `completions` with the number of indices"
+        yield (*route, "completionMode"), told("`Indexed` needs `completions`", hint)
     else:
         many = completions > _MOST_INDICES and "backoffLimitPerIndex" in spec
         most = _MOST_OF_MANY if many else _MOST_INDICES
         limits = {"parallelism": most, "maxFailedIndexes": min(completions, most)}
         yield from Table({field: between(0, limit) for field, limit in limits.items()}).faults(spec, route)
         if many and "maxFailedIndexes" not in spec:
-            yield (*route, "backoffLimitPerIndex"), f"with over {_MOST_INDICES} completions needs `maxFailedIndexes`"
+            message = f"with over {_MOST_INDICES} completions needs `maxFailedIndexes`"
+            yield (*route, "backoffLimitPerIndex"), told(message, f"add `maxFailedIndexes` of at most {most}")
 
 
-def _template(spec: Body, route: Route) -> Faults:
+def _template(spec: Body, route: Route) -> Refusals:
     policy = restart_policy(spec["template"]["spec"])
     allowed = ("Never",) if "podFailurePolicy" in spec else ("Never", "OnFailure")
     if policy not in allowed:
         words = " or ".join(f"`{word}`" for word in allowed)
         reason = " with a `podFailurePolicy`" if "podFailurePolicy" in spec else ""
-        at = (*route, "template", "spec", "restartPolicy")
-        yield at, f"the restart policy of a job{reason} is {words}, not `{policy}`"
+        message = f"the restart policy of a job{reason} is {words}, not `{policy}`"
+        other = ", or remove `podFailurePolicy`" if policy == "OnFailure" else "" if reason else ", or `OnFailure`"
+        yield (*route, "template", "spec", "restartPolicy"), told(message, f"write `restartPolicy: Never`{other}")
     if "podFailurePolicy" in spec and spec.get("podReplacementPolicy", "Failed") != "Failed":
-        yield (*route, "podReplacementPolicy"), "with a `podFailurePolicy` it is `Failed`"
+        hint = "write `Failed`, or leave `podReplacementPolicy` out"
+        yield (*route, "podReplacementPolicy"), told("with a `podFailurePolicy` it is `Failed`", hint)
 
 
-def _selection(spec: Body, name: str, route: Route) -> Faults:
+def _selection(spec: Body, name: str, route: Route) -> Refusals:
     at = (*route, "selector")
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
     here = (*route, "template", "metadata", "labels")
@@ -116,13 +135,15 @@ def _selection(spec: Body, name: str, route: Route) -> Faults:
     yield from malformed
     if spec.get("manualSelector"):
         if found is None:
-            yield (*route, "manualSelector"), "needs a `selector`"
+            hint = "remove `manualSelector`, or add a `selector` that takes the template's labels"
+            yield (*route, "manualSelector"), told("needs a `selector`", hint)
         elif not malformed and not selects(found, labels):
-            yield at, "does not select the pods of the template"
+            yield at, not_selected(found, labels)
         return
     own = {**dict.fromkeys(_NAME_LABELS, name), **dict.fromkeys(_UID_LABELS, _UID)}
     for key, value in own.items():
         if labels.get(key, value) != value:
-            yield (*here, key), "is set by the server"
+            yield (*here, key), told("is set by the server", "remove this label")
     if found is not None and not malformed and not (selects(found, own) and selects(found, {**labels, **own})):
-        yield at, "is made by the server; another one needs `manualSelector: true`"
+        hint = "remove `selector`, or add `manualSelector: true` to choose labels yourself"
+        yield at, told("is made by the server", hint)

@@ -18,7 +18,6 @@ from gen.validate.forms import (
     dns_name,
     given,
     lower_case,
-    not_empty,
     qualified_name,
     with_suffix,
 )
@@ -26,13 +25,15 @@ from gen.validate.rule import server
 from gen.validate.rules.autoscaling import path_segment
 from gen.validate.selectors import labels
 from gen.validate.tables import Table
+from gen.validate.told import told, unknown
 from gen.validate.view import containers
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.validate.forms import Check
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _ANNOTATIONS_LIMIT = 256 << 10
@@ -61,17 +62,25 @@ _SECCOMP = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.secur
 _TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d)")
 
 
-def _moment(value: Any) -> str | None:
-    return None if _TIME.fullmatch(value) else f"`{value}` is no time, such as `2025-01-31T12:00:00Z`"
+def _moment(value: Any) -> Told | None:
+    if _TIME.fullmatch(value):
+        return None
+    return told(f"`{value}` is no time", "leave it to the server, or write one such as `2025-01-31T12:00:00Z`")
+
+
+def _of_owner(field: str) -> Check:
+    hint = f"write the `{field}` of the owner, or remove the reference"
+    return lambda value: None if value else told("must not be empty", hint)
+
+
+_owner_version = _of_owner("apiVersion")
 
 
 _METADATA = Table(
     {
         "finalizers.*": qualified_name,
-        "ownerReferences.*.apiVersion": lambda value: not_empty(value.rpartition("/")[2]),
-        "ownerReferences.*.kind": not_empty,
-        "ownerReferences.*.name": not_empty,
-        "ownerReferences.*.uid": not_empty,
+        "ownerReferences.*.apiVersion": lambda value: _owner_version(value.rpartition("/")[2]),
+        **{f"ownerReferences.*.{field}": _of_owner(field) for field in ("kind", "name", "uid")},
     }
 )
 _TIMES = Table(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "managedFields.*.time"), _moment))
@@ -84,7 +93,7 @@ _TIMES = Table(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "managed
         "`-`, `_` and `.`."
     ),
 )
-def metadata(view: View) -> Faults:
+def metadata(view: View) -> Refusals:
     """Names, labels, annotations, finalizers and owners have the form that the server asks for, in objects and in pod
     templates.
     """
@@ -92,7 +101,8 @@ def metadata(view: View) -> Faults:
     own = view.metadata
     name = _name(view)
     if not own.get("name") and not own.get("generateName") and view.kind != "LimitRange":  # which is given one
-        yield (*route, "name") if "name" in own else route, "an object needs a `name`"
+        at = (*route, "name") if "name" in own else route
+        yield at, told("an object needs a `name`", "write a `name` in `metadata`")
     counted = not view.is_custom and view.kind not in _COUNTED_ANEW
     yield from _own_table(name, counted=counted).faults(own, route)
     yield from _METADATA.faults(own, route)
@@ -132,7 +142,7 @@ def _name(view: View) -> Check:
 _annotation_key = lower_case(qualified_name)
 
 
-def _labels_and_annotations(found: Body, route: Route) -> Faults:
+def _labels_and_annotations(found: Body, route: Route) -> Refusals:
     yield from _TIMES.faults(found, route)
     yield from labels(found.get("labels"), (*route, "labels"))
     annotations = found.get("annotations")
@@ -144,37 +154,48 @@ def _labels_and_annotations(found: Body, route: Route) -> Faults:
             yield (*route, "annotations", key), fault
     size = sum(len(text.encode()) for pair in annotations.items() for text in pair)
     if size > _ANNOTATIONS_LIMIT:
-        yield (*route, "annotations"), f"the annotations take {size} bytes, more than {_ANNOTATIONS_LIMIT}"
+        message = f"the annotations take {size} bytes, more than {_ANNOTATIONS_LIMIT}"
+        hint = f"shorten them by {size - _ANNOTATIONS_LIMIT} bytes, or move long texts to a `ConfigMap`"
+        yield (*route, "annotations"), told(message, hint)
 
 
-def finalizers(found: list[str], route: Route, *, any_word: bool) -> Faults:
+def finalizers(found: list[str], route: Route, *, any_word: bool) -> Refusals:
     for index, name in enumerate(found):
         if "/" not in name and name not in _FINALIZERS and not any_word:
-            yield (*route, index), f"`{name}` is no finalizer: it needs a domain in front, such as `example.com/name`"
+            hint = "put a domain in front, such as `example.com/name`"
+            yield (*route, index), told(f"`{name}` is no finalizer", hint)
         elif {name, *found} >= {"orphan", "foregroundDeletion"} and name == "orphan":
-            yield (*route, index), "`orphan` and `foregroundDeletion` exclude each other"
+            yield (*route, index), told("`orphan` and `foregroundDeletion` exclude each other", "keep one of the two")
 
 
-def _owners(found: list[Body], route: Route) -> Faults:
+def _owners(found: list[Body], route: Route) -> Refusals:
     controllers = [index for index, owner in enumerate(found) if owner.get("controller")]
     for index in controllers[1:]:
-        yield (*route, index, "controller"), "an object has one controller"
+        yield (
+            (*route, index, "controller"),
+            told("an object has one controller", "keep `controller: true` for one owner"),
+        )
     for index, owner in enumerate(found):
         if (owner["apiVersion"], owner["kind"]) == ("v1", "Event"):
-            yield (*route, index, "kind"), "an event cannot be an owner"
+            yield (*route, index, "kind"), told("an event cannot be an owner", "remove the reference")
 
 
-def _of_pods(annotations: Body, pod: Body, route: Route) -> Faults:
+def _of_pods(annotations: Body, pod: Body, route: Route) -> Refusals:
     names = {container["name"] for _, container in containers(pod, ())}
     for key, value in annotations.items():
         if key == _DELETION_COST and not (_INT32.fullmatch(value) and -(2**31) <= int(value) < 2**31):
-            yield (*route, key), f"`{value}` is no whole number of 32 bits"
+            hint = "write one such as `-5` or `100`, without `+` or zeros in front"
+            yield (*route, key), told(f"`{value}` is no whole number of 32 bits", hint)
         elif key.startswith(_APPARMOR):
-            if key.removeprefix(_APPARMOR) not in names:
-                yield (*route, key), f"no container is called `{key.removeprefix(_APPARMOR)}`"
+            container = key.removeprefix(_APPARMOR)
+            if container not in names:
+                message = f"no container is called `{container}`"
+                yield (*route, key), unknown(message, container, names, "remove the annotation")
             if value not in {"", "runtime/default", "unconfined"} and not value.startswith("localhost/"):
-                yield (*route, key), f"`{value}` is no AppArmor profile"
+                hint = "write `runtime/default`, `unconfined`, or `localhost/` and the name of a profile"
+                yield (*route, key), told(f"`{value}` is no AppArmor profile", hint)
         elif key.startswith(_SECCOMP) and value not in {"runtime/default", "docker/default", "unconfined"}:
             path = value.removeprefix("localhost/")
             if path == value or path.startswith("/") or ".." in path.split("/"):
-                yield (*route, key), f"`{value}` is no seccomp profile"
+                hint = "remove the annotation, and set `seccompProfile` in the `securityContext`"
+                yield (*route, key), told(f"`{value}` is no seccomp profile", hint)

@@ -13,11 +13,12 @@ from gen.validate.rule import server
 from gen.validate.rules.ports import PROTOCOL
 from gen.validate.selectors import selector
 from gen.validate.tables import Table
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _POLICY = Table(
@@ -35,7 +36,7 @@ _MOST_TYPES, _LAST_PORT = 2, 65535
     "networking.k8s.io/NetworkPolicy",
     remedy="Keep either `ipBlock` or selectors in a peer.",
 )
-def network_policies(view: View) -> Faults:
+def network_policies(view: View) -> Refusals:
     """Peers, ports and ranges of a network policy are complete and exclude each other where they must."""
     if view.kind != "NetworkPolicy" or view.is_custom:
         return
@@ -43,7 +44,8 @@ def network_policies(view: View) -> Faults:
     yield from selector(spec.get("podSelector"), (*route, "podSelector"))
     yield from _POLICY.faults(spec, route)
     if len(spec.get("policyTypes") or ()) > _MOST_TYPES:
-        yield (*route, "policyTypes"), "there are two types at most"
+        hint = "keep `Ingress` and `Egress`, each once"
+        yield (*route, "policyTypes"), told("there are two types at most", hint)
     for way, peers in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(way) or ()):
             for number, entry in enumerate(rule.get("ports") or ()):
@@ -52,29 +54,35 @@ def network_policies(view: View) -> Faults:
                 yield from _peer(peer, (*route, way, index, peers, number))
 
 
-def _port(entry: Body, route: Route) -> Faults:
+def _port(entry: Body, route: Route) -> Refusals:
     if "endPort" not in entry:
         return
     first = entry.get("port")
     if first is None:
-        yield (*route, "endPort"), "needs a `port` beside it"
+        hint = "add `port` with the first number of the range, or remove `endPort`"
+        yield (*route, "endPort"), told("needs a `port` beside it", hint)
     elif isinstance(first, str):
-        yield (*route, "endPort"), "needs a `port` with a number"
+        hint = f"write the number of `{first}` as `port`, or remove `endPort`"
+        yield (*route, "endPort"), told("needs a `port` with a number", hint)
     elif not first <= entry["endPort"] <= _LAST_PORT:
-        yield (*route, "endPort"), f"{entry['endPort']} is not between `port` and {_LAST_PORT}"
+        message = f"{entry['endPort']} is not between `port` and {_LAST_PORT}"
+        hint = f"write a number from {first} to {_LAST_PORT}" if first <= _LAST_PORT else "lower `port` first"
+        yield (*route, "endPort"), told(message, hint)
 
 
-def _peer(peer: Body, route: Route) -> Faults:
+def _peer(peer: Body, route: Route) -> Refusals:
     if not peer:
-        yield route, "says nobody; leave the entry out to mean everybody"
+        hint = f"add `podSelector: {{}}` to mean all pods of the namespace, or remove `{route[-2]}` to mean everybody"
+        yield route, told("says nobody", hint)
     for field in ("podSelector", "namespaceSelector"):
         yield from selector(peer.get(field), (*route, field))
     if "ipBlock" not in peer:
         return
     if len(peer) > 1:
-        yield route, "`ipBlock` excludes the other fields"
+        hint = "move the other fields to an entry of their own, or remove them"
+        yield route, told("`ipBlock` excludes the other fields", hint)
     block, at = peer["ipBlock"], (*route, "ipBlock")
-    fault = cidr(block["cidr"]) if block["cidr"] else "has no `cidr`"
+    fault = cidr(block["cidr"]) if block["cidr"] else told("has no `cidr`", "write one such as `10.0.0.0/8`")
     if fault is not None:
         yield (*at, "cidr"), fault
         return
@@ -84,7 +92,9 @@ def _peer(peer: Body, route: Route) -> Faults:
         if fault is None:
             part = ipaddress.ip_network(value.strip(), strict=False)
             inside = part.version == whole.version and part.prefixlen > whole.prefixlen and _within(part, whole)
-            fault = None if inside else f"`{value}` is no part of `{block['cidr']}`"
+            if not inside:
+                hint = f"write a smaller range inside of `{block['cidr']}`, or remove it"
+                fault = told(f"`{value}` is no part of `{block['cidr']}`", hint)
         if fault is not None:
             yield (*at, "except", index), fault
 

@@ -23,11 +23,12 @@ from gen.validate.forms import (
 from gen.validate.rule import server
 from gen.validate.selectors import labels
 from gen.validate.tables import Table, doubled
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _POD = Table(
@@ -55,7 +56,12 @@ _POD = Table(
 )
 _OLD_ACCOUNT = Table({"serviceAccount": given(dns_name)})
 _SEARCH_LABEL = "_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?"
-_search = form(rf"{_SEARCH_LABEL}(?:\.{_SEARCH_LABEL})*", 253, "is no DNS name")
+_search = form(
+    rf"{_SEARCH_LABEL}(?:\.{_SEARCH_LABEL})*",
+    253,
+    "is no DNS name",
+    "lower case letters, digits, `-` and `_`, parted by `.`",
+)
 _RELAXED_SEARCH_SINCE = 33
 _MOST_NAMESERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
 
@@ -65,7 +71,7 @@ _MOST_NAMESERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
     of_pods=True,
     remedy="Use one of the words that the finding lists, or leave the field out.",
 )
-def pods(view: View) -> Faults:
+def pods(view: View) -> Refusals:
     """Fields of a pod that are no container's: policies, DNS, host names and aliases, gates, claims, what is shared
     with the host.
     """
@@ -78,22 +84,26 @@ def pods(view: View) -> Faults:
         yield from _claims(pod.get("resourceClaims") or [], (*route, "resourceClaims"))
         yield from _host(pod, route)
         for at, (name,) in doubled(pod.get("schedulingGates"), (*route, "schedulingGates"), "name"):
-            yield at, f"two gates are called `{name}`"
+            yield at, told(f"two gates are called `{name}`", "remove one of the two")
         if pod.get("ephemeralContainers"):
-            yield (*route, "ephemeralContainers"), "a new pod has no ephemeral containers"
+            hint = "remove the field; `kubectl debug` adds such containers to a pod that runs"
+            yield (*route, "ephemeralContainers"), told("a new pod has no ephemeral containers", hint)
 
 
-def _dns(pod: Body, route: Route, minor: int) -> Faults:
+def _dns(pod: Body, route: Route, minor: int) -> Refusals:
     config: Body = pod.get("dnsConfig") or {}
     here = (*route, "dnsConfig")
     servers: list[str] = config.get("nameservers") or []
     searches: list[str] = config.get("searches") or []
     if pod.get("dnsPolicy") == "None" and not servers:
-        yield (*route, "dnsPolicy"), "`None` needs a name server in `dnsConfig.nameservers`"
+        hint = "add one there, or use another policy, such as `ClusterFirst`"
+        yield (*route, "dnsPolicy"), told("`None` needs a name server in `dnsConfig.nameservers`", hint)
     if len(servers) > _MOST_NAMESERVERS:
-        yield (*here, "nameservers"), f"there are more than {_MOST_NAMESERVERS} name servers"
+        message = f"there are more than {_MOST_NAMESERVERS} name servers"
+        yield (*here, "nameservers"), told(message, f"keep at most {_MOST_NAMESERVERS} of them")
     if len(searches) > _MOST_SEARCHES or len(" ".join(searches)) > _LONGEST_SEARCHES:
-        yield (*here, "searches"), f"more than {_MOST_SEARCHES} domains, or {_LONGEST_SEARCHES} characters"
+        message = f"more than {_MOST_SEARCHES} domains, or {_LONGEST_SEARCHES} characters"
+        yield (*here, "searches"), told(message, "remove some of the domains")
     relaxed = minor >= _RELAXED_SEARCH_SINCE
     for index, search in enumerate(searches):
         fault = (_search if relaxed else dns_name)(search.removesuffix("."))
@@ -101,29 +111,35 @@ def _dns(pod: Body, route: Route, minor: int) -> Faults:
             yield (*here, "searches", index), fault
     for index, option in enumerate(config.get("options") or ()):
         if not_empty(option.get("name")):
-            yield (*here, "options", index), "an option has no name"
+            yield (*here, "options", index), told("an option has no name", "add a `name`, or remove the option")
 
 
-def _claims(claims: list[Body], route: Route) -> Faults:
+def _claims(claims: list[Body], route: Route) -> Refusals:
     for at, (name,) in doubled(claims, route, "name"):
-        yield at, f"two claims are called `{name}`"
+        yield at, told(f"two claims are called `{name}`", "give one of the two another name")
     for index, claim in enumerate(claims):
-        if len({"resourceClaimName", "resourceClaimTemplateName"} & claim.keys()) != 1:
-            yield (*route, index), "a claim needs either `resourceClaimName` or `resourceClaimTemplateName`"
+        sources = {"resourceClaimName", "resourceClaimTemplateName"} & claim.keys()
+        if len(sources) != 1:
+            message = "a claim needs either `resourceClaimName` or `resourceClaimTemplateName`"
+            yield (*route, index), told(message, "keep one of the two" if sources else "add one of the two")
 
 
-def _host(pod: Body, route: Route) -> Faults:
+def _host(pod: Body, route: Route) -> Refusals:
     if pod.get("shareProcessNamespace") and pod.get("hostPID"):
-        yield (*route, "shareProcessNamespace"), "`shareProcessNamespace` and `hostPID` exclude each other"
+        message = "`shareProcessNamespace` and `hostPID` exclude each other"
+        yield (*route, "shareProcessNamespace"), told(message, "keep one of the two")
     if pod.get("hostUsers") is not False:
         return
     for field in ("hostNetwork", "hostPID", "hostIPC"):
         if pod.get(field):
-            yield (*route, field), f"`{field}` needs the users of the host, and `hostUsers` is false"
+            message = f"`{field}` needs the users of the host, and `hostUsers` is false"
+            yield (*route, field), told(message, f"remove `{field}`, or `hostUsers: false`")
     for field in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(field) or ()):
             if container.get("volumeDevices"):
-                yield (*route, field, index, "volumeDevices"), "block devices need the users of the host"
+                hint = "remove `hostUsers: false` of the pod, or the devices"
+                at = (*route, field, index, "volumeDevices")
+                yield at, told("block devices need the users of the host", hint)
 
 
 def restart_policy(pod: Body) -> Any:

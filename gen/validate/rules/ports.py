@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from gen.validate.forms import given, one_of, port, port_name
 from gen.validate.rule import server
 from gen.validate.tables import Table, doubled
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 PROTOCOL = given(one_of("TCP", "UDP", "SCTP"))
@@ -37,7 +38,7 @@ _PORTS = Table(
     of_pods=True,
     remedy="Give each port a name of at most 15 lower case letters, digits and `-`, and a number of its own.",
 )
-def ports(view: View) -> Faults:
+def ports(view: View) -> Refusals:
     """Ports are between 1 and 65535, their names are short and unique in a container, and no port of the host is taken
     twice.
     """
@@ -45,14 +46,15 @@ def ports(view: View) -> Faults:
         yield from _PORTS.faults(container, route)
         named = [entry if entry.get("name") else {"name": index} for index, entry in enumerate(_of(container))]
         for at, (name,) in doubled(named, (*route, "ports"), "name"):
-            yield (*at, "name"), f"two ports are called `{name}`"
+            yield (*at, "name"), told(f"two ports are called `{name}`", "give each port of a container its own name")
     for route, pod in view.pods:
         on_host = bool(pod.get("hostNetwork"))
         regular = list(host_ports(pod, (*route, "containers")))
         yield from taken_twice(regular)
         for at, entry, _ in regular:
             if on_host and entry.get("hostPort") and entry["hostPort"] != entry["containerPort"]:
-                yield (*at, "hostPort"), f"with `hostNetwork` it is the container's own port, {entry['containerPort']}"
+                message = f"with `hostNetwork` it is the container's own port, {entry['containerPort']}"
+                yield (*at, "hostPort"), told(message, f"write {entry['containerPort']}, or leave `hostPort` out")
         for index, container in enumerate(pod.get("initContainers") or ()):
             alone = {"containers": [container]}  # one runs after the other
             yield from taken_twice(list(host_ports(alone, (*route, "initContainers"), first=index)))
@@ -74,10 +76,10 @@ def host_ports(
             yield (*route, index, "ports", number), entry, key
 
 
-def taken_twice(found: list[tuple[Route, Body, tuple[object, ...] | None]]) -> Faults:
+def taken_twice(found: list[tuple[Route, Body, tuple[object, ...] | None]]) -> Refusals:
     seen = set()
     for at, entry, key in found:
         if key is not None and key in seen:
             field = "hostPort" if entry.get("hostPort") else "containerPort"
-            yield (*at, field), f"port {key[2]} of the host is taken twice"
+            yield (*at, field), told(f"port {key[2]} of the host is taken twice", "give one of the two another port")
         seen.add(key)

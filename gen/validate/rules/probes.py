@@ -6,16 +6,19 @@ From `validateProbe`, `validateHandler`, `validateLifecycle` and `validateInitCo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gen.validate.forms import at_least, between, given, header_name, not_empty, one_of, port, port_or_name
 from gen.validate.rule import server
 from gen.validate.tables import Table
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.forms import Check
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -49,7 +52,7 @@ _NO_SLEEP_SINCE = 33
     of_pods=True,
     remedy="Keep one of `exec`, `httpGet`, `tcpSocket`, `grpc`; a liveness probe has `successThreshold: 1`.",
 )
-def probes(view: View) -> Faults:
+def probes(view: View) -> Refusals:
     """Probes and hooks do one thing each, with ports and numbers that are possible."""
     for route, pod in view.pods:
         grace = pod.get("terminationGracePeriodSeconds", _GRACE_PERIOD)
@@ -64,39 +67,57 @@ def probes(view: View) -> Faults:
                         yield from _hooks(container["lifecycle"], (*at, "lifecycle"), view.minor, grace)
 
 
-def _not_for_init(container: Body, route: Route) -> Faults:
+def _not_for_init(container: Body, route: Route) -> Refusals:
     for field in (*_PROBES, "lifecycle"):
         # a stop signal alone is dropped, as long as its feature is off
         if field in container and container[field].keys() != {"stopSignal"}:
-            yield (*route, field), f"an init container has no `{field}`, unless its `restartPolicy` is `Always`"
+            hint = "remove it, or write `restartPolicy: Always`, which makes the container a sidecar"
+            yield (*route, field), told(f"an init container has no `{field}`", hint)
 
 
-def _container(container: Body, route: Route) -> Faults:
+def _container(container: Body, route: Route) -> Refusals:
     for field in _PROBES:
         if field in container:
             probe, at = container[field], (*route, field)
             yield from _PROBE.faults(probe, at)
             yield from _handler(probe, at, _OF_PROBES)
             if field != "readinessProbe" and probe.get("successThreshold", 1) not in {0, 1}:
-                yield (*at, "successThreshold"), f"one success is enough for a `{field}`"
+                yield (
+                    (*at, "successThreshold"),
+                    told(f"one success is enough for a `{field}`", "write 1, or leave it out"),
+                )
             if field == "readinessProbe" and "terminationGracePeriodSeconds" in probe:
-                yield (*at, "terminationGracePeriodSeconds"), "a `readinessProbe` ends no container"
+                hint = "remove it, or move it to the `livenessProbe`"
+                yield (*at, "terminationGracePeriodSeconds"), told("a `readinessProbe` ends no container", hint)
 
 
-def _hooks(lifecycle: Body, route: Route, minor: int, grace: int) -> Faults:
+def _hooks(lifecycle: Body, route: Route, minor: int, grace: int) -> Refusals:
     for hook in _HOOKS:
         if hook in lifecycle:
             yield from _handler(lifecycle[hook], (*route, hook), _OF_HOOKS)
-    shortest = 0 if minor >= _NO_SLEEP_SINCE else 1
-    yield from Table({f"{hook}.sleep.seconds": between(shortest, grace) for hook in _HOOKS}).faults(lifecycle, route)
+    sleep = _sleep(0 if minor >= _NO_SLEEP_SINCE else 1, grace)
+    yield from Table({f"{hook}.sleep.seconds": sleep for hook in _HOOKS}).faults(lifecycle, route)
 
 
-def _handler(holder: Body, route: Route, kinds: tuple[str, ...]) -> Faults:
+def _sleep(shortest: int, grace: int) -> Check:
+    check = between(shortest, grace)
+
+    def seconds(value: Any) -> Told | None:
+        fault = check(value)
+        if fault is None or value < shortest:
+            return fault and told(fault, f"write {shortest} or more")
+        return told(fault, f"sleep less, or raise `terminationGracePeriodSeconds` of the pod to {value}")
+
+    return seconds
+
+
+def _handler(holder: Body, route: Route, kinds: tuple[str, ...]) -> Refusals:
     found = [kind for kind in kinds if kind in holder]
     if not found:
-        yield route, "needs one of " + ", ".join(f"`{kind}`" for kind in kinds)
+        message = "needs one of " + ", ".join(f"`{kind}`" for kind in kinds)
+        yield route, told(message, f"add one of them, or remove `{route[-1]}`")
     for kind in found[1:]:
-        yield (*route, kind), f"`{kind}` and `{found[0]}` exclude each other"
+        yield (*route, kind), told(f"`{kind}` and `{found[0]}` exclude each other", "keep one of the two")
     yield from _ACTION.faults(holder, route)
     if "exec" in holder and "command" not in holder["exec"]:
-        yield (*route, "exec"), "has no `command`"
+        yield (*route, "exec"), told("has no `command`", "add a `command`, a list of a program and its arguments")

@@ -11,11 +11,12 @@ from gen.validate.forms import between, file_mode, file_name, not_empty
 from gen.validate.rule import server
 from gen.validate.rules.volumes import reflected_file
 from gen.validate.tables import Table
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _KINDS = ("secret", "configMap", "downwardAPI", "serviceAccountToken")
@@ -34,7 +35,7 @@ _SOURCE = Table(
     of_pods=True,
     remedy="Give each file a path of its own.",
 )
-def projected(view: View) -> Faults:
+def projected(view: View) -> Refusals:
     """Projected volumes have sources of one kind each, and no two write to one path."""
     for route, pod in view.pods:
         for index, volume in enumerate(pod.get("volumes") or ()):
@@ -43,20 +44,22 @@ def projected(view: View) -> Faults:
                 yield from _source(source, (*route, "volumes", index, "projected", "sources", number), taken)
 
 
-def _source(source: Body, route: Route, taken: set[str]) -> Faults:
+def _source(source: Body, route: Route, taken: set[str]) -> Refusals:
     found = [kind for kind in _KINDS if kind in source]
     for kind in found[1:]:
-        yield (*route, kind), f"an entry has one source, and `{found[0]}` is here already"
+        message = f"an entry has one source, and `{found[0]}` is here already"
+        yield (*route, kind), told(message, f"move `{kind}` to an entry of its own")
     yield from _SOURCE.faults(source, route)
-    for kind in ("secret", "configMap"):
+    for kind, what in (("secret", "secret"), ("configMap", "config map")):
         if kind in source and not source[kind].get("name"):
-            yield (*route, kind), "has no `name`"
+            yield (*route, kind), told("has no `name`", f"write the name of a {what} in `name`")
     for kind in _LISTS:
         for index, file in enumerate((source.get(kind) or {}).get("items") or ()):
             at = (*route, kind, "items", index)
             yield from _path(file["path"], (*at, "path"))
             if file["path"] in taken:
-                yield (*at, "path"), f"two files are called `{file['path']}`"
+                message = f"two files are called `{file['path']}`"
+                yield (*at, "path"), told(message, "give one of the two another path")
             taken.add(file["path"])
             if kind == "downwardAPI":
                 yield from reflected_file(file, at)
@@ -64,7 +67,7 @@ def _source(source: Body, route: Route, taken: set[str]) -> Faults:
         yield from _path(source["serviceAccountToken"]["path"], (*route, "serviceAccountToken", "path"))
 
 
-def _path(path: str, route: Route) -> Faults:
+def _path(path: str, route: Route) -> Refusals:
     fault = not_empty(path) or file_name(path)
     if fault is not None:
         yield route, fault

@@ -6,21 +6,24 @@ From `ValidateResourceQuotaSpec` and `ValidateLimitRange` of `pkg/apis/core/vali
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from gen.validate.amounts import amount, in_thousandths, quantity
+from gen.diagnostics import near
+from gen.validate.amounts import amount, in_thousandths, is_whole, not_negative, quantity
 from gen.validate.forms import one_of, qualified_name
 from gen.validate.rule import server
-from gen.validate.rules.workloads import number_or_percent
-from gen.validate.selectors import selector
+from gen.validate.rules.workloads import is_more_than_all, number_or_percent
+from gen.validate.selectors import VALUES, selector
 from gen.validate.tables import Table
-from gen.validate.told import none_of
+from gen.validate.told import none_of, told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _COUNTED = {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps"} | {
@@ -35,6 +38,9 @@ _OF_QUOTA = (
     | {"requests.storage"}
     | {f"{kind}.{name}" for kind in ("requests", "limits") for name in _COMPUTE}
 )
+_OF_OTHERS = _COMPUTE | _COUNTED | {"storage"}
+"""What limits of anything but pods and containers may name."""
+
 _HUGE_PAGES = re.compile(r"(?:requests\.|limits\.)?hugepages-.+")
 _SCOPES = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity")
 _SCOPES_WITHOUT_VALUE = {*_SCOPES} - {"PriorityClass"}
@@ -48,7 +54,7 @@ _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
     "policy/PodDisruptionBudget",
     remedy="Use a resource that can be limited, and keep minimum, default and maximum in order.",
 )
-def quotas(view: View) -> Faults:
+def quotas(view: View) -> Refusals:
     """Quotas, ranges and budgets are about known resources with possible amounts."""
     if view.kind == "ResourceQuota" and not view.is_custom:
         yield from _quota(view.spec, ("spec",))
@@ -57,65 +63,83 @@ def quotas(view: View) -> Faults:
         for index, limit in enumerate(view.spec.get("limits") or ()):
             at = ("spec", "limits", index)
             if limit.get("type") in kinds[:index]:
-                yield (*at, "type"), f"`{limit.get('type')}` is there twice"
+                message = f"`{limit.get('type')}` is there twice"
+                yield (*at, "type"), told(message, "write one entry with the limits of both")
             yield from _range(limit, at)
     elif view.kind == "PodDisruptionBudget":
         yield from _budget(view.spec, ("spec",))
 
 
-def _quota(spec: Body, route: Route) -> Faults:
+def _quota(spec: Body, route: Route) -> Refusals:
     for name, value in (spec.get("hard") or {}).items():
         fault = _quota_name(name) or _not_negative(value) or _whole(name, value)
         if fault is not None:
             yield (*route, "hard", name), fault
     for index, scope in enumerate(spec.get("scopes") or ()):
         if scope not in _SCOPES:
-            yield (*route, "scopes", index), one_of(*_SCOPES)(scope) or ""
+            yield (*route, "scopes", index), none_of(scope, _SCOPES)
     entries = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     for index, entry in enumerate(entries):
         at = (*route, "scopeSelector", "matchExpressions", index)
         name, operator, values = entry.get("scopeName"), entry.get("operator"), entry.get("values") or []
         if name not in _SCOPES:
-            yield (*at, "scopeName"), one_of(*_SCOPES)(name) or ""
-        if operator not in {"In", "NotIn", "Exists", "DoesNotExist"}:
-            yield (*at, "operator"), one_of("In", "NotIn", "Exists", "DoesNotExist")(operator) or ""
+            yield (*at, "scopeName"), none_of(name, _SCOPES)
+        if operator not in VALUES:
+            yield (*at, "operator"), none_of(operator, VALUES)
         elif (operator in {"In", "NotIn"}) != bool(values):
-            yield (*at, "values"), f"`{operator}` {'takes no' if values else 'needs'} values"
+            yield (*at, "values"), _scope_values(operator, name, given=bool(values))
         if name in _SCOPES_WITHOUT_VALUE and operator != "Exists":
-            yield (*at, "operator"), f"of the scope `{name}` it is `Exists`"
+            hint = "write `operator: Exists` without `values`"
+            yield (*at, "operator"), told(f"of the scope `{name}` it is `Exists`", hint)
 
 
-def _quota_name(name: str) -> str | None:
+def _scope_values(operator: str, scope: Any, *, given: bool) -> Told:
+    without = scope in _SCOPES_WITHOUT_VALUE
+    if given:
+        return told(f"`{operator}` takes no values", "remove `values`" if without else "remove `values`, or use `In`")
+    return told(f"`{operator}` needs values", "use `Exists`" if without else "add the name of a priority class")
+
+
+def _quota_name(name: str) -> Told | None:
     fault = qualified_name(name)
     if fault is None and "/" not in name and name not in _OF_QUOTA and not _HUGE_PAGES.fullmatch(name):
-        return f"`{name}` is no resource that a quota counts"
+        hint = "name objects like `count/jobs.batch`, and devices like `requests.nvidia.com/gpu`"
+        return told(f"`{name}` is no resource that a quota counts", _near_or(hint, name, _OF_QUOTA))
     return fault
 
 
-def _not_negative(value: Any) -> str | None:
+def _near_or(hint: str, name: str, known: set[str]) -> str:
+    """The near name; but a device is none of them, whatever it looks like."""
+    guess = "" if "gpu" in name else near(name, known)
+    return f"did you mean `{guess}`?" if guess else hint
+
+
+def _not_negative(value: Any) -> Told | None:
     number = in_thousandths(value)
-    return quantity(value) if number is None else f"`{value}` is negative" if number < 0 else None
+    return not_negative(value) if number is None or number < 0 else None
 
 
-def _whole(name: str, value: Any) -> str | None:
+def _whole(name: str, value: Any) -> Told | None:
     number = in_thousandths(value)
     counted = name in _COUNTED or ("/" in name and not name.startswith(("requests.", "limits.")))
-    return f"`{value}` is not whole" if counted and number is not None and number % 1 else None
+    if counted and number is not None and not is_whole(number):
+        return told(f"`{value}` is not whole", f"write a whole number, such as `{math.ceil(number)}`")
+    return None
 
 
 _FIELDS = ("default", "defaultRequest", "max", "min", "maxLimitRequestRatio")
 
 
-def _range(limit: Body, route: Route) -> Faults:
+def _range(limit: Body, route: Route) -> Refusals:
     kind = limit.get("type", "")
     if qualified_name(kind) or (kind not in _TYPES and "/" not in kind):
-        yield (*route, "type"), none_of(kind, ("Pod", "Container", "PersistentVolumeClaim"))
+        yield (*route, "type"), none_of(kind, _TYPES)
     if kind == "Pod":
         for field in ("default", "defaultRequest"):
             if limit.get(field):
-                yield (*route, field), "is not for the type `Pod`"
+                yield (*route, field), told("is not for the type `Pod`", "move it to an entry of the type `Container`")
     if kind == "PersistentVolumeClaim" and not any("storage" in (limit.get(field) or {}) for field in ("min", "max")):
-        yield route, "of claims it says `min` or `max` of `storage`"
+        yield route, told("of claims it says `min` or `max` of `storage`", "add `storage` to one of the two")
     for field in _FIELDS:
         for name, value in (limit.get(field) or {}).items():
             fault = _limited(kind, name) or quantity(value)
@@ -124,34 +148,37 @@ def _range(limit: Body, route: Route) -> Faults:
     yield from _order(limit, route)
 
 
-def _limited(kind: str, name: str) -> str | None:
+def _limited(kind: str, name: str) -> Told | None:
     fault = qualified_name(name)
     if fault is not None or "/" in name:
         return fault
-    if kind in {"Pod", "Container"}:
-        known = name in _COMPUTE or bool(_HUGE_PAGES.fullmatch(name))
-    else:
-        known = name in _COMPUTE | _COUNTED | {"storage"} or bool(_HUGE_PAGES.fullmatch(name))
-    return None if known else f"`{name}` is no resource of a `{kind}`"
+    of_pods = kind in {"Pod", "Container"}
+    known = _COMPUTE if of_pods else _OF_OTHERS
+    if name in known or _HUGE_PAGES.fullmatch(name):
+        return None
+    hint = f"write {'`cpu`, `memory`, or a device such as `nvidia.com/gpu`' if of_pods else '`storage`'}"
+    return told(f"`{name}` is no resource of a `{kind}`", _near_or(hint, name, known))
 
 
 _DEFAULTS = ("defaultRequest", "default")
 _ORDER = (("min", "max"), _DEFAULTS, *(("min", field) for field in _DEFAULTS), *((field, "max") for field in _DEFAULTS))
 
 
-def _order(limit: Body, route: Route) -> Faults:
+def _order(limit: Body, route: Route) -> Refusals:
     for low, high in _ORDER:
         for name in (limit.get(low) or {}).keys() & (limit.get(high) or {}).keys():
             one, other = amount(limit[low][name]), amount(limit[high][name])
             if one is not None and other is not None and one > other:
-                yield (*route, low, name), f"`{limit[low][name]}` is more than `{high}`"
+                hint = f"write at most `{limit[high][name]}`, or raise `{high}`"
+                yield (*route, low, name), told(f"`{limit[low][name]}` is more than `{high}`", hint)
     for name, value in (limit.get("maxLimitRequestRatio") or {}).items():
         ratio = amount(value)
         if ratio is not None and ratio < 1:
-            yield (*route, "maxLimitRequestRatio", name), f"`{value}` is less than 1"
+            yield (*route, "maxLimitRequestRatio", name), told(f"`{value}` is less than 1", "write 1 or more")
         lowest, highest = (amount((limit.get(field) or {}).get(name, "")) for field in ("min", "max"))
         if ratio and lowest and highest and ratio > highest / lowest:
-            yield (*route, "maxLimitRequestRatio", name), f"`{value}` is more than `max` over `min`"
+            hint = "lower it, raise `max`, or lower `min`"
+            yield (*route, "maxLimitRequestRatio", name), told(f"`{value}` is more than `max` over `min`", hint)
 
 
 _BUDGET = Table(
@@ -163,12 +190,13 @@ _BUDGET = Table(
 )
 
 
-def _budget(spec: Body, route: Route) -> Faults:
+def _budget(spec: Body, route: Route) -> Refusals:
     yield from _BUDGET.faults(spec, route)
     if "minAvailable" in spec and "maxUnavailable" in spec:
-        yield (*route, "maxUnavailable"), "`minAvailable` and `maxUnavailable` exclude each other"
+        message = "`minAvailable` and `maxUnavailable` exclude each other"
+        yield (*route, "maxUnavailable"), told(message, "keep one of the two")
     for field in ("minAvailable", "maxUnavailable"):
         value = spec.get(field)
-        if isinstance(value, str) and re.fullmatch("[0-9]+%", value) and int(value[:-1]) > 100:  # noqa: PLR2004 - percent
-            yield (*route, field), f"`{value}` is more than all"
+        if is_more_than_all(value):
+            yield (*route, field), told(f"`{value}` is more than all", "write `100%` or less")
     yield from selector(spec.get("selector"), (*route, "selector"))

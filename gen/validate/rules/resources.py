@@ -6,25 +6,30 @@ From `validateResourceRequirements`, `validateContainerResourceName`, `validateR
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gen.validate.amounts import amount, in_thousandths, not_negative
+from gen.diagnostics import near
+from gen.validate.amounts import amount, in_thousandths, is_whole, not_negative
 from gen.validate.forms import dns_label, given, qualified_name
 from gen.validate.rule import server
 from gen.validate.tables import Table, doubled
+from gen.validate.told import told, unknown
 from gen.validate.view import containers
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
 _OF_PODS = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"
+_OF_QUOTAS = "requests."
 _CLAIMS = Table({"claims.*.request": given(dns_label)})
 
 
@@ -33,7 +38,7 @@ _CLAIMS = Table({"claims.*.request": given(dns_label)})
     of_pods=True,
     remedy="Write amounts as `500m`, `8` or `16Gi`, GPUs as whole numbers, and no request above its limit.",
 )
-def resources(view: View) -> Faults:
+def resources(view: View) -> Refusals:
     """Requests are not over limits, extended resources and huge pages are whole and asked for as they are limited."""
     for route, pod in view.pods:
         claims = {claim["name"] for claim in pod.get("resourceClaims") or ()}
@@ -51,7 +56,7 @@ def resources(view: View) -> Faults:
             yield from _of_pod(pod, route)
 
 
-def _requirements(asked: Body, route: Route, standard: frozenset[str]) -> Faults:
+def _requirements(asked: Body, route: Route, standard: frozenset[str]) -> Refusals:
     limits, requests = asked.get("limits") or {}, asked.get("requests") or {}
     for field, amounts in (("limits", limits), ("requests", requests)):
         for name, value in amounts.items():
@@ -63,80 +68,111 @@ def _requirements(asked: Body, route: Route, standard: frozenset[str]) -> Faults
             yield from _against_limit(name, value, limits, (*route, "requests", name))
     named = limits.keys() | requests.keys()
     if not named & _OF_PODS and any(name.startswith(_HUGE_PAGES) for name in named):
-        yield route, "huge pages need `cpu` or `memory` beside them"
+        hint = "add `memory` or `cpu` to `limits` or `requests`"
+        yield route, told("huge pages need `cpu` or `memory` beside them", hint)
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _fault(name: str, value: object, standard: frozenset[str]) -> str | None:
+def _fault(name: str, value: object, standard: frozenset[str]) -> Told | None:
     """Of one amount; most containers ask for what others ask for."""
     return _name(name, standard) or _value(name, value)
 
 
-def _name(name: str, standard: frozenset[str]) -> str | None:
+def _name(name: str, standard: frozenset[str]) -> Told | None:
     if (fault := qualified_name(name)) is not None:
         return fault
     if "/" not in name or standard == _OF_PODS:
         known = name in standard or name.startswith(_HUGE_PAGES)
-        return None if known else f"`{name}` is no resource: " + ", ".join(sorted(standard)) + " or one with a domain"
-    if _is_extended(name) and (name.startswith("requests.") or qualified_name(f"requests.{name}") is not None):
-        return f"`{name}` is no name of a resource"
+        return None if known else _no_resource(name, standard)
+    if _is_extended(name) and (name.startswith(_OF_QUOTAS) or qualified_name(f"{_OF_QUOTAS}{name}") is not None):
+        short = name.removeprefix(_OF_QUOTAS)
+        hint = "take a shorter domain" if short == name else f"write `{short}`; `{_OF_QUOTAS}` is for quotas"
+        return told(f"`{name}` is no name of a resource", hint)
     return None
+
+
+def _no_resource(name: str, standard: frozenset[str]) -> Told:
+    message = f"`{name}` is no resource"
+    guess = "" if "gpu" in name.lower() else near(name, standard)
+    if guess:
+        return told(message, f"did you mean `{guess}`?")
+    if standard == _OF_PODS:
+        return told(message, "write `cpu`, `memory` or huge pages here; other resources are for containers")
+    return told(message, "write `cpu`, `memory`, `ephemeral-storage`, or a domain in front, such as `nvidia.com/gpu`")
 
 
 def _is_extended(name: str) -> bool:
     return "/" in name and "kubernetes.io/" not in name
 
 
-def _value(name: str, value: object) -> str | None:
+def _value(name: str, value: object) -> Told | None:
     if (fault := not_negative(value)) is not None:
         return fault
     number = in_thousandths(value) or Decimal(0)
-    if _is_extended(name) and number % 1:
-        return f"`{name}` is counted in whole numbers, not `{value}`"
+    if _is_extended(name) and not is_whole(number):
+        message = f"`{name}` is counted in whole numbers, not `{value}`"
+        return told(message, f"write `{math.ceil(number)}`, or another whole number")
     if name.startswith(_HUGE_PAGES):
-        page = amount(name.removeprefix(_HUGE_PAGES)) or Decimal(0)
-        if page <= 0 or page % 1 or number.__ceil__() % page:
-            return f"`{value}` is no multiple of the size that `{name}` says"
+        size = name.removeprefix(_HUGE_PAGES)
+        page = amount(size) or Decimal(0)
+        possible = page > 0 and is_whole(page)
+        if not possible or math.ceil(number) % int(page):
+            hint = f"write a multiple of `{size}`" if possible else "name a size of pages, as in `hugepages-2Mi`"
+            return told(f"`{value}` is no multiple of the size that `{name}` says", hint)
     return None
 
 
-def _against_limit(name: str, value: object, limits: Body, route: Route) -> Faults:
+def _against_limit(name: str, value: object, limits: Body, route: Route) -> Refusals:
     asked = in_thousandths(value)
     limit = in_thousandths(limits[name]) if name in limits else None
     if _is_extended(name) or name.startswith(_HUGE_PAGES):
         if name not in limits:
-            yield route, f"`{name}` cannot be shared: it needs the same limit"
+            yield (
+                route,
+                told(f"`{name}` cannot be shared: it needs the same limit", f"add `{name}: {value}` to `limits`"),
+            )
         elif asked != limit:
-            yield route, f"`{name}` cannot be shared: the limit is {limits[name]}, not {value}"
+            message = f"`{name}` cannot be shared: the limit is {limits[name]}, not {value}"
+            yield route, told(message, f"write `{limits[name]}` here as well, or remove the request")
     elif asked is not None and limit is not None and asked > limit:
-        yield route, f"`{value}` is more than the limit `{limits[name]}`"
+        message = f"`{value}` is more than the limit `{limits[name]}`"
+        yield route, told(message, f"raise the limit to `{value}`, or lower the request")
 
 
-def _claims(found: list[Body], route: Route, known: set[str]) -> Faults:
+def _claims(found: list[Body], route: Route, known: set[str]) -> Refusals:
     for at, (name, request) in doubled(found, route, "name", "request"):
-        yield at, f"`{name}` is claimed twice" + (f" for `{request}`" if request else "")
+        message = f"`{name}` is claimed twice" + (f" for `{request}`" if request else "")
+        yield at, told(message, "remove one of the two")
     whole = {claim["name"] for claim in found if not claim.get("request")}
     for index, claim in enumerate(found):
         if claim["name"] not in known:
-            yield (*route, index, "name"), f"`{claim['name']}` is none of the pod's `resourceClaims`"
+            message = f"`{claim['name']}` is none of the pod's `resourceClaims`"
+            yield (
+                (*route, index, "name"),
+                unknown(message, claim["name"], known, "add it to the pod's `resourceClaims`"),
+            )
         elif claim.get("request") and claim["name"] in whole:
-            yield (*route, index), f"`{claim['name']}` is claimed as a whole already"
+            hint = "remove this entry, or the one without `request`"
+            yield (*route, index), told(f"`{claim['name']}` is claimed as a whole already", hint)
 
 
-def _of_pod(pod: Body, route: Route) -> Faults:
+def _of_pod(pod: Body, route: Route) -> Refusals:
     at = (*route, "resources")
     if "claims" in pod["resources"]:
-        yield (*at, "claims"), "claims are of containers"
+        yield (*at, "claims"), told("claims are of containers", "move them to `resources` of a container")
     limits = pod["resources"].get("limits") or {}
     for here, container in containers({"containers": pod["containers"]}, route):
         for name, value in ((container.get("resources") or {}).get("limits") or {}).items():
             mine, most = in_thousandths(value), in_thousandths(limits.get(name, value))
             if mine is not None and most is not None and mine > most:
-                yield (*here, "resources", "limits", name), f"`{value}` is more than the pod's limit `{limits[name]}`"
+                message = f"`{value}` is more than the pod's limit `{limits[name]}`"
+                hint = f"lower it to `{limits[name]}`, or raise the limit of the pod"
+                yield (*here, "resources", "limits", name), told(message, hint)
     for name, value in (pod["resources"].get("requests") or {}).items():
         total, all_of_it = _total(pod, name), in_thousandths(value)
         if all_of_it is not None and total > all_of_it:
-            yield (*at, "requests", name), f"`{value}` is less than the containers ask for together"
+            hint = "raise it, or lower the requests of the containers"
+            yield (*at, "requests", name), told(f"`{value}` is less than the containers ask for together", hint)
 
 
 def _total(pod: Body, name: str) -> Decimal:

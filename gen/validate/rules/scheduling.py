@@ -11,11 +11,12 @@ from gen.validate.forms import at_least, given, label_value, not_empty, one_of, 
 from gen.validate.rule import server
 from gen.validate.selectors import selector
 from gen.validate.tables import Table, doubled
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _POLICY = one_of("Honor", "Ignore")
@@ -39,7 +40,7 @@ _POD = Table(
     of_pods=True,
     remedy="A toleration without a key needs `operator: Exists`; `tolerationSeconds` needs `effect: NoExecute`.",
 )
-def scheduling(view: View) -> Faults:
+def scheduling(view: View) -> Refusals:
     """Tolerations and spread constraints are complete and do not contradict themselves."""
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
@@ -48,38 +49,41 @@ def scheduling(view: View) -> Faults:
         at = (*route, "topologySpreadConstraints")
         spread = pod.get("topologySpreadConstraints") or []
         for here, (key, action) in doubled(spread, at, "topologyKey", "whenUnsatisfiable"):
-            yield here, f"`{key}` has two constraints with `{action}`"
+            yield here, told(f"`{key}` has two constraints with `{action}`", "remove one of the two")
         for index, constraint in enumerate(spread):
             yield from _constraint(constraint, (*at, index))
 
 
-def _toleration(toleration: Body, route: Route) -> Faults:
+def _toleration(toleration: Body, route: Route) -> Refusals:
     operator, value = toleration.get("operator", ""), toleration.get("value", "")
     if not toleration.get("key") and operator != "Exists":
-        yield (*route, "operator"), "without a `key` it must be `Exists`"
+        hint = "add the `key` of the taint, or write `Exists` to tolerate all taints"
+        yield (*route, "operator"), told("without a `key` it must be `Exists`", hint)
     if operator == "Exists" and value:
-        yield (*route, "value"), "`Exists` takes no value"
+        yield (*route, "value"), told("`Exists` takes no value", "remove `value`, or use the operator `Equal`")
     fault = label_value(value) if operator in {"", "Equal"} else None
     if fault is not None:
         yield (*route, "value"), fault
     if "tolerationSeconds" in toleration and toleration.get("effect") != "NoExecute":
-        yield (*route, "tolerationSeconds"), "is for the effect `NoExecute` only"
+        hint = "remove it, or write `effect: NoExecute`"
+        yield (*route, "tolerationSeconds"), told("is for the effect `NoExecute` only", hint)
 
 
-def _constraint(constraint: Body, route: Route) -> Faults:
+def _constraint(constraint: Body, route: Route) -> Refusals:
     if "minDomains" in constraint and constraint["whenUnsatisfiable"] != "DoNotSchedule":
-        yield (*route, "minDomains"), "is for `DoNotSchedule` only"
+        hint = "remove it, or write `whenUnsatisfiable: DoNotSchedule`"
+        yield (*route, "minDomains"), told("is for `DoNotSchedule` only", hint)
     yield from selector(constraint.get("labelSelector"), (*route, "labelSelector"))
     yield from label_keys(constraint, route)
 
 
-def label_keys(term: Body, route: Route) -> Faults:
-    """Faults of labels whose values are taken from the pod itself."""
+def label_keys(term: Body, route: Route) -> Refusals:
+    """Refusals of labels whose values are taken from the pod itself."""
     chosen = term.get("labelSelector") or {}
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         keys = term.get(field) or []
         if keys and "labelSelector" not in term:
-            yield (*route, field), "needs a `labelSelector` beside it"
+            yield (*route, field), told("needs a `labelSelector` beside it", f"add one, or remove `{field}`")
             continue
         for index, key in enumerate(keys):
             fault = qualified_name(key)
@@ -90,8 +94,10 @@ def label_keys(term: Body, route: Route) -> Faults:
     for index, entry in enumerate(chosen.get("matchExpressions") or ()):
         if entry["key"] in matching and entry["key"] in selected:
             at = (*route, "labelSelector", "matchExpressions", index, "key")
-            yield at, f"`{entry['key']}` is one of the `matchLabelKeys`"
+            hint = "remove the key from `matchLabelKeys`, or from all of the `labelSelector`"
+            yield at, told(f"`{entry['key']}` is one of the `matchLabelKeys`", hint)
         selected.add(entry["key"])
     for index, key in enumerate(matching):
         if key in (term.get("mismatchLabelKeys") or ()):
-            yield (*route, "matchLabelKeys", index), f"`{key}` is one of the `mismatchLabelKeys`"
+            hint = "remove it from one of the two lists"
+            yield (*route, "matchLabelKeys", index), told(f"`{key}` is one of the `mismatchLabelKeys`", hint)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from gen.validate.forms import descending, one_of, user_id
 from gen.validate.rule import server
 from gen.validate.tables import Table, doubled
+from gen.validate.told import told
 from gen.validate.view import containers
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.validate.forms import Check
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _PROFILE = one_of("Localhost", "RuntimeDefault", "Unconfined")
@@ -55,7 +56,7 @@ _LONGEST_PATH = 4095
     of_pods=True,
     remedy="Remove one of the fields that exclude each other.",
 )
-def security(view: View) -> Faults:
+def security(view: View) -> Refusals:
     """Users, groups, profiles, privileges and kernel parameters of pods and containers go together."""
     for route, pod in view.pods:
         context = pod.get("securityContext") or {}
@@ -71,10 +72,11 @@ def security(view: View) -> Faults:
             yield from _profiles(inner, within)
             yield from _privilege(inner, within)
             if inner.get("procMount") == "Unmasked" and pod.get("hostUsers") is not False:
-                yield (*within, "procMount"), "`Unmasked` needs `hostUsers: false`"
+                hint = "write `hostUsers: false` for the pod, or use `Default`"
+                yield (*within, "procMount"), told("`Unmasked` needs `hostUsers: false`", hint)
 
 
-def _profiles(context: Body, route: Route) -> Faults:
+def _profiles(context: Body, route: Route) -> Refusals:
     for field in ("seccompProfile", "appArmorProfile"):
         if field not in context:
             continue
@@ -82,34 +84,38 @@ def _profiles(context: Body, route: Route) -> Faults:
         at = (*route, field, "localhostProfile")
         if profile["type"] != "Localhost":
             if path is not None:
-                yield at, f"a profile of type `{profile['type']}` has no path"
+                hint = "remove `localhostProfile`, or write `type: Localhost`"
+                yield at, told(f"a profile of type `{profile['type']}` has no path", hint)
         elif path is None or (field == "appArmorProfile" and not path):
-            yield at, "a profile of type `Localhost` needs a path"
+            hint = "add `localhostProfile`, or use the type `RuntimeDefault`"
+            yield at, told("a profile of type `Localhost` needs a path", hint)
         elif field == "appArmorProfile" and (path != path.strip() or len(path) > _LONGEST_PATH):
-            yield at, "the path has spaces around it, or is too long"
+            hint = f"write at most {_LONGEST_PATH} characters, without spaces around them"
+            yield at, told("the path has spaces around it, or is too long", hint)
         elif field == "seccompProfile" and (fault := descending(path)) is not None:
             yield at, fault
 
 
-def _privilege(context: Body, route: Route) -> Faults:
+def _privilege(context: Body, route: Route) -> Refusals:
     if context.get("allowPrivilegeEscalation") is not False:
         return
     at = (*route, "allowPrivilegeEscalation")
     if context.get("privileged"):
-        yield at, "cannot be false for a container that is `privileged`"
+        yield at, told("cannot be false for a container that is `privileged`", "remove it, or `privileged: true`")
     if "CAP_SYS_ADMIN" in (context.get("capabilities") or {}).get("add", ()):
-        yield at, "cannot be false for a container with `CAP_SYS_ADMIN`"
+        hint = "remove it, or the capability `CAP_SYS_ADMIN`"
+        yield at, told("cannot be false for a container with `CAP_SYS_ADMIN`", hint)
 
 
-def _sysctls(pod: Body, found: list[Body], route: Route) -> Faults:
+def _sysctls(pod: Body, found: list[Body], route: Route) -> Refusals:
     for at, (name,) in doubled(found, route, "name"):
-        yield (*at, "name"), f"two parameters are called `{name}`"
+        yield (*at, "name"), told(f"two parameters are called `{name}`", "remove one of the two")
     for index, entry in enumerate(found):
         name, at = entry["name"], (*route, index, "name")
         dotted = name.replace("/", ".")
         if len(name) > _LONGEST_SYSCTL or not _SYSCTL.fullmatch(name):
-            yield at, f"`{name}` is no kernel parameter"
+            yield at, told(f"`{name}` is no kernel parameter", "write one such as `net.core.somaxconn`")
         elif pod.get("hostNetwork") and dotted.startswith("net."):
-            yield at, f"`{name}` is the host's with `hostNetwork`"
+            yield at, told(f"`{name}` is the host's with `hostNetwork`", "remove the parameter, or `hostNetwork`")
         elif pod.get("hostIPC") and _OF_IPC.fullmatch(dotted):
-            yield at, f"`{name}` is the host's with `hostIPC`"
+            yield at, told(f"`{name}` is the host's with `hostIPC`", "remove the parameter, or `hostIPC`")

@@ -25,11 +25,13 @@ from gen.validate.rules.addresses import addresses, is_headless
 from gen.validate.rules.ports import PROTOCOL
 from gen.validate.selectors import labels
 from gen.validate.tables import Table, doubled
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _SERVICE = Table(
@@ -60,7 +62,7 @@ _OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loa
     "Service",
     remedy="Give several ports a name each, and leave out what is for another type.",
 )
-def services(view: View) -> Faults:
+def services(view: View) -> Refusals:
     """Ports, type and traffic of a service go together."""
     if view.kind != "Service":
         return
@@ -80,51 +82,63 @@ def services(view: View) -> Faults:
         yield from _external_name(spec.get("externalName", ""), (*route, "externalName"))
 
 
-def _ports(spec: Body, kind: str, route: Route) -> Faults:
+def _ports(spec: Body, kind: str, route: Route) -> Refusals:
     found = spec.get("ports") or []
     if not found and kind != "ExternalName" and not is_headless(spec):
-        yield route, "a service needs a port"
+        yield route, told("a service needs a port", "add one to `ports`")
     for index, entry in enumerate(found):
         if len(found) > 1 and not entry.get("name"):
-            yield (*route, index), "several ports need names"
+            yield (*route, index), told("several ports need names", "add a `name`")
         if kind == "ClusterIP" and entry.get("nodePort"):
-            yield (*route, index, "nodePort"), "is not for the type `ClusterIP`"
+            hint = "remove it, or use the type `NodePort`"
+            yield (*route, index, "nodePort"), told("is not for the type `ClusterIP`", hint)
     named = [{"name": entry.get("name") or index} for index, entry in enumerate(found)]
     for at, (name,) in doubled(named, route, "name"):
-        yield (*at, "name"), f"two ports are called `{name}`"
+        yield (*at, "name"), told(f"two ports are called `{name}`", "give one of the two another name")
     with_protocol = [{**entry, "protocol": entry.get("protocol") or "TCP"} for entry in found]
     for at, (number, protocol) in doubled(with_protocol, route, "port", "protocol"):
-        yield (*at, "port"), f"{protocol} {number} is there twice"
+        yield (*at, "port"), _twice("port", number, protocol)
     on_nodes = [{**entry, "nodePort": entry.get("nodePort") or -index} for index, entry in enumerate(with_protocol, 1)]
     for at, (number, protocol) in doubled(on_nodes, route, "nodePort", "protocol"):
-        yield (*at, "nodePort"), f"{protocol} {number} is there twice"
+        yield (*at, "nodePort"), _twice("nodePort", number, protocol)
 
 
-def _outside(spec: Body, kind: str, route: Route) -> Faults:
+def _twice(field: str, number: int, protocol: str) -> Told:
+    return told(f"{protocol} {number} is there twice", f"give one of the two another `{field}`")
+
+
+def _outside(spec: Body, kind: str, route: Route) -> Refusals:
     reachable = kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
     if spec.get("externalTrafficPolicy") and not reachable:
-        yield (*route, "externalTrafficPolicy"), "is for services that are reached from outside"
+        hint = "remove it, or use the type `NodePort` or `LoadBalancer`"
+        yield (*route, "externalTrafficPolicy"), told("is for services that are reached from outside", hint)
     checked = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
     if spec.get("healthCheckNodePort") and not checked:
-        yield (*route, "healthCheckNodePort"), "is for the type `LoadBalancer` with `externalTrafficPolicy: Local`"
+        message = "is for the type `LoadBalancer` with `externalTrafficPolicy: Local`"
+        hint = "remove it, or write `externalTrafficPolicy: Local`" if kind == "LoadBalancer" else "remove it"
+        yield (*route, "healthCheckNodePort"), told(message, hint)
     for field in _OF_LOAD_BALANCERS:
         if kind != "LoadBalancer" and field in spec and spec[field] != []:
-            yield (*route, field), "is for the type `LoadBalancer`"
+            yield (*route, field), _of_load_balancers()
 
 
-def _ranges(annotations: Body, spec: Body, kind: str) -> Faults:
+def _of_load_balancers() -> Told:
+    return told("is for the type `LoadBalancer`", "remove it, or use that type")
+
+
+def _ranges(annotations: Body, spec: Body, kind: str) -> Refusals:
     if _RANGES not in annotations or spec.get("loadBalancerSourceRanges"):
         return
     at = ("metadata", "annotations", _RANGES)
     if kind != "LoadBalancer":
-        yield at, "is for the type `LoadBalancer`"
+        yield at, _of_load_balancers()
     for value in annotations[_RANGES].split(",") if annotations[_RANGES].strip() else ():
         fault = cidr(value)
         if fault is not None:
             yield at, fault
 
 
-def _external_name(name: str, route: Route) -> Faults:
+def _external_name(name: str, route: Route) -> Refusals:
     fault = dns_name(name.removesuffix("."))
     if fault is not None:
         yield route, fault

@@ -14,14 +14,16 @@ from gen.validate.forms import dns_label, dns_name, given, lower_case, not_empty
 from gen.validate.rule import server
 from gen.validate.rules.affinity import node_selector
 from gen.validate.selectors import labels, selector
-from gen.validate.sources import source_faults, sources
+from gen.validate.sources import named_secret, source_faults, sources
 from gen.validate.tables import Table
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.validate.forms import Check
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
+    from gen.validate.told import Told
     from gen.validate.view import View
 
 _COMMON: dict[str, Check] = {
@@ -32,11 +34,12 @@ _COMMON: dict[str, Check] = {
 _SECRETS = [f"csi.{name}SecretRef" for name in ("controllerPublish", "controllerExpand", "nodePublish", "nodeExpand")]
 
 
-def _whole_reference(secret: Any) -> str | None:
-    return None if secret.get("name") and secret.get("namespace") else "needs a `name` and a `namespace`"
+def _whole_reference(secret: Any) -> Told | None:
+    missing = [f"`{field}`" for field in ("name", "namespace") if not secret.get(field)]
+    return told("needs a `name` and a `namespace`", f"add {' and '.join(missing)}") if missing else None
 
 
-def _secret(secret: Any) -> str | None:
+def _secret(secret: Any) -> Told | None:
     return _whole_reference(secret) or dns_name(secret["name"]) or dns_label(secret["namespace"])
 
 
@@ -48,7 +51,7 @@ _VOLUME = Table(
         "volumeAttributesClassName": dns_name,
         "csi.volumeHandle": not_empty,
         **dict.fromkeys(_SECRETS, _secret),
-        "iscsi.secretRef": lambda secret: not_empty(secret.get("name")),
+        "iscsi.secretRef": named_secret,
         **{f"{kind}.secretRef": _whole_reference for kind in ("cinder", "storageos")},
     }
 )
@@ -70,7 +73,8 @@ _CLAIM = Table(
     }
 )
 _CLAIM_KIND = "PersistentVolumeClaim"
-_OLD_ORIGINS = {("", _CLAIM_KIND), ("snapshot.storage.k8s.io", "VolumeSnapshot")}
+_SNAPSHOT = ("snapshot.storage.k8s.io", "VolumeSnapshot")
+_OLD_ORIGINS = {("", _CLAIM_KIND), _SNAPSHOT}
 """What `dataSource` can name; anything else needs `dataSourceRef`."""
 
 
@@ -78,7 +82,7 @@ _OLD_ORIGINS = {("", _CLAIM_KIND), ("snapshot.storage.k8s.io", "VolumeSnapshot")
     "storage",
     remedy="Add what is missing: `capacity.storage`, `accessModes`, `resources.requests.storage`, a source.",
 )
-def storage(view: View) -> Faults:
+def storage(view: View) -> Refusals:
     """Persistent volumes have one source and a capacity, claims ask for storage, and both say how they are accessed."""
     if view.kind == "PersistentVolume":
         yield from _volume(view.spec, ("spec",))
@@ -94,11 +98,12 @@ def storage(view: View) -> Faults:
                 yield from _template(template, (*route, "volumes", index, "ephemeral", "volumeClaimTemplate"))
 
 
-def _template(template: Body, route: Route) -> Faults:
+def _template(template: Body, route: Route) -> Refusals:
     metadata, at = template.get("metadata") or {}, (*route, "metadata")
     for field, value in metadata.items():
         if field not in {"labels", "annotations"} and value not in ("", [], 0):
-            yield (*at, field), f"the server gives a claim its `{field}`"
+            hint = f"remove `{field}`; only labels and annotations can be here"
+            yield (*at, field), told(f"the server gives a claim its `{field}`", hint)
     yield from labels(metadata.get("labels"), (*at, "labels"))
     for key in metadata.get("annotations") or ():
         fault = lower_case(qualified_name)(key)
@@ -107,35 +112,44 @@ def _template(template: Body, route: Route) -> Faults:
     yield from _claim(template["spec"], (*route, "spec"))
 
 
-def _modes(spec: Body, route: Route) -> Faults:
+def _modes(spec: Body, route: Route) -> Refusals:
     modes = spec.get("accessModes") or []
     if not modes:
-        yield (*route, "accessModes"), "needs at least one mode"
+        yield (*route, "accessModes"), told("needs at least one mode", "add one, such as `ReadWriteOnce`")
     if "ReadWriteOncePod" in modes and set(modes) != {"ReadWriteOncePod"}:
-        yield (*route, "accessModes"), "`ReadWriteOncePod` excludes other modes"
+        hint = "keep only `ReadWriteOncePod`, or remove it"
+        yield (*route, "accessModes"), told("`ReadWriteOncePod` excludes other modes", hint)
 
 
-def _volume(spec: Body, route: Route) -> Faults:
+def _volume(spec: Body, route: Route) -> Refusals:
     yield from _VOLUME.faults(spec, route)
     yield from _modes(spec, route)
     yield from source_faults(spec, route, beside="flexVolume")
-    if (spec.get("capacity") or {}).keys() != {"storage"}:
-        yield (*route, "capacity"), "is of `storage`, and nothing else"
+    capacity = spec.get("capacity") or {}
+    if capacity.keys() != {"storage"}:
+        yield (*route, "capacity"), _other_capacity(capacity)
     if not sources(spec):
-        yield route, "needs a source, such as `csi` or `nfs`"
+        yield route, told("needs a source", "add one, such as `csi` or `nfs`")
     if "nodeAffinity" in spec:
         at = (*route, "nodeAffinity")
         if "required" in spec["nodeAffinity"]:
             yield from node_selector(spec["nodeAffinity"]["required"], (*at, "required"))
         else:
-            yield at, "needs `required`"
+            yield at, told("needs `required`", "add `required` with `nodeSelectorTerms`")
     elif "local" in spec:
-        yield (*route, "local"), "a local volume needs a `nodeAffinity`"
+        yield (*route, "local"), told("a local volume needs a `nodeAffinity`", "add one that selects the volume's node")
     path = (spec.get("hostPath") or {}).get("path")
     if path and posixpath.normpath(path) in {"/", "//"} and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
-        yield (*route, "persistentVolumeReclaimPolicy"), "a host is not recycled"
+        hint = "write `Retain`, or another path than `/`"
+        yield (*route, "persistentVolumeReclaimPolicy"), told("a host is not recycled", hint)
     if "volumeAttributesClassName" in spec and "csi" not in spec:
-        yield (*route, "volumeAttributesClassName"), "is for `csi` volumes"
+        yield (*route, "volumeAttributesClassName"), told("is for `csi` volumes", "remove `volumeAttributesClassName`")
+
+
+def _other_capacity(capacity: Body) -> Told:
+    others = " and ".join(f"`{name}`" for name in capacity if name != "storage")
+    hint = f"write `storage` instead of {others}" if others else "add `storage`, such as `storage: 100Gi`"
+    return told("is of `storage`, and nothing else", f"remove {others}" if "storage" in capacity else hint)
 
 
 def _kept(spec: Body) -> Body:
@@ -148,18 +162,25 @@ def _kept(spec: Body) -> Body:
     return {field: value for field, value in spec.items() if field not in dropped}
 
 
-def _claim(spec: Body, route: Route) -> Faults:
+def _claim(spec: Body, route: Route) -> Refusals:
     yield from _CLAIM.faults(spec, route)
     yield from _SOURCE_REFERENCE.faults(spec, route)
     yield from _modes(spec, route)
     yield from selector(spec.get("selector"), (*route, "selector"))
     if "storage" not in ((spec.get("resources") or {}).get("requests") or {}):
-        yield (*route, "resources"), "needs `requests.storage`"
+        yield (*route, "resources"), told("needs `requests.storage`", "add it, such as `requests: {storage: 10Gi}`")
     first, second = spec.get("dataSource"), spec.get("dataSourceRef")
     for field, source in (("dataSource", first), ("dataSourceRef", second)):
         if source is not None and not source.get("apiGroup") and source["kind"] != _CLAIM_KIND:
-            yield (*route, field, "kind"), f"without an `apiGroup` it is `{_CLAIM_KIND}`"
+            yield (*route, field, "kind"), _without_group(source["kind"])
     if first is not None and second is not None:
         same = all(first.get(field) == second.get(field) for field in ("apiGroup", "kind", "name"))
         if not same or second.get("namespace"):
-            yield (*route, "dataSource"), "is not the same as `dataSourceRef`"
+            hint = "remove `dataSource`, or write the same in both"
+            yield (*route, "dataSource"), told("is not the same as `dataSourceRef`", hint)
+
+
+def _without_group(kind: str) -> Told:
+    group, of_group = _SNAPSHOT
+    added = f"add `apiGroup: {group}`" if kind == of_group else f"add the `apiGroup` of `{kind}`"
+    return told(f"without an `apiGroup` it is `{_CLAIM_KIND}`", f"{added}, or write `kind: {_CLAIM_KIND}`")

@@ -13,13 +13,14 @@ from gen.validate.amounts import not_negative
 from gen.validate.forms import both, dns_label, dns_name, file_mode, file_name, given, not_empty, one_of
 from gen.validate.rule import server
 from gen.validate.rules.environment import field_reference, resource_reference
-from gen.validate.sources import source_faults
+from gen.validate.sources import named_secret, one_of_two, source_faults
 from gen.validate.tables import Table, doubled
+from gen.validate.told import told
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.validate.tables import Faults
+    from gen.validate.tables import Refusals
     from gen.validate.view import View
 
 _FILES = ("configMap", "secret", "downwardAPI")
@@ -27,8 +28,8 @@ _VOLUME = Table(
     {
         "name": dns_label,
         "emptyDir.sizeLimit": not_negative,
-        "csi.nodePublishSecretRef": lambda secret: dns_name(secret.get("name", "")),
-        **{f"{kind}.secretRef": lambda secret: not_empty(secret.get("name")) for kind in ("cinder", "storageos")},
+        "csi.nodePublishSecretRef": lambda secret: named_secret(secret) or dns_name(secret["name"]),
+        **{f"{kind}.secretRef": named_secret for kind in ("cinder", "storageos")},
         **{f"{kind}.defaultMode": file_mode for kind in (*_FILES, "projected")},
         **{f"{kind}.items.*.mode": file_mode for kind in _FILES},
         **{f"{kind}.items.*.key": not_empty for kind in ("configMap", "secret")},
@@ -47,13 +48,13 @@ _FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.a
     of_pods=True,
     remedy="Keep one source for each volume, and give it its required fields.",
 )
-def volumes(view: View) -> Faults:
+def volumes(view: View) -> Refusals:
     """Every volume has a name of its own, one source, and what that source needs."""
     for route, pod in view.pods:
         at = (*route, "volumes")
         found = pod.get("volumes") or []
         for here, (name,) in doubled(found, at, "name"):
-            yield (*here, "name"), f"two volumes are called `{name}`"
+            yield (*here, "name"), told(f"two volumes are called `{name}`", "give one of the two another name")
         for index, volume in enumerate(found):
             here = (*at, index)
             if "image" in volume:
@@ -66,13 +67,14 @@ def volumes(view: View) -> Faults:
                 yield from reflected_file(file, (*here, "downwardAPI", "items", number))
 
 
-def reflected_file(file: Body, route: Route) -> Faults:
-    """Faults of a file that says what the pod is."""
+def reflected_file(file: Body, route: Route) -> Refusals:
+    """Refusals of a file that says what the pod is."""
     if ("fieldRef" in file) == ("resourceFieldRef" in file):
-        yield route, "needs either `fieldRef` or `resourceFieldRef`"
+        yield route, one_of_two("fieldRef", "resourceFieldRef", both="fieldRef" in file)
     if "fieldRef" in file:
         yield from field_reference(file["fieldRef"], (*route, "fieldRef"), _FIELDS)
     if "resourceFieldRef" in file:
         if not_empty(file["resourceFieldRef"].get("containerName")):
-            yield (*route, "resourceFieldRef"), "has no `containerName`"
+            hint = "write the name of a container of the pod in `containerName`"
+            yield (*route, "resourceFieldRef"), told("has no `containerName`", hint)
         yield from resource_reference(file["resourceFieldRef"], (*route, "resourceFieldRef"))
