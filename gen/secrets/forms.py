@@ -53,10 +53,10 @@ _FORMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "a private key": (("PRIVATE KEY",), (r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY",)),
     "a JSON web token": (("eyJ",), (rf"eyJ{_TOKEN}{{10,}}\.eyJ{_TOKEN}{{10,}}\.",)),
     "a password in a URL": (
-        ("://",),
+        ("@",),
         (rf"(?i:[a-z][a-z0-9+.-]{{1,20}})://{_FREE}{{0,128}}:(?![*.xX]+@|%s@){_FREE}{{1,256}}@(?!sha[0-9]{{3}}:)",),
     ),
-    "a user name or a token in a URL": (("://",), (rf"(?i:https?)://{_FREE}{{1,256}}@",)),
+    "a user name or a token in a URL": (("@",), (rf"(?i:https?)://{_FREE}{{1,256}}@",)),
 }
 """What it is, parts one of which must be there, and the patterns.
 
