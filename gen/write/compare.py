@@ -78,12 +78,14 @@ def compare(root: Path, rendering: Rendering, found: Findings, *, prune_storage:
     same = 0
     unknown = False
     for path, file in rendering.files.items():
-        folders.check(path.rpartition("/")[0])
-        old = _read(root, path)
+        there = folders.check(path.rpartition("/")[0])
+        old = _read(root, path) if there else None
         if old is not None and _equal(old, file):
             same += 1
         elif file.text is None:
             unknown = True
+        elif not there:
+            changes.append(Change(path, Status.MISSING, None, file.text))
         elif (change := _changed(root, file, file.text, old, found)) is not None:
             changes.append(change)
     for folder in _folders(root, rendering):

@@ -36,9 +36,13 @@ class Folders:
             return
         if "/" in folder:
             self.make(folder.rpartition("/")[0])
-        (self.root / folder).mkdir(exist_ok=True)
-        del self._present[folder]
-        self.check(folder)
+        try:
+            os.mkdir(f"{self.root}/{folder}")  # noqa: PTH102 - a tenth of the time of a Path
+        except FileExistsError:  # somebody else made it, or put something else there
+            del self._present[folder]
+            self.check(folder)
+        else:
+            self._present[folder] = True
 
     def _is_folder(self, folder: str) -> bool:
         try:
