@@ -82,14 +82,20 @@ def _within_quota(readings: Sequence[Reading], overlays: Sequence[Overlay], foun
         wanted[outcome.overlay, outcome.namespace] += outcome.gpus
     for overlay in overlays:
         for (name, namespace), gpus in sorted(wanted.items()):
-            grant = overlay.grant(namespace)
-            if name == overlay.name and grant is not None and grant.gpus is not None and gpus > grant.gpus:
-                key = namespace if namespace in overlay.fields.namespaces else "*"
-                message = (
-                    f"the active jobs of `{namespace}` ask for {gpus} GPUs in `{name}`, and {grant.gpus} are granted"
-                )
-                hint = "set some of them to `state: suspended` or `finished`, or raise `gpus`"
-                found.error("over-quota", overlay.place("namespaces", key, "gpus"), message, hint)
+            if name == overlay.name:
+                judge_quota(overlay, namespace, gpus, found)
+
+
+def judge_quota(overlay: Overlay, namespace: str, gpus: int, found: Findings) -> None:
+    """Report when the active jobs of a namespace ask for more GPUs than it is granted."""
+    grant = overlay.grant(namespace)
+    if grant is not None and grant.gpus is not None and gpus > grant.gpus:
+        key = namespace if namespace in overlay.fields.namespaces else "*"
+        message = (
+            f"the active jobs of `{namespace}` ask for {gpus} GPUs in `{overlay.name}`, and {grant.gpus} are granted"
+        )
+        hint = "set some of them to `state: suspended` or `finished`, or raise `gpus`"
+        found.error("over-quota", overlay.place("namespaces", key, "gpus"), message, hint)
 
 
 def _every_patch_matches(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gen.commands import CLEAN, VIOLATIONS, repository
 from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.edit.change import Change, EditError
+from gen.edit.quota import check_quota
 from gen.edit.route import route_of
 from gen.edit.scalar import scalar
 from gen.edit.splice import edited
@@ -72,6 +73,9 @@ def set_fields(request: SetRequest) -> tuple[Report, int]:
     names = [*((name, None) for name in request.unset), *assignments]
     found = Findings() if jobs else listed  # what is wrong with other files does not matter here
     results = [_edit(root, job, names, overlays, found) for job in jobs]
+    if not found.failed():
+        changed = {job: one.raw for job, one in zip(jobs, results, strict=True) if one is not None and one.said}
+        check_quota(root, changed, overlays, found)
     if found.failed():
         errors = len([item for item in found if item.severity.value == "error"])
         return Report(tuple(found), (), f"{errors} error{'' if errors == 1 else 's'}; nothing was written"), VIOLATIONS
