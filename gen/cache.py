@@ -30,7 +30,16 @@ if TYPE_CHECKING:
 
     from gen.workspace import JobFile
 
-_DEPENDENCIES = ("jinja2", "jsonschema_rs", "kubernetes_validate", "orjson", "pydantic", "pydantic_core", "yaml")
+_DEPENDENCIES = (
+    "ahocorasick_rs",
+    "jinja2",
+    "jsonschema_rs",
+    "kubernetes_validate",
+    "orjson",
+    "pydantic",
+    "pydantic_core",
+    "yaml",
+)
 """Packages whose version can change what comes out or what is found."""
 _MOST = 1 << 28
 """Bytes of a cache: several hundred for each rendered file."""
