@@ -19,15 +19,17 @@ def main() -> None:
     """Exit 0 clean, 1 violations or differences, 2 usage or configuration, 3 a bug of gen, 130 interrupted."""
     try:
         code = _run()
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is where it was closed before
+            sys.stdout.flush()
     except BrokenPipeError:
         code = 1
     except OSError as error:
         at = f"{error.filename}: " if error.filename else ""
         sys.stderr.write(f"gen: {at}{error.strerror or error}; check permissions and free space, and run it again\n")
         code = USAGE
-    with suppress(OSError):
-        sys.stderr.flush()
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.flush()
     # nothing is left to do, and to take apart all that was read would be a twentieth of a long run
     os._exit(code)
 
@@ -45,7 +47,7 @@ def _run() -> int:
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except OSError:
+    except OSError:  # is no bug, and told by `main`, where writing can fail, too
         raise
     except Exception:  # noqa: BLE001 - whatever gets here is ours
         import traceback  # noqa: PLC0415

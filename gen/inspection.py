@@ -74,7 +74,11 @@ class Inspection:
             if not location.exists():
                 raise UsageError(f"there is no {location}")
         files = list(dict.fromkeys(self._files()))
-        done = spread(self.look, files, self.parallel, worth_it=_WORTH_IT)
+        # another process has no standard input
+        own = {STDIN: self.look(STDIN)} if STDIN in files else {}
+        others = [file for file in files if file not in own]
+        own.update(zip(others, spread(self.look, others, self.parallel, worth_it=_WORTH_IT), strict=True))
+        done = [own[file] for file in files]
         objects = sum(one.objects for one in done)
         found = Findings([finding for one in done for finding in one.findings])
         found.extend(conflicts(_placed(zip(files, done, strict=True))))

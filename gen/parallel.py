@@ -67,7 +67,7 @@ def _batches(items: Sequence[Item], processes: int) -> Iterator[Sequence[Item]]:
 
 @contextmanager
 def _pool(processes: int, work: Callable[[Any], Any]) -> Iterator[Executor]:
-    """Processes that are given up, and not waited for, when something goes wrong."""
+    """Processes that are ended, and not waited for, when something goes wrong."""
     import multiprocessing  # noqa: PLC0415 - takes a while, and one process needs none of it
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor  # noqa: PLC0415
 
@@ -80,6 +80,10 @@ def _pool(processes: int, work: Callable[[Any], Any]) -> Iterator[Executor]:
         raise UsageError(
             "a process was killed, probably because memory is short; nothing was written; try again with `--parallel 1`"
         ) from None
+    except BaseException:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 

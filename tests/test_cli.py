@@ -200,3 +200,21 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
 
 def test_version() -> None:
     assert gen("--version", cwd=PROJECT).stdout == f"gen {__version__}\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_nobody_needs_to_listen(repo: Repository, closed: str) -> None:
+    command = f"{sys.executable} -m gen schema job {closed}"
+    assert subprocess.run(["sh", "-c", command], cwd=repo.root, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("position", [0, 1, 2, 450, 599])
+def test_standard_input_is_looked_at_wherever_it_is_named(tmp_path: Path, position: int) -> None:
+    good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
+    names = [f"{number}.yaml" for number in range(599)]
+    for name in names:
+        (tmp_path / name).write_text(good % f"a{name}", "utf-8")
+    names.insert(position, "-")
+    command = [sys.executable, "-m", "gen", "validate", "--parallel", "3", *names]
+    done = subprocess.run(command, cwd=tmp_path, input=good % "BAD", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "600 objects in 600 files: 1 error, 0 warnings")

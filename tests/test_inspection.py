@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import yaml
 
 from gen.diagnostics import UsageError
 from gen.inspection import Inspection
+from gen.report.reporters import REPORTERS
 from gen.validate.catalogue import CATALOGUE
 from gen.validate.rule import Judge
 from tests.support import PROJECT, SHARED
@@ -159,7 +161,7 @@ def test_rules_look_at_what_the_schema_let_pass(tmp_path: Path) -> None:
 
 def test_a_truth_value_without_quotes_is_quoted_as_it_is(tmp_path: Path) -> None:
     report, _ = inspect(tmp_path, POD + "      env: [{name: A, value: yes}]\n")
-    assert "as it is in quotes" in report.findings[0].hint
+    assert "in quotes, as it is" in report.findings[0].hint
 
 
 @pytest.mark.parametrize(
@@ -299,3 +301,26 @@ def test_words_in_a_sentence_are_no_choice(tmp_path: Path) -> None:
     report, _ = inspect(tmp_path, POD + claims)
     (finding,) = [finding for finding in report.findings if "resourceClaims" in finding.message]
     assert finding.hint == "add it to the pod's `resourceClaims`"
+
+
+def test_a_silenced_fault_hides_no_other(tmp_path: Path) -> None:
+    numbers = "".join(f"  k{number}: {number}\n" for number in range(40))
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_b, annotations: {gen/ignore-wrong-type: known}}\n"
+    report, code = inspect(tmp_path, f"{head}data:\n{numbers}immutible: true\n")
+    assert code == 1
+    told = sorted({finding.code for finding in report.findings if finding.severity.value == "error"})
+    assert told == ["metadata", "unknown-field"]
+
+
+def test_a_number_is_quoted_as_it_is_written(tmp_path: Path) -> None:
+    report, _ = inspect(tmp_path, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {version: 1.10}\n")
+    (finding,) = report.findings
+    assert finding.hint == "write it in quotes, as it is: without them YAML 1.1 reads a number"
+
+
+def test_a_path_that_is_no_utf_8_is_reported_in_every_format(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.yaml")
+    path.write_text("a: 1\n", "utf-8")
+    report, _ = Inspection((str(path),)).run()
+    for reporter in REPORTERS.values():
+        assert reporter(report)

@@ -81,11 +81,15 @@ ODDITIES: dict[str, bytes] = {
     "merge of itself": b"a: &a {<<: *a}\n",
     "large": b"a: " + b"x" * (50 << 20),
     "many values": b"[" + b"1," * (7 << 20) + b"]",
+    "many words of YAML 1.1": b"a:\n" + b'- "yes"\n' * 60_000,
+    "many numbers of YAML 1.1": b"a:\n" + b"".join(b'- "1_%d"\n' % number for number in range(60_000)),
     "many documents": b"---\na: 1\n" * 30_000,
     "long number": b"a: " + b"9" * 100_000,
     "large exponent": b"a: 1e999999999",
     "long quantity": b"apiVersion: v1\nkind: Pod\nspec: {overhead: {cpu: " + b"1" * 50_000 + b"}}",
     "odd keys": b"{1: 2, true: 3, null: 4, [a]: 5}",
+    "long hexadecimal number": b"a: 0x" + b"f" * 290,
+    "long binary number": b"a: 0b" + b"1" * 5000,
     "unknown tag": b"a: !!python/object/apply:os.system [ls]",
     "half a surrogate": b'{"apiVersion": "v1", "kind": "\\ud800"}',
     "control characters": b'apiVersion: v1\nkind: "\\e[2J\\u202e"\n',
@@ -192,3 +196,48 @@ def test_an_object_without_a_spec_is_refused(kind: str) -> None:
 def places(value: Any) -> list[tuple[Any, Any]]:
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [place for key, inner in pairs for place in ((value, key), *places(inner))]
+
+
+def _defining(schema: Any) -> bytes:
+    spec: dict[str, Any] = {"group": "x.io", "names": {"kind": "A"}, "scope": "Namespaced"}
+    spec["versions"] = [{"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}]
+    return json.dumps(
+        {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    ).encode()
+
+
+def _ruled(rule: str) -> bytes:
+    return _defining({"type": "object", "x-kubernetes-validations": [{"rule": rule}]})
+
+
+DEFINITIONS: dict[str, bytes] = {
+    "pattern": _defining({"type": "object", "properties": {"spec": {"pattern": "("}}}),
+    "type": _defining({"type": "foo"}),
+    "enum": _defining({"type": "object", "enum": None}),
+    "required": _defining({"type": "object", "required": "a"}),
+    "rule that is no macro": _ruled("self.all(1, true)"),
+    "rule without arguments": _ruled("self.map()"),
+    "rule that is none": _ruled("self."),
+    "deep": b'{"kind": "CustomResourceDefinition", "spec": {"names": {"kind": "A"}, "x": ' + b'{"not":' * 30_000,
+    "bomb": b"kind: CustomResourceDefinition\nnames: {kind: A}\na0: &a0 {a: b}\n"
+    + b"".join(b"a%d: &a%d {p: *a%d, q: *a%d, r: *a%d}\n" % (n, n, n - 1, n - 1, n - 1) for n in range(1, 21)),
+}
+
+
+@pytest.mark.parametrize("raw", DEFINITIONS.values(), ids=DEFINITIONS)
+def test_an_odd_definition_is_told_soon(raw: bytes, tmp_path: Path) -> None:
+    (tmp_path / "crd.yaml").write_bytes(raw)
+    (tmp_path / "a.yaml").write_text("apiVersion: x.io/v1\nkind: A\nmetadata: {name: a}\n", "utf-8")
+    started = time.monotonic()
+    command = [
+        sys.executable,
+        "-m",
+        "gen",
+        "validate",
+        "--schema-location",
+        *map(str, (tmp_path / "crd.yaml", tmp_path / "a.yaml")),
+    ]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=SECONDS * 3)
+    assert done.returncode == 2 or "[cel-not-evaluated]" in done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+    assert time.monotonic() - started < SECONDS

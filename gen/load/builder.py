@@ -118,7 +118,7 @@ class Builder:
     def _plain(self, event: Any) -> Any:
         value = resolved(event.value)
         if isinstance(value, float) and not math.isfinite(value):
-            raise Refused(event, "not-a-number", f"`{event.value}` is no number that JSON has", "quote it")
+            raise Refused(event, "not-a-number", f"`{event.value[:40]}` is no number that JSON has", "quote it")
         if len(CACHE) < MOST_CACHED:
             CACHE[event.value] = value
         return value

@@ -26,8 +26,12 @@ with suppress(ImportError):  # of a platform that it is not built for
     _loads = ryaml.loads  # type: ignore[attr-defined] # its stubs import it without saying so
 
 _MARKS = "&*!"
+_OTHER_BREAKS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
+"""Ends of lines of YAML 1.1 behind which a mark may stand."""
 _BEFORE_NODES = ("", ":", "-", "?", ",", "[", "{")
 _LONGEST = 1 << 20
+_MOST_SUSPECTS = 32
+"""Words of which the text is searched for each."""
 _MOST_BRACKETS = 1000
 """Many within each other take libyaml a time that grows with their square."""
 
@@ -44,7 +48,7 @@ def fast(text: str) -> Any | None:
     """The one document in a text, or None when it is not sure that it says the same to everybody."""
     if _loads is None or len(text) > _LONGEST or text.count("[") + text.count("{") > _MOST_BRACKETS:
         return None
-    if any(mark in text and _has_mark(text, mark) for mark in _MARKS):
+    if any(mark in text and (_OTHER_BREAKS.search(text) or _has_mark(text, mark)) for mark in _MARKS):
         return None
     try:
         value = _loads(text)
@@ -72,8 +76,9 @@ def _is_sure(value: Any, text: str) -> bool:
     if b"null" in json and not _is_finite(value):
         return False
     starts = (start + 1 for _, start, _ in _SUSPECTS.find_matches_as_indexes(json))
-    words = (json[start : json.find(b'"', start)].decode() for start in starts)
-    return not any(_differs(word) and _is_plain(word, text) for word in words)
+    words = {json[start : json.find(b'"', start)] for start in starts}
+    suspects = [word for word in map(bytes.decode, words) if _differs(word)]
+    return len(suspects) <= _MOST_SUSPECTS and not any(_is_plain(word, text) for word in suspects)
 
 
 def _is_finite(value: Any) -> bool:

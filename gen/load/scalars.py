@@ -41,13 +41,17 @@ def resolved(text: str) -> Any:
 def _whole(text: str) -> int | float:
     sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.removeprefix("+"))
     if len(digits) > _LONGEST:
-        return float(digits) * sign
+        return float(digits) * sign if digits.isdecimal() else math.inf
     octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
     value = sign * (int(digits, 8) if octal else int(digits, 0))
-    return value if -(2**63) <= value < 2**64 else float(value)
+    if -(2**63) <= value < 2**64:
+        return value
+    return float(value) if value.bit_length() <= _BITS else math.inf
 
 
 _LONGEST = 300
+_BITS = 1023
+"""Of the largest number that is finite."""
 MOST_CACHED = 50_000
 CACHE: dict[str, Any] = {text: value for text, value in _WORDS.items() if not isinstance(value, float)}
 """Scalars without quotes that were met before: the same few stand in manifests again and again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -61,7 +62,7 @@ def _place(place: Location) -> dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    return quote(path, safe="/,:@!$&'()*+;=~")
+    return quote(os.fsencode(path), safe="/,:@!$&'()*+;=~")
 
 
 def _change(path: str, status: str) -> dict[str, Any]:

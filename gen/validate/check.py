@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,21 @@ def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
         return
     yield from faults
     wrong = [fault.route for fault in faults]
+    view = View.of(_without(view.body, wrong), kinds.version, defined=view.defined)
     yield from (one for one in _of_rules(view, sound=False) if not any(_overlap(one.route, at) for at in wrong))
+
+
+def _without(body: Body, routes: list[Route]) -> Body:
+    """A copy without the fields that are wrong; entries of lists stay, so that the others keep their places."""
+    copied = copy.deepcopy(body)
+    for *steps, last in filter(None, routes):
+        holder: Any = copied
+        for step in steps:
+            inside = step in holder if isinstance(holder, dict) else isinstance(step, int) and step < len(holder)
+            holder = holder[step] if inside and isinstance(holder[step], dict | list) else {}
+        if isinstance(holder, dict) and (last, *steps) not in {("apiVersion",), ("kind",)}:
+            holder.pop(last, None)
+    return copied
 
 
 def _overlap(one: Route, other: Route) -> bool:
@@ -155,13 +170,13 @@ def _of_rules(view: View, *, sound: bool) -> Iterator[Problem]:
         if rule.of_pods and not has_pods:
             continue
         assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
+        faults: list[tuple[Route, str]] = []
         try:
-            faults = list(rule.find(view))
-        except _DAMAGED as error:
+            faults.extend(rule.find(view))
+        except _DAMAGED as error:  # what was found before it stays
             # what does not fit its schema, or is of a kind to which a user's definition gives another shape
             if sound and not view.defined:
                 yield _failed(rule, error)
-            continue
         for route, message in faults:
             if route not in seen:  # what is told once need not be told by the next rule in its words
                 seen.add(route)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from gen.diagnostics import UsageError
+from gen.diagnostics import Findings, UsageError
+from gen.load.manifests import read_manifests
 from gen.validate.closed import Place, closed
 
 if TYPE_CHECKING:
@@ -81,12 +80,20 @@ class Definitions:
             return
         self._parsed.add(path)
         try:
-            documents = list(yaml.load_all(path.read_bytes(), yaml.CSafeLoader))
-            for definition in (one for document in documents for one in _definitions(document)):
+            for definition in (one for document in _documents(path) for one in _definitions(document)):
                 self._found.setdefault((definition.api_version, definition.kind), definition)
-        except (yaml.YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+        except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             said = " ".join(str(error).split())[:200]
             raise UsageError(f"{path} defines no kinds of objects that can be read: {said}") from error
+
+
+def _documents(path: Path) -> tuple[Any, ...]:
+    """As manifests are read, with their bounds. ValueError when the file cannot be."""
+    found = Findings()
+    manifests = read_manifests(path.read_bytes(), str(path), found)
+    if manifests is None or found.items:
+        raise ValueError(f"{found.items[0].place}: {found.items[0].message}")
+    return manifests.documents
 
 
 def _definitions(body: Any) -> Iterator[Definition]:

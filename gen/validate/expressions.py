@@ -16,6 +16,10 @@ _MISSING = "no such member"
 _UNKNOWN = ("undeclared reference", "no matching overload")
 
 
+_BROKEN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+"""What the library falls over by itself with expressions that it does not expect."""
+
+
 class NotEvaluatedError(Exception):
     """The rule uses something of CEL that only a server knows."""
 
@@ -25,7 +29,7 @@ def holds(expression: str, value: Any) -> bool:
     # where no definition has rules it is not needed
     from celpy.adapter import json_to_cel  # noqa: PLC0415
     from celpy.celparser import CELParseError  # noqa: PLC0415
-    from celpy.evaluation import CELEvalError  # noqa: PLC0415
+    from celpy.evaluation import CELEvalError, CELSyntaxError, CELUnsupportedError  # noqa: PLC0415
 
     try:
         return bool(_program(expression).evaluate({"self": json_to_cel(value)}))
@@ -33,7 +37,7 @@ def holds(expression: str, value: Any) -> bool:
         if _MISSING not in str(error) and any(words in str(error) for words in _UNKNOWN):
             raise NotEvaluatedError(expression) from error
         return False
-    except (CELParseError, ValueError, TypeError, RecursionError) as error:
+    except (CELParseError, CELSyntaxError, CELUnsupportedError, *_BROKEN) as error:
         raise NotEvaluatedError(expression) from error
 
 

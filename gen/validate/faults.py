@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean
@@ -21,19 +22,13 @@ _NAMES = {"object": "a mapping", "array": "a list", "string": "text", "integer":
     "null": "nothing",
 }
 _TYPES: dict[type, str] = {dict: "object", list: "array", str: "string"}
-_MOST = 12
-"""Faults of one object that are told; the rest mostly follows from them."""
+_MOST = 1000
+"""Faults of one object that are looked at; more are of a file that is nothing of the kind."""
 
 
 def explained(errors: Iterable[ValidationError], schema: Schema, schemas: Schemas) -> Iterator[Problem]:
-    """A problem for each fault, at most a dozen."""
-    count = 0
-    for error in errors:
-        for problem in _problems(error, schema, schemas):
-            count += 1
-            if count > _MOST:
-                return
-            yield problem
+    """A problem for each fault."""
+    return islice((problem for error in errors for problem in _problems(error, schema, schemas)), _MOST)
 
 
 def _problems(error: ValidationError, schema: Schema, schemas: Schemas) -> Iterator[Problem]:
@@ -71,9 +66,8 @@ def _of_type(route: Route, value: Any, types: Iterable[str]) -> Problem:
     expected = " or ".join(_NAMES.get(name, name) for name in types if name != "null") or "nothing"
     message = f"{_NAMES[_type(value)]}{_what(value)} where {expected} is expected"
     text = types and "string" in types and not isinstance(value, dict | list) and value is not None
-    hint = f'write it in quotes: `"{_shown(value)}"`' if text else f"write {expected}"
-    if text and isinstance(value, bool):
-        hint = "write it as it is in quotes: without them YAML 1.1 reads a truth value"
+    what = "a truth value" if isinstance(value, bool) else "a number"
+    hint = f"write it in quotes, as it is: without them YAML 1.1 reads {what}" if text else f"write {expected}"
     return Problem("wrong-type", route, message, hint)
 
 

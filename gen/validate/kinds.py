@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import BugError
+from gen.diagnostics import BugError, UsageError
 from gen.validate.schemas import DEFINITIONS, compiled, is_partial, schemas
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ class Kinds:
     def _make(self, api_version: str, kind: str) -> Kind | None:
         definition = self._definitions.get(api_version, kind) if self._definitions is not None else None
         if definition is not None:
-            validator = compiled(definition.schema, self.schemas)
+            try:
+                validator = compiled(definition.schema, self.schemas)
+            except (ValueError, TypeError) as error:
+                said = " ".join(str(error).split())[:200]
+                raise UsageError(f"the definition of {api_version} {kind} has a schema that is none: {said}") from error
             told = definition.place, definition.source, definition.namespaced, definition.deprecated
             return Kind(definition.schema, validator, *told)
         try:

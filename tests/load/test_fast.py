@@ -50,6 +50,8 @@ def slowly(text: str) -> object:
 @example("a: 1\na: 2")
 @example("1: a\ntrue: b")
 @example("a: &a b\nc: *a")
+@example("a:\r  !foo 5\n")
+@example("\x85 !a\n\n# x")
 def test_both_ways_say_the_same(text: str) -> None:
     said = fast(text)
     if said is not None:

@@ -97,3 +97,12 @@ def test_a_rule_says_what_why_and_what_to_do(rule: str) -> None:
     for text in (said.says, said.reason, said.remedy):
         assert len(text.split()) > 1
         assert text.strip().endswith((".", "`"))
+
+
+def test_an_odd_value_hides_nothing_else() -> None:
+    body = changed(an_object("CronJob"), {"spec schedule": "never", "spec timeZone": 1.5})
+    problems = check(body, Kinds(VERSION)).problems
+    assert {(one.rule, one.route) for one in problems} == {
+        ("wrong-type", ("spec", "timeZone")),
+        ("cron-jobs", ("spec", "schedule")),
+    }

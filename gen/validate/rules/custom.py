@@ -90,7 +90,7 @@ def custom(view: View) -> Refusals:
 def _twice(holder: Body, route: Route, lists: dict[str, tuple[str, ...]]) -> Refusals:
     for field, keys in lists.items():
         entries = holder.get(field) or ()
-        if len({entry.get(keys[0]) for entry in entries}) < len(entries):
+        if len({entry.get(keys[0], _DEFAULTS.get(keys[0])) for entry in entries}) < len(entries):
             filled = [{**_DEFAULTS, **entry} for entry in entries]
             for here, names in doubled(filled, (*route, field), *keys):
                 yield here, told(f"`{names[0]}` is there twice", "remove one of the two")
