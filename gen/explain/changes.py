@@ -50,7 +50,7 @@ CHANGES: Final = (
         "not-a-manifest",
         "Files in `rendered/` are manifests.",
         "What an engine would make of it, gen cannot say.",
-        "Remove it, or run `gen render`, which writes it anew.",
+        "Run `gen render`, which writes its own files anew; remove what is not its own.",
     ),
     Code(
         "not-rendered",
@@ -70,7 +70,12 @@ CHANGES: Final = (
         "The record would be of a run that there never was, in the place of one that may be running.",
         "Finish a job and edit it in two pull requests.",
     ),
-    Code("data-removed", "Volumes and claims stay in Git.", _DATA_IS_GONE, "Restore it; `--allow-data-removal` else."),
+    Code(
+        "data-removed",
+        "Volumes and claims stay in Git.",
+        _DATA_IS_GONE,
+        "Restore it; use `--allow-data-removal` when it may go.",
+    ),
     Code("data-renamed", "Volumes and claims keep their names.", "No data moves along.", "Keep the old name, or copy."),
     Code(
         "data-shrunk",

@@ -43,7 +43,7 @@ FILES: Final = (
     ),
     Code(
         "tag",
-        "Tags (`!`) are not used.",
+        "Tags (`!`) are not used in job files and overlays; in manifests they are those of YAML itself, like `!!str`.",
         "A tag makes a value into something that only some readers know.",
         "Remove the tag; quote a text that begins with `!`.",
     ),
@@ -61,7 +61,12 @@ FILES: Final = (
     ),
     Code("not-a-number", "Numbers are finite.", "JSON, and so Kubernetes, has no other.", "Quote it, if it is a text."),
     Code("too-deep", "Values are not nested too deeply.", _BOUNDS, "Flatten the data."),
-    Code("too-large", "Files, and what is made of them, have bounds.", _BOUNDS, "Split it, or put it on a volume."),
+    Code(
+        "too-large",
+        "Files, and what is made of them, have bounds.",
+        _BOUNDS,
+        "Split it, write it with fewer aliases, or put long texts into `files` or on a volume.",
+    ),
     Code(
         "too-many",
         "The first findings of a file are told, and the number of the others.",
@@ -76,7 +81,7 @@ FILES: Final = (
     ),
     Code(
         "not-a-file",
-        "Inputs are regular files in real folders.",
+        "Inputs and rendered files are regular files in real folders.",
         "A link could lead to any file of the machine that renders.",
         "Put the file or the folder itself there.",
     ),
@@ -94,9 +99,9 @@ FILES: Final = (
     ),
     Code(
         "invalid-name",
-        "Names of jobs, namespaces and overlays are DNS labels: lower case letters, digits and `-` inside.",
-        "They become names of objects and of folders.",
-        "Rename the file or the folder.",
+        "Jobs, namespaces and overlays are called by lower case letters, digits and `-` inside; jobs by a letter first.",
+        "The names become those of objects and of folders.",
+        "Rename the file or the folder; a job may say its `name` in the file.",
     ),
     Code(
         "control-file",

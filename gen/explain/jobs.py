@@ -88,7 +88,7 @@ JOBS: Final = (
         "duplicate-object",
         "No two files stand for one object.",
         "They would take it from each other at every sync.",
-        "Rename one of the two.",
+        "Rename one of the two, or remove one of the files.",
     ),
     Code(
         "shared-memory",
@@ -124,7 +124,7 @@ JOBS: Final = (
         "suspended-in-queue",
         "A job with a `queue` is not `suspended`.",
         "Kueue decides when a run with a queue starts, and would resume it.",
-        "Take it out of the queue, or use `state: finished`.",
+        "Remove `state`, take the job out of the queue, or use `state: finished`.",
     ),
     Code(
         "secret-value",
@@ -145,7 +145,7 @@ JOBS: Final = (
     Code("unknown-service-account", "`serviceAccount` is one of the namespace's.", _GRANTED, "Correct the name."),
     Code(
         "not-granted",
-        "What a job asks for is granted to its namespace: volumes, networks, hosts of images, access to the host.",
+        "What a job asks for is granted to its namespace: volumes, networks, hosts of images, metadata, the host.",
         _GRANTED,
         "Use what is granted, or ask the owners of the overlay for more in `namespaces`.",
     ),

@@ -9,7 +9,7 @@ from gen.explain.code import Code
 OVERLAYS: Final = (
     Code(
         "unknown-overlay",
-        "`extends` and `--overlay` name overlays that there are.",
+        "`extends` names an overlay that there is.",
         "There is nothing to take over.",
         "Correct the name.",
     ),
@@ -40,7 +40,7 @@ OVERLAYS: Final = (
     ),
     Code(
         "selects-nothing",
-        "Every pattern of `select` fits a job.",
+        "Every pattern that `select` includes fits a job.",
         "A pattern that fits none is misspelt, or a leftover.",
         "Correct the pattern, or remove it.",
     ),

@@ -18,7 +18,7 @@ _FACTORS = {
     **{suffix: Decimal(10) ** (3 * power) for power, suffix in enumerate("num", -3)},
     **{suffix: Decimal(10) ** (3 * power) for power, suffix in enumerate("kMGTPE", 1)},
 }
-_OF_BYTES = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([kKmMgGtTpPeE])(?:i?[bB]|i)")
+_OF_BYTES = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([kKmMgGtTpPeE])(?:i?[bB]|i)|([0-9]{1,18}) ?[bB]")
 """As memory is often written."""
 _LONGEST = 200
 _EXACT = Context(prec=2000, rounding=ROUND_CEILING)
@@ -60,7 +60,9 @@ def quantity(value: Any) -> Told | None:
     if amount(value) is not None:
         return None
     match = _OF_BYTES.fullmatch(str(value))
-    hint = f"write `{match[1]}{match[2].upper()}i`" if match is not None else "write one such as `500m`, `8` or `16Gi`"
+    hint = "write one such as `500m`, `8` or `16Gi`"
+    if match is not None:
+        hint = f"write `{match[3] or match[1] + match[2].upper() + 'i'}`"
     return told(f"`{value}` is no quantity", hint)
 
 

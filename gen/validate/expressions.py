@@ -12,6 +12,17 @@ if TYPE_CHECKING:
 _CHAIN = re.compile(r"\bhas\(((?:\w+\.)+\w+)\.(\w+)\)")
 """Of `has(a.b.c)` a server says that it fails without `a.b`; the library, that there is none."""
 
+_SIGNS = {"__dash__": "-", "__dot__": ".", "__slash__": "/", "__underscores__": "__"}
+_KEYWORDS = (
+    *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),
+    *("namespace", "null", "package", "return", "true", "var", "void", "while"),
+)
+_NAME = rf"(?:\w*(?:{'|'.join(_SIGNS)})\w*|__(?:{'|'.join(_KEYWORDS)})__)"
+_ESCAPED = re.compile(rf"\.({_NAME})\b")
+_HAS_ESCAPED = re.compile(rf"\bhas\(((?:\w+\.)*\w+)\.({_NAME})\)")
+"""Names of fields that are no identifiers, as a server lets rules write them (Kubernetes' documentation of
+CustomResourceDefinitions, "Escaping of properties")."""
+
 _MISSING = "no such member"
 _UNKNOWN = ("undeclared reference", "no matching overload")
 
@@ -43,9 +54,20 @@ def holds(expression: str, value: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _program(expression: str) -> Runner:
+    expression = _HAS_ESCAPED.sub(lambda match: f'("{_written(match[2])}" in {match[1]})', expression)
+    expression = _ESCAPED.sub(lambda match: f'["{_written(match[1])}"]', expression)
     strict = _CHAIN.sub(r"(has(\1) ? has(\1.\2) : \1.\2 == null)", expression)
     program: Runner = _environment().program(_environment().compile(strict))
     return program
+
+
+def _written(name: str) -> str:
+    """The name of a field as objects have it."""
+    if name.startswith("__") and name[2:-2] in _KEYWORDS:
+        return name[2:-2]
+    for escaped, sign in _SIGNS.items():
+        name = name.replace(escaped, sign)
+    return name
 
 
 @lru_cache(maxsize=1)

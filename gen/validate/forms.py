@@ -72,7 +72,9 @@ label_value = form(
     "at most 63 letters and digits, `-`, `_` and `.` inside; other texts can be annotations",
     propose=True,
 )
-config_key = form(r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+", 253, "is no key", "letters, digits, `-`, `_` and `.`")
+config_key = form(
+    r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+", 253, "is no key", "letters, digits, `-`, `_` and `.`, without `..` in front"
+)
 port_name = form(
     "(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*",
     15,
@@ -86,7 +88,7 @@ strict_env_name = form(
     r"(?!\.\.)(?!\.$)[-._a-zA-Z][-._a-zA-Z0-9]*",
     1 << 20,
     "is no name of a variable before Kubernetes 1.32",
-    "letters, digits, `_`, `-` and `.`",
+    "letters, digits, `_`, `-` and `.`, without a digit or `..` in front",
 )
 domain_path = form(
     rf"{_LABEL}(?:\.{_LABEL})*/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
@@ -103,7 +105,7 @@ def qualified_name(value: Any) -> Told | None:
     """A name that may have a DNS name and `/` in front: keys of labels, conditions, finalizers."""
     prefix, slash, name = value.rpartition("/")
     if (fault := _unqualified(name)) is not None:
-        return told(f"`{value}` is no name with an optional domain in front", fault.hint)
+        return told(f"behind the domain, `{value}` is no name" if slash else f"`{value}` is no name", fault.hint)
     if not slash or (fault := dns_name(prefix)) is None:
         return None
     return told(f"what stands before `/` in `{value}` is no DNS name", fault.hint)
@@ -116,7 +118,12 @@ def driver_name(value: Any) -> Told | None:
 
 def lower_case(check: Check) -> Check:
     """The check, with capitals taken for small letters."""
-    return lambda value: check(value.lower())
+
+    def with_capitals(value: Any) -> Told | None:
+        fault = check(value.lower())
+        return None if fault is None else told(fault.replace(value.lower(), value), fault.hint)
+
+    return with_capitals
 
 
 def ip(value: Any) -> Told | None:
@@ -172,7 +179,10 @@ def no_step_back(value: Any) -> Told | None:
 def descending(value: Any) -> Told | None:
     """A relative path that stays inside."""
     if value.startswith("/"):
-        return told(f"`{value}` is no relative path", "leave out the first `/`")
+        near = value.lstrip("/")
+        return told(
+            f"`{value}` is no relative path", f"write `{near}`" if near else "write a path without `/` in front"
+        )
     return no_step_back(value)
 
 
@@ -189,7 +199,7 @@ def one_of(*words: str) -> Check:
 
 
 def between(low: int, high: int) -> Check:
-    remedy = f"write a number from {low} to {high}"
+    remedy = f"write a number from {low} to {high}" if low < high else f"write {low}"
     return lambda value: None if low <= value <= high else told(f"{value} is not between {low} and {high}", remedy)
 
 

@@ -106,3 +106,26 @@ def test_an_odd_value_hides_nothing_else() -> None:
         ("wrong-type", ("spec", "timeZone")),
         ("cron-jobs", ("spec", "schedule")),
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "where"),
+    [
+        ("Job", {"metadata name": "a" * 64, "spec completionMode": None, "spec completions": None}, "metadata name"),
+        ("StatefulSet", {"metadata name": "a.b"}, "metadata name"),
+        ("StatefulSet", {"metadata name": "a" * 64}, "metadata name"),
+        ("StatefulSet", {"spec serviceName": "a.b"}, "spec serviceName"),
+        ("Pod", {"spec containers 0 image": "a:1 "}, "spec containers 0 image"),
+        ("Pod", {"spec schedulingGates": [{"name": "a.b/c"}], "spec nodeName": "a"}, "spec nodeName"),
+        (
+            "DaemonSet",
+            {"spec updateStrategy": {"rollingUpdate": {"maxSurge": "101%", "maxUnavailable": 0}}},
+            "spec updateStrategy rollingUpdate maxSurge",
+        ),
+        ("CronJob", {"spec schedule": "* * * * 7"}, "spec schedule"),
+        ("PyTorchJob", {"spec pytorchReplicaSpecs Master template spec imagePullSecrets": [{}, {"name": ""}]}, "spec"),
+    ],
+)
+def test_a_server_was_found_to_refuse(kind: str, change: dict[str, Any], where: str) -> None:
+    problems = check(changed(an_object(kind), change), Kinds(VERSION)).problems
+    assert route(where) in {one.route[: len(route(where))] for one in problems}

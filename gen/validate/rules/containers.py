@@ -47,8 +47,11 @@ def containers(view: View) -> Refusals:
         yield from _doubled(pod, route)
         for at, container in containers_of(pod, route):
             yield from _CONTAINER.faults(container, at)
-            if not_empty(container.get("image", "")):
+            image = container.get("image", "")
+            if not_empty(image):
                 yield (*at, "image"), told(f"the container `{container['name']}` has no image", "write its `image`")
+            elif image != image.strip():
+                yield (*at, "image"), told("the image has white space around it", f"write `{image.strip()}`")
             yield from _resizing(container, at, pod)
             yield from _restarts(container, at, view.minor)
 

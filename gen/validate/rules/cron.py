@@ -40,7 +40,7 @@ _ZONED = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
 def _schedule(value: Any) -> Told | None:
     if "TZ" in value:
         zoned = _ZONED.fullmatch(value)
-        hint = f"write `schedule: {zoned[2]}` and `timeZone: {zoned[1]}`" if zoned else "write the zone as `timeZone`"
+        hint = f'write `schedule: "{zoned[2]}"` and `timeZone: {zoned[1]}`' if zoned else "write the zone as `timeZone`"
         return told(f"`{value}` names a time zone", hint)
     if value in _WORDS or _EVERY.fullmatch(value):
         return None
@@ -54,7 +54,7 @@ def _no_schedule(value: str, fields: list[str]) -> Told:
     if value.startswith("@every"):
         return told(message, "write a time in `h`, `m` and `s`, such as `@every 1h30m`")
     if value.startswith("@"):
-        return unknown(message, value, _WORDS, "")
+        return unknown(message, value, (*_WORDS, "@every 1h30m"), "")
     if len(fields) != len(_FIELDS):
         return told(message, "write minute, hour, day, month and day of the week, such as `0 3 * * *`")
     field, takes = next((field, _TAKES[at]) for at, field in enumerate(fields) if not _fits(field, _FIELDS[at]))

@@ -73,6 +73,9 @@ def jobs(view: View) -> Refusals:
         if view.kind == "Job":
             name = view.metadata.get("name", "")
             yield from _selection(spec, name, route)
+            if len(name) > _LONGEST_NAME and not spec.get("manualSelector"):
+                message = f"the name becomes a label of the pods, of at most {_LONGEST_NAME} characters"
+                yield ("metadata", "name"), told(message, f"shorten it by {len(name) - _LONGEST_NAME}")
             completions = spec.get("completions") or 0
             if name and spec.get("completionMode") == "Indexed" and completions > 0:
                 fault = _name_of_pod(f"{name}-{completions - 1}")

@@ -85,6 +85,9 @@ def pods(view: View) -> Refusals:
         yield from _host(pod, route)
         for at, (name,) in doubled(pod.get("schedulingGates"), (*route, "schedulingGates"), "name"):
             yield at, told(f"two gates are called `{name}`", "remove one of the two")
+        if pod.get("schedulingGates") and pod.get("nodeName"):
+            hint = "remove `nodeName`, or the gates"
+            yield (*route, "nodeName"), told("a pod with `schedulingGates` has no node yet", hint)
         if pod.get("ephemeralContainers"):
             hint = "remove the field; `kubectl debug` adds such containers to a pod that runs"
             yield (*route, "ephemeralContainers"), told("a new pod has no ephemeral containers", hint)

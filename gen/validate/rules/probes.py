@@ -104,9 +104,11 @@ def _sleep(shortest: int, grace: int) -> Check:
 
     def seconds(value: Any) -> Told | None:
         fault = check(value)
-        if fault is None or value < shortest:
-            return fault and told(fault, f"write {shortest} or more")
-        return told(fault, f"sleep less, or raise `terminationGracePeriodSeconds` of the pod to {value}")
+        if fault is None:
+            return None
+        if value < shortest <= grace:
+            return told(fault, f"write {shortest} or more")
+        return told(fault, f"sleep less, or raise `terminationGracePeriodSeconds` of the pod to {max(value, shortest)}")
 
     return seconds
 

@@ -10,7 +10,7 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from gen.validate.forms import LARGEST_ID, at_least, between, dns_name, given, one_of
+from gen.validate.forms import LARGEST_ID, at_least, between, dns_label, dns_name, given, one_of
 from gen.validate.rule import server
 from gen.validate.rules.pods import restart_policy
 from gen.validate.selectors import selector, selects
@@ -79,6 +79,11 @@ _TABLES = {
 }
 
 
+_SET_NAMES = Table({"metadata.name": given(dns_label), "spec.serviceName": given(dns_label)})
+_LABELS_SINCE = 34
+"""A stateful set and its service are called by labels, without dots; before, its pods could not be made."""
+
+
 @server(
     "workloads",
     "apps/Deployment",
@@ -95,6 +100,8 @@ def workloads(view: View) -> Refusals:
     yield from _TABLES[view.kind].faults(spec, route)
     if view.kind == "Deployment":
         yield from _deadline(spec, route)
+    if view.kind == "StatefulSet" and view.minor >= _LABELS_SINCE:
+        yield from _SET_NAMES.faults(view.body, ())
     for field in ("strategy", "updateStrategy"):
         yield from _strategy(spec.get(field) or {}, (*route, field), view.kind)
     if not view.templates:
@@ -163,10 +170,10 @@ def _strategy(strategy: Body, route: Route, kind: str) -> Refusals:
             yield (*route, "rollingUpdate"), told("`maxSurge` and `maxUnavailable` cannot both be more than 0", hint)
     else:
         yield from _one_at_least(rolling, route, "25%", "25%")
-    missing = rolling.get("maxUnavailable", "25%")
-    if is_more_than_all(missing):
-        hint = f"write `{_ALL}%` or less"
-        yield (*route, "rollingUpdate", "maxUnavailable"), told(f"`{missing}` is more than all", hint)
+    for field in ("maxUnavailable", "maxSurge") if kind == "DaemonSet" else ("maxUnavailable",):
+        if is_more_than_all(rolling.get(field)):
+            hint = f"write `{_ALL}%` or less"
+            yield (*route, "rollingUpdate", field), told(f"`{rolling[field]}` is more than all", hint)
 
 
 def _one_at_least(rolling: Body, route: Route, missing: int | str, surge: int | str) -> Refusals:
