@@ -192,14 +192,26 @@ def _place(file: str, number: int, route: Route) -> Location:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """Manifests in a folder, in order."""
-    with os.scandir(folder) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+    """Manifests in a folder, in order; a folder that cannot be listed, which is told when it is to be read."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        yield folder
+        return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from _below(entry.path)
-        elif entry.name.endswith(_ENDINGS) and entry.is_file():
+        elif entry.name.endswith(_ENDINGS) and _is_file(entry):
             yield entry.path.removeprefix("./")
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Also what nobody can tell, such as a link to itself: it cannot be read, and that is told."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return True
 
 
 def _read(file: str) -> bytes:

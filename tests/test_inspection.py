@@ -324,3 +324,10 @@ def test_a_path_that_is_no_utf_8_is_reported_in_every_format(tmp_path: Path) -> 
     report, _ = Inspection((str(path),)).run()
     for reporter in REPORTERS.values():
         assert reporter(report)
+
+
+def test_an_entry_that_cannot_be_read_ends_nothing(tmp_path: Path) -> None:
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A}\n", "utf-8")
+    report, code = Inspection((str(tmp_path),)).run()
+    assert ([finding.code for finding in report.findings], code) == (["metadata", "unreadable"], 1)

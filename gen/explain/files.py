@@ -99,7 +99,7 @@ FILES: Final = (
     ),
     Code(
         "invalid-name",
-        "Jobs, namespaces and overlays are called by lower case letters, digits and `-` inside; jobs by a letter first.",
+        "Jobs, namespaces and overlays have names of lower case letters, digits and `-`; a job begins with a letter.",
         "The names become those of objects and of folders.",
         "Rename the file or the folder; a job may say its `name` in the file.",
     ),
