@@ -331,3 +331,18 @@ def test_an_entry_that_cannot_be_read_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A}\n", "utf-8")
     report, code = Inspection((str(tmp_path),)).run()
     assert ([finding.code for finding in report.findings], code) == (["metadata", "unreadable"], 1)
+
+
+def test_places_in_later_documents_count_characters(tmp_path: Path) -> None:
+    first = "# é 😀\r\n---\r\n  # nothing\r\n---\r\nkind: ConfigMap # 😀\r\napiVersion: v1\r\nmetadata: {name: ü😀}\r\n"
+    report, _ = inspect(
+        tmp_path, f"{first}...\n--- # next\n{{apiVersion: v1, kind: ConfigMap,\n metadata: {{name: B}}}}\n"
+    )
+    assert [str(finding.place).rpartition("a.yaml")[2] for finding in report.findings] == [":7:18", ":11:19"]
+
+
+def test_of_a_document_that_no_cluster_stores_the_beginning_is_told(tmp_path: Path) -> None:
+    large = "".join(f"  k{number}: 1\n" for number in range(400_000))
+    report, _ = inspect(tmp_path, f"# a\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{large}")
+    told = {(finding.code, str(finding.place).rpartition("a.yaml")[2]) for finding in report.findings}
+    assert told == {("object-size", ":2:1")}

@@ -84,6 +84,10 @@ ODDITIES: dict[str, bytes] = {
     "many words of YAML 1.1": b"a:\n" + b'- "yes"\n' * 60_000,
     "many numbers of YAML 1.1": b"a:\n" + b"".join(b'- "1_%d"\n' % number for number in range(60_000)),
     "many documents": b"---\na: 1\n" * 30_000,
+    "very many documents": b"---\n{}\n" * 1_900_000,
+    "many deep documents": (b"---\n" + b"[" * 190 + b"]" * 190 + b"\n") * 30_000,
+    "large object": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
+    + b"".join(b"  k%d: 1\n" % number for number in range(900_000)),
     "long number": b"a: " + b"9" * 100_000,
     "large exponent": b"a: 1e999999999",
     "long quantity": b"apiVersion: v1\nkind: Pod\nspec: {overhead: {cpu: " + b"1" * 50_000 + b"}}",

@@ -43,6 +43,10 @@ class Builder:
     anchors: dict[str, Any] = field(default_factory=dict)
     merged: dict[int, set[str]] = field(default_factory=dict)
     """Keys that came into a mapping by `<<`, which its own may replace."""
+    begins: list[tuple[int, int]] = field(default_factory=list)
+    """Of each document: the character with which its first line begins, and that line, both counted from 0."""
+    read: int = 0
+    """Events of the documents before."""
     written_out: int = 0
     """Values that aliases stand for."""
 
@@ -50,11 +54,12 @@ class Builder:
         documents = []
         get = self.parser.get_event
         get()  # the stream starts
-        while get().__class__ is not StreamEndEvent:
+        while (event := get()).__class__ is not StreamEndEvent:
             self.anchors.clear()
             document = self._document()
             if document is not None:
                 documents.append(document)
+                self.begins.append((event.start_mark.index - event.start_mark.column, event.start_mark.line))
         return documents
 
     def _document(self) -> Any:  # noqa: C901, PLR0912 - one loop, which a call for each event would slow down by half
@@ -63,7 +68,7 @@ class Builder:
         key: Any = None
         root: Any = None
         get = self.parser.get_event
-        for _ in range(MAX_VALUES):
+        for number in range(self.read, MAX_VALUES):
             event = get()
             kind = event.__class__
             if kind is ScalarEvent:
@@ -84,6 +89,7 @@ class Builder:
                 holder, key = stack.pop()
                 continue
             elif kind is DocumentEndEvent:
+                self.read = number
                 return root
             else:
                 value = self._alias(event, stack, holder, expects_key=key is None and holder.__class__ is dict)
@@ -100,7 +106,7 @@ class Builder:
             if kind is MappingStartEvent or kind is SequenceStartEvent:
                 stack.append((holder, key))
                 holder, key = value, None
-        raise Refused(event, "too-large", f"more than {MAX_VALUES} values in one document", "split the file")
+        raise Refused(event, "too-large", f"more than {MAX_VALUES} values in one file", "split the file")
 
     def _key(self, event: Any, value: Any, holder: Body) -> Any:
         if event.value == "<<" and event.implicit[0]:

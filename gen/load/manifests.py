@@ -21,12 +21,14 @@ from gen.diagnostics import Location
 from gen.load.builder import MAX_DEPTH, Builder, extent
 from gen.load.fast import fast
 from gen.load.refused import Refused
-from gen.load.scalars import NULLS, resolved
+from gen.load.scalars import resolved
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings, Route
 
 MAX_BYTES = 16 << 20
+_LARGEST_PLACED = 2 << 20
+"""Characters of a document in which places are looked up."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,18 @@ class Manifests:
     file: str
     text: str
     documents: tuple[Any, ...]
+    begins: tuple[tuple[int, int], ...] = ((0, 0),)
+    """Of each document: where its text begins, and its line, both counted from 0."""
 
     def place(self, document: int, route: Route, *, key: bool = False) -> Location:
-        """Where the value at a route stands, or its key, or the nearest thing around it that is there."""
-        if document >= len(self._roots):
-            return Location(self.file)
-        node = self._roots[document]
+        """Where the value at a route stands, or its key, or the nearest thing around it that is there.
+
+        Of a document that is larger than any that a cluster stores, only its beginning.
+        """
+        line = self.begins[document][1]
+        node = self._root(document)
+        if node is None:
+            return Location(self.file, line + 1)
         mark = named = node.start_mark
         for step in route:
             node, named = _inner(node, step)
@@ -49,20 +57,29 @@ class Manifests:
                 break
             # nothing stands where an empty value is, and that may be the next line
             mark = named if key or (node.value == "" and node.start_mark == node.end_mark) else node.start_mark
-        return Location(self.file, mark.line + 1, mark.column + 1)
+        return Location(self.file, line + mark.line + 1, mark.column + 1)
+
+    def _root(self, document: int) -> Any:
+        """The nodes of one document, of which only the last that was asked for is kept: they take much memory."""
+        if document not in self._composed:
+            self._composed.clear()
+            self._composed[document] = self._compose(document)
+        return self._composed[document]
+
+    def _compose(self, document: int) -> Any:
+        begin = self.begins[document][0]
+        end = self.begins[document + 1][0] if document + 1 < len(self.begins) else len(self.text)
+        if end - begin > _LARGEST_PLACED:
+            return None
+        loader = CSafeLoader(self.text[begin:end])
+        try:
+            return loader.get_node() if loader.check_node() else None
+        except YAMLError:  # JSON that is no YAML
+            return None
 
     @cached_property
-    def _roots(self) -> list[Any]:
-        loader = CSafeLoader(self.text)
-        roots: list[Any] = []
-        try:
-            while loader.check_node():
-                node: Any = loader.get_node()
-                if isinstance(node, MappingNode | SequenceNode) or node.value not in NULLS:
-                    roots.append(node)
-        except YAMLError:  # JSON that is no YAML
-            return []
-        return roots
+    def _composed(self) -> dict[int, Any]:
+        return {}
 
 
 def _inner(node: Any, step: str | int) -> tuple[Any, Any]:
@@ -90,7 +107,8 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
     if (sure := fast(text)) is not None:
         return Manifests(file, text, (sure,))
     try:
-        return Manifests(file, text, tuple(Builder(CParser(text), file, found).documents()))
+        builder = Builder(CParser(text), file, found)
+        return Manifests(file, text, tuple(builder.documents()), tuple(builder.begins))
     except Refused as problem:
         found.error(problem.code, _at(file, problem.mark), problem.message, problem.hint)
     except MarkedYAMLError as error:

@@ -22,6 +22,12 @@ _FORM = (
         "Add `apiVersion` and `kind`, or keep the file out of the folder.",
     ),
     Rule(
+        "object-size",
+        "An object fits into a request.",
+        "The API server refuses requests of more than 3 MiB, and etcd stores half of that.",
+        "Put the data on a volume or into an image, or split it over several objects.",
+    ),
+    Rule(
         "unknown-kind",
         "There is a schema of the kind in that API version.",
         "An object that nothing can be said of may be wrong in any way.",

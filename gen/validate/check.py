@@ -90,6 +90,9 @@ def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
         return {} if kinds.schemas.fields(kind.schema, (*route, 0)) else ""
 
     view = View.of(body, kinds.version, defined=kind.place is not None, empty=empty)
+    if view.json is not None and len(view.json) > _LARGEST:
+        yield Problem("object-size", (), f"{len(view.json) >> 20} MiB are more than a server takes in a request")
+        return
     if custom and view.body is not body:
         yield from (Problem("wrong-type", at, "nothing where a value is expected") for at in _null_entries(body, ()))
     faults = list(_of_schema(view.body, kind, kinds, ()))
@@ -104,6 +107,10 @@ def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
     wrong = [fault.route for fault in faults]
     view = View.of(_without(view.body, wrong), kinds.version, defined=view.defined)
     yield from (one for one in _of_rules(view, sound=False) if not any(_overlap(one.route, at) for at in wrong))
+
+
+_LARGEST = 3 << 20
+"""Bytes of a request (`MaxRequestBodyBytes` of `apiserver/pkg/server/config.go`); etcd stores still less."""
 
 
 def _without(body: Body, routes: list[Route]) -> Body:
