@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from celpy import Runner
 
 _CHAIN = re.compile(r"\bhas\(((?:\w+\.)+\w+)\.(\w+)\)")
@@ -22,6 +26,11 @@ _ESCAPED = re.compile(rf"\.({_NAME})\b")
 _HAS_ESCAPED = re.compile(rf"\bhas\(((?:\w+\.)*\w+)\.({_NAME})\)")
 """Names of fields that are no identifiers, as a server lets rules write them (Kubernetes' documentation of
 CustomResourceDefinitions, "Escaping of properties")."""
+
+_SECONDS = 2.0
+"""For one rule on one value."""
+_spent: set[str] = set()
+"""Rules that once took longer, and are not tried again."""
 
 _MISSING = "no such member"
 _UNKNOWN = ("undeclared reference", "no matching overload")
@@ -42,14 +51,44 @@ def holds(expression: str, value: Any) -> bool:
     from celpy.celparser import CELParseError  # noqa: PLC0415
     from celpy.evaluation import CELEvalError, CELSyntaxError, CELUnsupportedError  # noqa: PLC0415
 
+    if expression in _spent:
+        raise NotEvaluatedError(expression)
     try:
-        return bool(_program(expression).evaluate({"self": json_to_cel(value)}))
+        with _budget():
+            return bool(_program(expression).evaluate({"self": json_to_cel(value)}))
+    except _SpentError as error:
+        _spent.add(expression)
+        raise NotEvaluatedError(expression) from error
     except CELEvalError as error:
         if _MISSING not in str(error) and any(words in str(error) for words in _UNKNOWN):
             raise NotEvaluatedError(expression) from error
         return False
     except (CELParseError, CELSyntaxError, CELUnsupportedError, *_BROKEN) as error:
         raise NotEvaluatedError(expression) from error
+
+
+class _SpentError(BaseException):
+    """Of no kind that the library catches."""
+
+
+@contextmanager
+def _budget() -> Iterator[None]:
+    """A server gives a rule a budget, too. Without signals, as in a thread, there is none."""
+
+    def stop(*_: object) -> None:
+        raise _SpentError
+
+    try:
+        before = signal.signal(signal.SIGALRM, stop)
+    except ValueError:  # not the main thread
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, _SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @lru_cache(maxsize=1024)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from gen.validate.expressions import NotEvaluatedError, holds
@@ -32,3 +34,13 @@ def test_escaped_names_are_those_of_the_object(rule: str) -> None:
 def test_what_cannot_be_evaluated_is_said(rule: str) -> None:
     with pytest.raises(NotEvaluatedError):
         holds(rule, VALUE)
+
+
+def test_a_rule_that_takes_too_long_is_not_evaluated() -> None:
+    started = time.monotonic()
+    with pytest.raises(NotEvaluatedError):
+        holds("self.all(x, self.exists_one(y, x == y))", list(range(3000)))
+    with pytest.raises(NotEvaluatedError):
+        holds("self.all(x, self.exists_one(y, x == y))", [1])
+    assert time.monotonic() - started < 10
+    assert holds("self.all(x, x < 3000)", list(range(100)))
