@@ -25,11 +25,8 @@ def main() -> None:
         code = 1
     except OSError as error:
         at = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"gen: {at}{error.strerror or error}; check permissions and free space, and run it again\n")
+        _say(f"{at}{error.strerror or error}; check permissions and free space, and run it again")
         code = USAGE
-    if sys.stderr is not None:
-        with suppress(OSError):
-            sys.stderr.flush()
     # nothing is left to do, and to take apart all that was read would be a twentieth of a long run
     os._exit(code)
 
@@ -43,7 +40,7 @@ def _run() -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except UsageError as error:
-        sys.stderr.write(f"gen: {error}\n")
+        _say(str(error))
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -53,9 +50,17 @@ def _run() -> int:
         import traceback  # noqa: PLC0415
 
         traceback.print_exc()
-        sys.stderr.write("gen: this is a bug of gen, not of your files; nothing was written\n")
+        _say("this is a bug of gen, not of your files; nothing was written")
         return BUG
     return 0
+
+
+def _say(text: str) -> None:
+    """Where somebody listens."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"gen: {text}\n")
+            sys.stderr.flush()
 
 
 if __name__ == "__main__":

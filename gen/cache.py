@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 
 _DEPENDENCIES = (
     "ahocorasick_rs",
+    "celpy",
     "jinja2",
     "jsonschema_rs",
     "kubernetes_validate",
     "orjson",
     "pydantic",
     "pydantic_core",
+    "ryaml",
     "yaml",
 )
 """Packages whose version can change what comes out or what is found."""

@@ -14,6 +14,7 @@ from gen.workspace import checked_root, find_root
 from gen.write import Status, apply, compare
 
 if TYPE_CHECKING:
+    from gen.diagnostics import Findings
     from gen.outcome import Rendering
     from gen.write import Comparison
 
@@ -40,7 +41,7 @@ def render(request: Request) -> tuple[Report, int]:
     """Write what is missing or different, and remove what should not be there; nothing when there is an error."""
     root, rendering, comparison = _compared(request)
     if comparison is None or rendering.findings.failed():
-        return _refused(rendering)
+        return refused(rendering.findings)
     removed = [change for change in comparison.changes if change.new is None]
     if rendering.whole and not rendering.files and removed and not request.allow_empty:
         why = "no job is left in any overlay" if rendering.jobs else "there are no jobs"
@@ -55,7 +56,7 @@ def check(request: Request) -> tuple[Report, int]:
     """Compare only: violations when anything would be written or removed."""
     _, rendering, comparison = _compared(request)
     if comparison is None:
-        return _refused(rendering)
+        return refused(rendering.findings)
     summary = _summary(rendering, comparison, "would write", "would remove")
     if comparison.changes:
         summary += "; run `gen render` and commit the result"
@@ -101,10 +102,11 @@ def _version(text: str | None) -> str | None:
     return version
 
 
-def _refused(rendering: Rendering) -> tuple[Report, int]:
-    findings = tuple(rendering.findings)
+def refused(found: Findings) -> tuple[Report, int]:
+    """The end of a run in which something was wrong."""
+    findings = tuple(found)
     errors = sum(finding.severity.value == "error" for finding in findings)
-    return Report(findings, (), f"{errors} error{'' if errors == 1 else 's'}; nothing was written"), VIOLATIONS
+    return Report(findings, (), f"{counted(errors, 'error')}; nothing was written"), VIOLATIONS
 
 
 def _summary(rendering: Rendering, comparison: Comparison, wrote: str, removed: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from gen.clusters import cluster_of
 from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, counted, said
-from gen.load.manifests import MAX_BYTES, read_manifests
+from gen.load.manifests import read_manifests
+from gen.load.named import STDIN, named_files, read_bytes
 from gen.parallel import spread
 from gen.report.types import Report
 from gen.validate.catalogue import CATALOGUE
@@ -36,11 +36,8 @@ if TYPE_CHECKING:
     from gen.load.manifests import Manifests
     from gen.validate.problem import Problem
 
-STDIN = "-"
-_PIECE = 1 << 16
 _OVERLAY = re.compile(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
 """The folder of a cluster, whose trees hold its objects together."""
-_ENDINGS = (".yaml", ".yml", ".json")
 _WORTH_IT = 200
 """Files for each process."""
 
@@ -73,7 +70,7 @@ class Inspection:
         for location in self.schemas:
             if not location.exists():
                 raise UsageError(f"there is no {location}")
-        files = list(dict.fromkeys(self._files()))
+        files = list(dict.fromkeys(named_files(self.paths)))
         # another process has no standard input
         own = {STDIN: self.look(STDIN)} if STDIN in files else {}
         others = [file for file in files if file not in own]
@@ -95,7 +92,7 @@ class Inspection:
         found = Findings()
         shown = "<stdin>" if file == STDIN else file
         try:
-            raw = _read(file)
+            raw = read_bytes(file)
         except OSError as error:
             found.error("unreadable", Location(shown), f"cannot be read: {error.strerror}", "check that it may be read")
             return Inspected(0, tuple(found.items))
@@ -116,18 +113,6 @@ class Inspection:
                 for problem, reason in checked.silenced:
                     found.items.append(_finding(problem, manifests, number, route, body, reason))
         return Inspected(objects, tuple(found.items), tuple(known))
-
-    def _files(self) -> Iterator[str]:
-        for name in self.paths:
-            path = Path(name)
-            if name == STDIN:
-                yield name
-            elif path.is_dir():
-                yield from _below(name)
-            elif path.exists():
-                yield path.as_posix()
-            else:
-                raise UsageError(f"there is no {name}")
 
     def _kinds(self, file: str) -> Kinds:
         folder = os.path.dirname(file)  # noqa: PTH120 - asked for every file
@@ -185,46 +170,10 @@ def _placed(done: Iterable[tuple[str, Inspected]]) -> Iterator[tuple[str, Fact, 
 def _place(file: str, number: int, route: Route) -> Location:
     """Standard input is gone by now, and so may the file be."""
     with suppress(OSError):
-        manifests = read_manifests(_read(file), file, Findings()) if file != STDIN else None
+        manifests = read_manifests(read_bytes(file), file, Findings()) if file != STDIN else None
         if manifests is not None:
             return manifests.place(number, route)
     return Location("<stdin>" if file == STDIN else file)
-
-
-def _below(folder: str) -> Iterator[str]:
-    """Manifests in a folder, in order; a folder that cannot be listed, which is told when it is to be read."""
-    try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except OSError:
-        yield folder
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _below(entry.path)
-        elif entry.name.endswith(_ENDINGS) and _is_file(entry):
-            yield entry.path.removeprefix("./")
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Also what nobody can tell, such as a link to itself: it cannot be read, and that is told."""
-    try:
-        return entry.is_file()
-    except OSError:
-        return True
-
-
-def _read(file: str) -> bytes:
-    """No more than is looked at: a file may be a device without an end."""
-    if file == STDIN:
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
-    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 - asked for every file
-        size = os.fstat(stream.fileno()).st_size
-        raw = stream.read(min(size, MAX_BYTES) + 1) or b""
-        # what is no regular file has no size, and comes in pieces
-        while not size and len(raw) <= MAX_BYTES and (more := stream.read(_PIECE)):
-            raw += more
-    return raw
 
 
 def _objects(document: Any) -> Iterator[tuple[Route, Any]]:

@@ -22,7 +22,7 @@ _LARGEST = 256
 """Items whose results are handed over at once: few hand-overs, and no large piece of memory twice."""
 _SMALLEST = 4
 _EACH = 4
-"""Batches for each process that what is left would make, so that all end together."""
+"""A batch is what is left, divided by this and by the processes: the last ones are small, so that all end together."""
 
 _AHEAD = 2
 """Batches that each of the others has before it."""
@@ -40,19 +40,21 @@ def spread(work: Callable[[Item], Result], items: Sequence[Item], parallel: int,
     processes = min(parallel, len(items) // worth_it)
     if processes <= 1:
         return [work(item) for item in items]
-    done = [[work(item) for item in items[:_WARM]]]
-    batches = deque(_batches(items[_WARM:], processes))
-    others: list[tuple[int, Future[list[Result]]]] = []
+    results = [work(item) for item in items[:_WARM]]
+    batches = deque(enumerate(_batches(items[_WARM:], processes)))
+    done: dict[int, list[Result]] = {}
+    handed: dict[int, Future[list[Result]]] = {}
     with _pool(processes - 1, work) as pool:
         while batches:
-            busy = sum(not future.done() for _, future in others)
+            busy = sum(not future.done() for future in handed.values())
             for _ in range(min(_AHEAD * (processes - 1) - busy, len(batches))):
-                others.append((len(done), pool.submit(_batch, batches.popleft())))
-                done.append([])
-            done.append([work(item) for item in batches.popleft()] if batches else [])
-        for number, future in others:
-            done[number] = future.result()
-    return [result for batch in done for result in batch]
+                number, batch = batches.popleft()
+                handed[number] = pool.submit(_batch, batch)
+            if batches:
+                number, batch = batches.popleft()
+                done[number] = [work(item) for item in batch]
+        done.update((number, future.result()) for number, future in handed.items())
+    return results + [result for number in sorted(done) for result in done[number]]
 
 
 def _batches(items: Sequence[Item], processes: int) -> Iterator[Sequence[Item]]:

@@ -12,7 +12,7 @@ from gen.networks import NETWORKS
 from gen.schema import job_schema, overlay_schema
 from gen.storage import STORAGE
 from gen.validate.catalogue import CATALOGUE
-from gen.validate.check import SILENCE
+from gen.validate.problem import SILENCE
 from gen.validate.rule import Judge
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gen.commands import CLEAN, VIOLATIONS, repository
+from gen.commands import CLEAN, refused, repository
 from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.edit.change import Change, EditError
 from gen.edit.quota import check_quota
@@ -77,8 +77,7 @@ def set_fields(request: SetRequest) -> tuple[Report, int]:
         changed = {job: one.raw for job, one in zip(jobs, results, strict=True) if one is not None and one.said}
         check_quota(root, changed, overlays, found)
     if found.failed():
-        errors = len([item for item in found if item.severity.value == "error"])
-        return Report(tuple(found), (), f"{errors} error{'' if errors == 1 else 's'}; nothing was written"), VIOLATIONS
+        return refused(found)
     done = [result for result in results if result is not None and result.said]
     replace_files(root, {result.file: result.raw for result in done})
     return Report((), (), _summary(done, len(jobs))), CLEAN

@@ -33,14 +33,12 @@ def check_quota(root: Path, edited: Mapping[JobFile, bytes], overlays: Sequence[
     beside = [job for job in all_jobs(root, Findings()) if job.namespace in namespaces and job not in edited]
     others = _wanted(((job, read(root, job.file, Findings())) for job in beside), limited)
     after = _wanted(((job, source_of(raw, job.file, Findings())) for job, raw in edited.items()), limited)
-    own = Findings()
+    before = _wanted(((job, read(root, job.file, Findings())) for job in edited), limited)
     for overlay in limited:
         for namespace in sorted(namespaces):
             key = overlay.name, namespace
-            judge_quota(overlay, namespace, others[key] + after[key], own)
-    if own.items:
-        before = _wanted(((job, read(root, job.file, Findings())) for job in edited), limited)
-        found.extend(own.items if +(after - before) else ())
+            if after[key] > before[key]:
+                judge_quota(overlay, namespace, others[key] + after[key], found)
 
 
 def _is_limited(overlay: Overlay, namespace: str) -> bool:

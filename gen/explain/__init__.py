@@ -11,7 +11,8 @@ from gen.explain.files import FILES
 from gen.explain.jobs import JOBS
 from gen.explain.overlays import OVERLAYS
 from gen.validate.catalogue import CATALOGUE
-from gen.validate.check import SILENCE
+from gen.validate.problem import SILENCE
+from gen.validate.rule import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,7 +56,8 @@ def _filled(parts: Iterable[str]) -> str:
 
 def _of_rule(rule: Rule) -> Iterator[str]:
     kinds = ", ".join(sorted(f"{kind} ({group})" for group, kind in rule.kinds)) if rule.kinds is not None else ""
-    yield f"{rule.name}: {rule.severity.value} of manifests, as the {rule.judge.value} judges"
+    judge = rule.judge.value if rule.judge is Judge.GEN else f"the {rule.judge.value}"
+    yield f"{rule.name}: {rule.severity.value} of manifests, as {judge} judges"
     yield f"For: {kinds}" if kinds else ""
     yield rule.says
     yield f"Why: {rule.reason}"

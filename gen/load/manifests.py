@@ -44,7 +44,7 @@ class Manifests:
     def place(self, document: int, route: Route, *, key: bool = False) -> Location:
         """Where the value at a route stands, or its key, or the nearest thing around it that is there.
 
-        Of a document that is larger than any that a cluster stores, only its beginning.
+        Of a document of more than 2 MiB only its beginning: its nodes would take hundreds.
         """
         line = self.begins[document][1]
         node = self._root(document)

@@ -57,8 +57,10 @@ def is_whole(number: Decimal) -> bool:
 
 def quantity(value: Any) -> Told | None:
     """The check that a value is a quantity at all."""
-    if amount(value) is not None:
-        return None
+    return no_quantity(value) if amount(value) is None else None
+
+
+def no_quantity(value: Any) -> Told:
     match = _OF_BYTES.fullmatch(str(value))
     hint = "write one such as `500m`, `8` or `16Gi`"
     if match is not None:

@@ -8,6 +8,7 @@ from typing import Final
 from gen.diagnostics import Severity
 from gen.validate.gitops import GITOPS_RULES
 from gen.validate.operators import OPERATOR_RULES
+from gen.validate.problem import SILENCE
 from gen.validate.rule import Judge, Rule
 from gen.validate.rules import RULES
 
@@ -99,7 +100,7 @@ _FORM = (
         "silenced",
         "An annotation that silences a rule names one that there is, and gives a reason.",
         "A rule is silenced for a reason that others can judge.",
-        'Write `gen/ignore-<rule>: "<reason>"`.',
+        f'Write `{SILENCE}<rule>: "<reason>"`.',
         judge=Judge.GEN,
         severity=Severity.WARNING,
     ),

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean, near
-from gen.kubernetes import MANAGED_BY
 from gen.validate.catalogue import CATALOGUE, rules_for
 from gen.validate.closed import filled
 from gen.validate.deprecations import RETIRED
 from gen.validate.faults import explained
-from gen.validate.problem import Problem
+from gen.validate.problem import DAMAGED, SILENCE, Problem
+from gen.validate.rule import is_ours
 from gen.validate.tables import doubled
 from gen.validate.told import Told
 from gen.validate.view import View, is_custom
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
     from gen.validate.kinds import Kind, Kinds
     from gen.validate.rule import Rule
-
-SILENCE = "gen/ignore-"
-"""Of annotations that silence a rule: the rule's name follows, and the value is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
         return
     api_version, name = body["apiVersion"], body["kind"]
     kind = kinds.get(api_version, name)
-    if kind is not None and kind.partial and not _is_rendered(body):
+    if kind is not None and kind.partial and not is_ours(body):
         kind = None
     yield from _retired(api_version, name, kinds, known=kind is not None)
     if kind is None:
@@ -71,12 +68,6 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
     if kind.deprecated is not None and (api_version, name) not in RETIRED:
         yield Problem("deprecated-api", ("apiVersion",), kind.deprecated)
     yield from _judged(body, kind, kinds)
-
-
-def _is_rendered(body: Body) -> bool:
-    metadata = body.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return isinstance(labels, dict) and labels.get(MANAGED_BY) == "gen"
 
 
 def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
@@ -116,12 +107,15 @@ _LARGEST = 3 << 20
 def _without(body: Body, routes: list[Route]) -> Body:
     """A copy without the fields that are wrong; entries of lists stay, so that the others keep their places."""
     copied = copy.deepcopy(body)
-    for *steps, last in filter(None, routes):
+    for route in routes:
+        if route in {(), ("apiVersion",), ("kind",)}:
+            continue
+        *steps, last = route
         holder: Any = copied
         for step in steps:
             inside = step in holder if isinstance(holder, dict) else isinstance(step, int) and step < len(holder)
             holder = holder[step] if inside and isinstance(holder[step], dict | list) else {}
-        if isinstance(holder, dict) and (last, *steps) not in {("apiVersion",), ("kind",)}:
+        if isinstance(holder, dict):
             holder.pop(last, None)
     return copied
 
@@ -180,7 +174,7 @@ def _of_rules(view: View, *, sound: bool) -> Iterator[Problem]:
         faults: list[tuple[Route, str]] = []
         try:
             faults.extend(rule.find(view))
-        except _DAMAGED as error:  # what was found before it stays
+        except DAMAGED as error:  # what was found before it stays
             # what does not fit its schema, or is of a kind to which a user's definition gives another shape
             if sound and not view.defined:
                 yield _failed(rule, error)
@@ -188,9 +182,6 @@ def _of_rules(view: View, *, sound: bool) -> Iterator[Problem]:
             if route not in seen:  # what is told once need not be told by the next rule in its words
                 seen.add(route)
                 yield Problem(rule.name, route, message, message.hint if isinstance(message, Told) else "")
-
-
-_DAMAGED = (TypeError, AttributeError, KeyError, ValueError, IndexError, ArithmeticError)
 
 
 def _failed(rule: Rule, error: Exception) -> Problem:

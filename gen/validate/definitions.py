@@ -35,6 +35,7 @@ class Definition:
     place: Place
     source: Schema
     """As it is written, with its defaults."""
+    file: str
     deprecated: str | None
     """The warning of a version that is deprecated."""
 
@@ -80,7 +81,7 @@ class Definitions:
             return
         self._parsed.add(path)
         try:
-            for definition in (one for document in _documents(path) for one in _definitions(document)):
+            for definition in (one for document in _documents(path) for one in _definitions(document, str(path))):
                 self._found.setdefault((definition.api_version, definition.kind), definition)
         except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             said = " ".join(str(error).split())[:200]
@@ -96,12 +97,12 @@ def _documents(path: Path) -> tuple[Any, ...]:
     return manifests.documents
 
 
-def _definitions(body: Any) -> Iterator[Definition]:
+def _definitions(body: Any, file: str) -> Iterator[Definition]:
     if not isinstance(body, dict):
         return
     if body.get("kind") == "List":
         for item in body.get("items") or ():
-            yield from _definitions(item)
+            yield from _definitions(item, file)
     if body.get("kind") != _MARK.decode():
         return
     spec: Body = body["spec"]
@@ -117,4 +118,4 @@ def _definitions(body: Any) -> Iterator[Definition]:
             warning = f"{api_version} {spec['names']['kind']} is deprecated"
         found, place = closed(schema)
         kind = spec["names"]["kind"]
-        yield Definition(api_version, kind, spec.get("scope") != "Cluster", found, place, schema, warning)
+        yield Definition(api_version, kind, spec.get("scope") != "Cluster", found, place, schema, file, warning)

@@ -67,7 +67,8 @@ class Kinds:
                 validator = compiled(definition.schema, self.schemas)
             except (ValueError, TypeError) as error:
                 said = " ".join(str(error).split())[:200]
-                raise UsageError(f"the definition of {api_version} {kind} has a schema that is none: {said}") from error
+                what = f"{definition.file}: the schema of {api_version} {kind} is none that can be used"
+                raise UsageError(f"{what}; correct it, or leave the file out: {said}") from error
             told = definition.place, definition.source, definition.namespaced, definition.deprecated
             return Kind(definition.schema, validator, *told)
         try:

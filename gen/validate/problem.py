@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gen.kubernetes import OWN
+
 if TYPE_CHECKING:
     from gen.diagnostics import Route
+
+
+SILENCE = f"{OWN}ignore-"
+"""Of annotations that silence a rule: the rule's name follows, and the value is the reason."""
+
+DAMAGED = (TypeError, AttributeError, KeyError, ValueError, IndexError, ArithmeticError)
+"""What an object that does not fit its schema leads to in code that trusts it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,36 +223,3 @@ def test_no_job_at_all_is_said(repo: Repository) -> None:
 )
 def test_a_dot_separates_what_the_models_separate(name: str, route: tuple[str | int, ...]) -> None:
     assert route_of(KINDS["pytorch"], name) == route
-
-
-QUOTA = 'kubernetes: "1.34"\nnamespaces: {team: {gpus: 8}}\n'
-
-
-@pytest.mark.parametrize(
-    ("assignments", "expected"),
-    [
-        (("gpus=4",), []),
-        (("gpus=5",), ["over-quota"]),
-        (("gpus=5", "state=finished"), []),
-        (("gpus=2", "workers=2"), []),
-        (("gpus=2", "workers=3"), ["over-quota"]),
-    ],
-)
-def test_no_more_gpus_are_asked_for_than_are_granted(
-    repo: Repository, assignments: tuple[str, ...], expected: list[str]
-) -> None:
-    repo.overlay(QUOTA)
-    path = repo.job(JOB)
-    repo.job(JOB + "gpus: 4\n", name="beside")
-    repo.job(JOB + "gpus: 64\n", name="broken").write_text("kind: [", "utf-8")
-    report, code = change(repo, "team/demo", *assignments)
-    assert (codes(report), code) == (expected, int(bool(expected)))
-    assert (path.read_text("utf-8") == JOB) == bool(expected)
-
-
-def test_who_asks_for_too_much_may_ask_for_less(repo: Repository) -> None:
-    repo.overlay(QUOTA)
-    repo.job(JOB + "gpus: 32\n")
-    assert codes(change(repo, "team/demo", "gpus=33")[0]) == ["over-quota"]
-    assert change(repo, "team/demo", "gpus=16")[1] == 0
-    assert change(repo, "team/demo", "env.DEBUG=on")[1] == 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gen.diagnostics import Diagnostic, Location, Severity, said
 from gen.kubernetes import at
 from gen.validate.gitops.runs import RUNS, is_finished
+from gen.validate.problem import DAMAGED, SILENCE
 from gen.validate.rule import Judge, Rule, is_ours
 from gen.validate.view import View
 
@@ -61,8 +62,6 @@ OF_FINISHED: Final = Rule(
 SET_RULES: Final = {rule.name: rule for rule in (SAME_OBJECT, SAME_HANDLE, SHARED_OUTPUT, ONE_NODE_CLAIM, OF_FINISHED)}
 
 _ONE_NODE = ({"ReadWriteOnce"}, {"ReadWriteOncePod"})
-_DAMAGED = (TypeError, AttributeError, KeyError, ValueError, IndexError)
-"""What an object leads to that does not fit its schema, which is told elsewhere."""
 
 
 class Fact(NamedTuple):
@@ -85,12 +84,12 @@ def facts(body: Any) -> list[Fact]:
     """What an object says; nothing when it is none."""
     try:
         found = list(_facts(body))
-    except _DAMAGED:
+    except DAMAGED:  # which is told elsewhere
         return []
     if is_ours(body):
         found = [fact._replace(ours=True) for fact in found]
     if at(body, "metadata", "annotations"):
-        reasons = ((fact, at(body, "metadata", "annotations", f"gen/ignore-{fact.rule}")) for fact in found)
+        reasons = ((fact, at(body, "metadata", "annotations", SILENCE + fact.rule)) for fact in found)
         found = [fact._replace(reason=str(reason)) if reason else fact for fact, reason in reasons]
     return found
 

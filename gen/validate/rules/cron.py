@@ -110,7 +110,7 @@ _CRON = Table(
 @server(
     "cron-jobs",
     "batch/CronJob",
-    remedy="Write five fields, such as `0 3 * * *`.",
+    remedy="Write five fields, such as `0 3 * * *`, and a time zone such as `Europe/Berlin`.",
 )
 def cron_jobs(view: View) -> Refusals:
     """Schedules, time zones and policies of cron jobs can be read."""

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from gen.validate.amounts import no_quantity
 from gen.validate.forms import at_least
 from gen.validate.rule import server
 from gen.validate.tables import Table, doubled
@@ -32,7 +33,7 @@ def _quantity(value: Any) -> Told | None:
         return told(f"{value} needs quotes", f'write `"{value}"`')
     if isinstance(value, int) or _QUANTITY.fullmatch(value):
         return None
-    return told(f"`{value}` is no quantity", "write one such as `500m`, `8` or `16Gi`")
+    return no_quantity(value)
 
 
 _RESOURCE = Table(

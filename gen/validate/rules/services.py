@@ -54,6 +54,7 @@ _SERVICE = Table(
 )
 _STICKY = Table({"sessionAffinityConfig.clientIP.timeoutSeconds": between(1, 86400)})
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_FOR_LOAD_BALANCERS = told("is for the type `LoadBalancer`", "remove it, or use that type")
 _OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges")
 
 
@@ -119,11 +120,7 @@ def _outside(spec: Body, kind: str, route: Route) -> Refusals:
         yield (*route, "healthCheckNodePort"), told(message, hint)
     for field in _OF_LOAD_BALANCERS:
         if kind != "LoadBalancer" and field in spec and spec[field] != []:
-            yield (*route, field), _of_load_balancers()
-
-
-def _of_load_balancers() -> Told:
-    return told("is for the type `LoadBalancer`", "remove it, or use that type")
+            yield (*route, field), _FOR_LOAD_BALANCERS
 
 
 def _ranges(annotations: Body, spec: Body, kind: str) -> Refusals:
@@ -131,7 +128,7 @@ def _ranges(annotations: Body, spec: Body, kind: str) -> Refusals:
         return
     at = ("metadata", "annotations", _RANGES)
     if kind != "LoadBalancer":
-        yield at, _of_load_balancers()
+        yield at, _FOR_LOAD_BALANCERS
     for value in annotations[_RANGES].split(",") if annotations[_RANGES].strip() else ():
         fault = cidr(value)
         if fault is not None:

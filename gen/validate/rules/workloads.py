@@ -90,7 +90,7 @@ _LABELS_SINCE = 34
     "apps/ReplicaSet",
     "apps/DaemonSet",
     "apps/StatefulSet",
-    remedy="Repeat the labels of the template in the selector.",
+    remedy="Repeat the labels of the template in the selector, and keep numbers and policies that fit each other.",
 )
 def workloads(view: View) -> Refusals:
     """Deployments and their like select the pods of their template, always restart them, and can replace them."""

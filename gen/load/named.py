@@ -1,0 +1,71 @@
+"""The manifests that a command line names: which files these are, and their bytes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import UsageError
+from gen.load.manifests import MAX_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+STDIN = "-"
+_ENDINGS = (".yaml", ".yml", ".json")
+_PIECE = 1 << 16
+
+
+def named_files(names: Iterable[str]) -> Iterator[str]:
+    """Files by themselves, those in folders, and `STDIN`. UsageError for a name behind which there is nothing."""
+    for name in names:
+        path = Path(name)
+        if name == STDIN:
+            yield name
+        elif path.is_dir():
+            yield from _below(name)
+        elif path.exists():
+            yield path.as_posix()
+        else:
+            raise UsageError(f"there is no {name}")
+
+
+def _below(folder: str) -> Iterator[str]:
+    """Manifests in a folder, in order; a folder that cannot be listed, which is told when it is to be read."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        yield folder
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path)
+        elif entry.name.endswith(_ENDINGS) and _is_file(entry):
+            yield entry.path.removeprefix("./")
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Also what nobody can tell, such as a link to itself: it cannot be read, and that is told."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return True
+
+
+def read_bytes(file: str) -> bytes:
+    """No more than is looked at: a file may be a device without an end. OSError when it cannot be read."""
+    if file == STDIN:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "it is closed")
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 - asked for every file
+        size = os.fstat(stream.fileno()).st_size
+        raw = stream.read(min(size, MAX_BYTES) + 1) or b""
+        # what is no regular file has no size, and comes in pieces
+        while not size and len(raw) <= MAX_BYTES and (more := stream.read(_PIECE)):
+            raw += more
+    return raw

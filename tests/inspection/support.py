@@ -1,0 +1,44 @@
+"""Running `gen validate` over one text, and what of its report tests ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen.inspection import Inspection
+from gen.validate.catalogue import CATALOGUE
+from gen.validate.rule import Judge
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.report.types import Report
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+spec:
+  containers:
+    - name: main
+      image: b
+"""
+
+
+def inspect(tmp_path: Path, text: str | bytes, name: str = "a.yaml", **options: Any) -> tuple[Report, int]:
+    path = tmp_path / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return Inspection((str(path),), **options).run()
+
+
+def codes(tmp_path: Path, text: str | bytes, **options: Any) -> list[str]:
+    return [finding.code for finding in inspect(tmp_path, text, **options)[0].findings]
+
+
+def places(report: Report) -> list[tuple[str, int, int]]:
+    return [(finding.code, finding.place.line, finding.place.column) for finding in report.findings]
+
+
+def refused(report: Report) -> list[str]:
+    """What is wrong whoever applies the objects."""
+    return [one.code for one in report.findings if CATALOGUE[one.code].judge is not Judge.GITOPS]

@@ -1,0 +1,130 @@
+"""A user's own definitions: closed, with their rules, and of the repository that a file lies in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from gen.diagnostics import UsageError
+from gen.inspection import Inspection
+from tests.inspection.support import POD, codes, inspect, refused
+from tests.support import SHARED
+from tests.validate.support import objects
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WIDGETS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              required: [size]
+              x-kubernetes-validations:
+                - {rule: "self.size <= self.limit", message: "size is over limit"}
+                - {rule: "isURL(self.home)"}
+                - {rule: "self.size == oldSelf.size", message: "size stays"}
+              properties:
+                size: {type: integer, format: int32}
+                limit: {type: integer}
+                home: {type: string}
+                port: {x-kubernetes-int-or-string: true}
+                any: {type: object, x-kubernetes-preserve-unknown-fields: true}
+                parts:
+                  type: array
+                  x-kubernetes-list-type: map
+                  x-kubernetes-list-map-keys: [name]
+                  items: {type: object, required: [name], properties: {name: {type: string}}}
+    - {name: v1alpha1, served: true, storage: false, deprecated: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+
+
+@pytest.fixture
+def widgets(tmp_path: Path) -> tuple[Path, ...]:
+    folder = tmp_path / "crds"
+    folder.mkdir()
+    (folder / "widgets.yaml").write_text(WIDGETS)
+    return (folder,)
+
+
+def widget(spec: str, version: str = "v1") -> str:
+    return f"apiVersion: example.com/{version}\nkind: Widget\nmetadata: {{name: a}}\nspec: {spec}\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ("{size: 1, limit: 2, home: a, siz: 1}", "unknown-field"),
+        ("{limit: 2}", "missing-field"),
+        ("{size: 9223372036854775808, limit: 2}", "invalid-value"),
+        ("{size: 1.5}", "wrong-type"),
+        ("{size: null}", "missing-field"),
+        ("{size: 1, limit: 2, port: [1]}", "wrong-type"),
+        ("{size: 3, limit: 2, home: a}", "cel"),
+        ("{size: 1, limit: 2, home: a, parts: [{name: a}, {name: a}]}", "double-entry"),
+    ],
+)
+def test_a_definition_of_the_user_is_closed(tmp_path: Path, widgets: tuple[Path, ...], spec: str, code: str) -> None:
+    assert code in codes(tmp_path, widget(spec), schemas=widgets)
+
+
+def test_a_rule_that_cannot_be_evaluated_is_said(tmp_path: Path, widgets: tuple[Path, ...]) -> None:
+    good = widget("{size: 1, limit: 2, home: a, port: 80, any: {thing: [1]}, parts: [{name: a}, {name: b}]}")
+    report, code = inspect(tmp_path, good, schemas=widgets)
+    assert ([finding.code for finding in report.findings], code) == (["cel-not-evaluated"], 0)
+    assert "isURL" in report.findings[0].message
+
+
+def test_a_deprecated_version_of_a_definition_is_a_warning(tmp_path: Path, widgets: tuple[Path, ...]) -> None:
+    assert codes(tmp_path, widget("{}", "v1alpha1").replace("spec: {}\n", ""), schemas=widgets) == ["deprecated-api"]
+
+
+def test_definitions_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "crd.yaml").write_text("kind: CustomResourceDefinition # of kind: Widget\nspec: [")
+    with pytest.raises(UsageError, match="crd"):
+        codes(tmp_path, widget("{}"), schemas=(tmp_path / "crd.yaml",))
+
+
+def test_every_upstream_definition_can_be_used(tmp_path: Path) -> None:
+    crds = SHARED / "crds"
+    if not crds.is_dir():
+        pytest.skip(f"there are no CRDs in {crds}")
+    text = yaml.safe_dump_all(objects("operators.yaml"))
+    report, code = inspect(tmp_path, text, schemas=(crds,))
+    assert (refused(report), code) == ([], 0)
+    kinds = {body["kind"] for body in objects("operators.yaml")}
+    defined = {yaml.load(path.read_bytes(), yaml.CSafeLoader)["spec"]["names"]["kind"] for path in crds.rglob("*.yaml")}
+    assert defined <= kinds
+
+
+def test_a_repository_says_version_and_definitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, widgets: tuple[Path, ...]
+) -> None:
+    for folder in ("jobs", "overlays/base/crds", "overlays/dev", "rendered/dev/jobs"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "overlays/base/overlay.yaml").write_text('kubernetes: "1.30"\n')
+    (tmp_path / "overlays/base/crds/widgets.yaml").write_text((widgets[0] / "widgets.yaml").read_text())
+    (tmp_path / "overlays/dev/overlay.yaml").write_text("extends: base\n")
+    (tmp_path / "rendered/dev/jobs/a.yaml").write_text(widget("{size: 3, limit: 2, home: a}"))
+    # until 1.32 the name of a variable was held to more
+    (tmp_path / "rendered/dev/jobs/b.yaml").write_text(POD + "      env: [{name: a b, value: c}]\n")
+    monkeypatch.chdir(tmp_path)
+    report, _ = Inspection(("rendered",)).run()
+    assert [finding.code for finding in report.findings] == ["cel", "cel-not-evaluated", "environment"]
+    (tmp_path / "outside.yaml").write_text(widget("{}"))
+    assert [finding.code for finding in Inspection(("outside.yaml",)).run()[0].findings] == ["unknown-kind"]

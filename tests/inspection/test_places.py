@@ -1,0 +1,40 @@
+"""Where findings stand: file, line and column of the value, whatever is around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.inspection.support import POD, inspect, places
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_findings_stand_where_the_value_stands(tmp_path: Path) -> None:
+    text = POD + "      imagePullPolcy: Always\n---\n" + POD.replace("image: b", "image: 3") + "---\n"
+    report, code = inspect(tmp_path, text + POD.replace("name: main", "name: Main"))
+    assert code == 1
+    assert places(report) == [("unknown-field", 9, 7), ("wrong-type", 18, 14), ("containers", 26, 13)]
+
+
+def test_a_finding_in_a_list_has_its_place(tmp_path: Path) -> None:
+    report, _ = inspect(
+        tmp_path,
+        "apiVersion: v1\nkind: List\nitems:\n  - apiVersion: v1\n    kind: Pod\n    metadata: {name: a}\n    spc: {}\n",
+    )
+    assert ("unknown-field", 7, 5) in places(report)
+
+
+def test_places_in_later_documents_count_characters(tmp_path: Path) -> None:
+    first = "# é 😀\r\n---\r\n  # nothing\r\n---\r\nkind: ConfigMap # 😀\r\napiVersion: v1\r\nmetadata: {name: ü😀}\r\n"
+    report, _ = inspect(
+        tmp_path, f"{first}...\n--- # next\n{{apiVersion: v1, kind: ConfigMap,\n metadata: {{name: B}}}}\n"
+    )
+    assert [str(finding.place).rpartition("a.yaml")[2] for finding in report.findings] == [":7:18", ":11:19"]
+
+
+def test_of_a_document_that_no_cluster_stores_the_beginning_is_told(tmp_path: Path) -> None:
+    large = "".join(f"  k{number}: 1\n" for number in range(400_000))
+    report, _ = inspect(tmp_path, f"# a\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{large}")
+    told = {(finding.code, str(finding.place).rpartition("a.yaml")[2]) for finding in report.findings}
+    assert told == {("object-size", ":2:1")}
