@@ -44,8 +44,11 @@ def test_who_asks_for_too_much_may_ask_for_less(repo: Repository) -> None:
     assert change(repo, "team/demo", "env.DEBUG=on")[1] == 0
 
 
-def test_a_namespace_that_was_over_its_quota_hides_no_other(repo: Repository) -> None:
+def test_a_quota_that_was_exceeded_before_is_of_no_other_namespace(repo: Repository) -> None:
     repo.overlay('kubernetes: "1.34"\nnamespaces: {team: {gpus: 8}, other: {gpus: 8}}\n')
-    repo.job(JOB + "gpus: 32\nattempt: 1\n")
-    repo.job(JOB + "gpus: 8\nattempt: 1\n", namespace="other")
-    assert change(repo, "*/demo", "attempt=2")[1] == 0
+    repo.job(JOB + "gpus: 32\n", name="beside")
+    repo.job(JOB + "gpus: 4\n")
+    repo.job(JOB + "gpus: 2\n", namespace="other")
+    report, code = change(repo, "*/demo", "gpus=4")
+    assert (codes(report), code) == ([], 0)
+    assert "gpus: 4" in (repo.root / "jobs/other/demo.yaml").read_text("utf-8")
