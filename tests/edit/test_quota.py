@@ -49,6 +49,6 @@ def test_a_quota_that_was_exceeded_before_is_of_no_other_namespace(repo: Reposit
     repo.job(JOB + "gpus: 32\n", name="beside")
     repo.job(JOB + "gpus: 4\n")
     repo.job(JOB + "gpus: 2\n", namespace="other")
-    report, code = change(repo, "*/demo", "gpus=4")
+    report, code = change(repo, "*/demo", "gpus=4", "attempt=2")
     assert (codes(report), code) == ([], 0)
     assert "gpus: 4" in (repo.root / "jobs/other/demo.yaml").read_text("utf-8")
