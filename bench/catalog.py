@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gen.validate.schemas import Schemas
+from gen.schemas.registry import Schemas
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gen.explain import SECTIONS
+from gen.commands.schema import job_schema, overlay_schema
 from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.networks import NETWORKS
-from gen.schema import job_schema, overlay_schema
+from gen.report.explain import SECTIONS
+from gen.rules.catalogue import CATALOGUE
+from gen.rules.problem import SILENCE
+from gen.rules.rule import Judge
 from gen.storage import STORAGE
-from gen.validate.catalogue import CATALOGUE
-from gen.validate.problem import SILENCE
-from gen.validate.rule import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import yaml
 
-from gen.commands import Request, check, render
+from gen.commands.render import Request, check, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

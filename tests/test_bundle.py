@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gen import workspace
 from gen.gitops import ENGINES, PROTECTION
+from gen.repository import layout as workspace
 from tests.gitops.project import permitted
 from tests.support import OVERLAY, PROJECT, Repository, cases, copy_case, tree
 

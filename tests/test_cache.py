@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen import pipeline
-from gen.cache import Cache, cache_folder
+from gen.render import pipeline
+from gen.render.cache import Cache, cache_folder
 from gen.report.text import text
 from tests.support import OVERLAY, Repository
 

@@ -86,7 +86,9 @@ def test_outside_of_a_repository_nothing_can_be_done(tmp_path: Path) -> None:
 
 def test_a_bug_exits_with_3_and_blames_no_user(repo: Repository) -> None:
     repo.job(JOB)
-    broken = "import gen.build.metadata as m; m.job_labels = lambda plan, part: {'a': 1}; import gen.build.pod"
+    broken = (
+        "import gen.render.build.metadata as m; m.job_labels = lambda plan, part: {'a': 1}; import gen.render.build.pod"
+    )
     script = f"{broken}; from gen.__main__ import main; import sys; sys.argv = ['gen', 'render']; main()"
     done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
     assert done.returncode == 3
@@ -140,9 +142,9 @@ def test_new_writes_a_job_that_renders(repo: Repository, kind: str) -> None:
 def test_a_repository_that_cannot_be_used_is_said_without_a_traceback(repo: Repository) -> None:
     repo.job(JOB)
     script = (
-        "import os, sys\nfrom gen.__main__ import main\nimport gen.commands\n"
+        "import os, sys\nfrom gen.__main__ import main\nimport gen.commands.render\n"
         "def refuse(*_, **__): raise OSError(5, 'Input/output error', 'some/file')\n"
-        "gen.commands.compare = refuse\nsys.argv = ['gen', 'render']\nmain()"
+        "gen.commands.render.compare = refuse\nsys.argv = ['gen', 'render']\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.startswith("gen: some/file: Input/output error; ")) == (2, True)
@@ -184,7 +186,7 @@ def test_help_is_whole_in_a_narrow_terminal(command: list[str]) -> None:
 
 
 def test_help_is_quick_and_loads_nothing_heavy() -> None:
-    heavy = ["pydantic", "yaml", "jinja2", "jsonschema_rs", "gen.pipeline"]
+    heavy = ["pydantic", "yaml", "jinja2", "jsonschema_rs", "gen.render.pipeline"]
     script = (
         "import sys; from gen.cli import app\n"
         "try: app(['--help'])\n"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.commands.new import job_text
 from gen.kinds import KINDS
-from gen.scaffold import job_text
 from tests.support import OVERLAY, Repository, tree
 
 if TYPE_CHECKING:

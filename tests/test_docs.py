@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gen.scaffold import job_text
+from gen.commands.new import job_text
 from scripts.reference import job_reference, overlay_reference, rules
 from tests.support import PROJECT, Repository
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from gen.diagnostics import BugError
-from gen.emit import HEADER, digest_of, header, to_yaml, untouched
+from gen.render.emit import HEADER, digest_of, header, to_yaml, untouched
 
 HAZARDS = re.split(
     " ",

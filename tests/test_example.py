@@ -11,9 +11,9 @@ import yaml
 from jsonschema_rs import Draft7Validator
 from ruamel.yaml import YAML
 
-from gen.commands import Request, check, render
+from gen.commands.render import Request, check, render
+from gen.commands.schema import SCHEMAS, schema_text
 from gen.report.text import text
-from gen.schema import SCHEMAS, schema_text
 from tests.support import PROJECT, cases, tree
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.diagnostics import UsageError
-from gen.explain import CODES, SECTIONS, explained, listed, words_of
-from gen.validate.catalogue import CATALOGUE
-from gen.write import Status
+from gen.render.write import Status
+from gen.report.explain import CODES, SECTIONS, explained, listed, words_of
+from gen.rules.catalogue import CATALOGUE
 from tests.support import HERE, PROJECT
 
 if TYPE_CHECKING:

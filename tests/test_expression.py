@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gen.expression import ExpressionError, FollowingError, evaluate
 from gen.kubernetes import RUN
+from gen.render.parse.expression import ExpressionError, FollowingError, evaluate
 
 VALUES = {
     "params": {"lr": "1e-3", "dotted.name": "x", "path": "/a/b/", "long": "a" * 40_000},

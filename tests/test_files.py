@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.files import NotRegularError, TooLargeError, linked_folder, read_regular
 from gen.report.text import text
+from gen.repository.safe_files import NotRegularError, TooLargeError, linked_folder, read_regular
 from tests.support import Repository
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gen.diagnostics import Findings, UsageError
-from gen.jobs import all_jobs, chosen_jobs
 from gen.report.reporters import REPORTERS
-from gen.workspace import checked_root, find_root
+from gen.repository.job_files import all_jobs, chosen_jobs
+from gen.repository.layout import checked_root, find_root
 from tests.support import Repository
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"

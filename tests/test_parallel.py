@@ -21,7 +21,7 @@ JOB = "kind: batch\nimage: registry.example.com/train:1\ncommand: python train.p
 # the first job that another process than the parent looks at is its last
 BROKEN = """
 import os, signal, sys, time
-from gen import pipeline
+from gen.render import pipeline
 parent, real = os.getpid(), pipeline.render_file
 def render_file(root, job, overlays):
     if os.getpid() != parent:

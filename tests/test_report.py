@@ -11,11 +11,11 @@ from xmlschema import XMLSchema
 
 from gen.cli import Document
 from gen.cli.options import Output
+from gen.commands.schema import SCHEMAS
 from gen.diagnostics import Diagnostic, Location, Severity
+from gen.render.write import Change, Status
 from gen.report.reporters import REPORTERS
 from gen.report.types import Report
-from gen.schema import SCHEMAS
-from gen.write import Change, Status
 from tests.support import HERE, cases, copy_case
 
 PLACE = Location("jobs/team/a,b:c.yaml", 3, 7)

@@ -17,10 +17,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gen.inspection import Inspection
+from gen.check.objects import check
+from gen.commands.validate import Request as ValidateRequest
+from gen.commands.validate import run as validate
 from gen.report.reporters import REPORTERS
-from gen.validate.check import check
-from gen.validate.kinds import Kinds
+from gen.schemas.lookup import Kinds
 from tests.support import PROJECT
 from tests.validate.support import objects
 
@@ -105,7 +106,7 @@ ODDITIES: dict[str, bytes] = {
 def look(path: Path, raw: bytes) -> int:
     path.write_bytes(raw)
     try:
-        report, code = Inspection((str(path),)).run()
+        report, code = validate(ValidateRequest(paths=(str(path),)))
     except Exception as error:
         if type(error).__name__ == "UsageError":  # there is nothing in it
             return 2

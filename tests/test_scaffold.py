@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.commands.new import new_job
 from gen.diagnostics import UsageError
 from gen.kinds import KINDS
-from gen.scaffold import new_job
 from tests.support import Repository
 
 if TYPE_CHECKING:

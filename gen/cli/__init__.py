@@ -53,6 +53,6 @@ app.command()(init)
 @app.command()
 def schema(document: Annotated[Document, typer.Argument(help="What the schema is of.", metavar="job|overlay")]) -> None:
     """Print the JSON Schema that editors check files with."""
-    from gen.schema import schema_text
+    from gen.commands.schema import schema_text
 
     typer.echo(schema_text(document.value), nl=False)

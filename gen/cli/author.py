@@ -17,8 +17,8 @@ def new(
     root: Root = None,
 ) -> None:
     """Write a commented job file that renders."""
-    from gen.commands import repository
-    from gen.scaffold import new_job
+    from gen.commands.new import new_job
+    from gen.commands.render import repository
 
     job = new_job(repository(root), kind, name, namespace)
     typer.echo(f"wrote {job.file}; edit it, then run `gen render`")
@@ -34,7 +34,7 @@ def set_(
     output: Format = Output.TEXT,
 ) -> None:
     """Change fields of job files; comments, order and layout stay."""
-    from gen.edit import SetRequest, set_fields
+    from gen.commands.set import SetRequest, set_fields
 
     finish(*set_fields(SetRequest(root, job, tuple(assignments or ()), tuple(unset or ()))), output)
 
@@ -49,6 +49,6 @@ def init(
     output: Format = Output.TEXT,
 ) -> None:
     """Make a repository with a first job, rendered, and CI."""
-    from gen.init import InitRequest, init
+    from gen.commands.init import InitRequest, init
 
     finish(*init(InitRequest(folder, namespace, overlay, owner)), output)

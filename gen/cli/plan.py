@@ -33,8 +33,8 @@ def plan(
     ] = False,
 ) -> None:
     """Tell what merging would do: runs, GPUs, data, each field."""
-    from gen.review import PlanRequest, review
-    from gen.review.formats import FORMATS
+    from gen.commands.plan import PlanRequest, review
+    from gen.report.plan.formats import FORMATS
 
     told = review(PlanRequest(root, base, tuple(overlay or ()), allow_data_removal, max_removed))
     typer.echo(FORMATS[output.value](told), nl=False)

@@ -25,8 +25,8 @@ def render(
     ] = False,
 ) -> None:
     """Write the manifests of all jobs to rendered/."""
-    from gen.cache import cache_folder
-    from gen.commands import Request, render
+    from gen.commands.render import Request, render
+    from gen.render.cache import cache_folder
 
     cache = None if no_cache else cache_folder()
     names = tuple(jobs or ()), tuple(overlay or ())
@@ -43,8 +43,8 @@ def check(
     no_cache: NoCache = False,
 ) -> None:
     """Compare rendered/ with jobs and overlays, without writing."""
-    from gen.cache import cache_folder
-    from gen.commands import Request, check
+    from gen.commands.render import Request, check
+    from gen.render.cache import cache_folder
 
     cache = None if no_cache else cache_folder()
     names = tuple(jobs or ()), tuple(overlay or ())

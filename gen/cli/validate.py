@@ -32,11 +32,17 @@ def validate(
     """Check manifests as an API server and the operators would."""
     import os
 
-    from gen.inspection import Inspection
+    from gen.commands.validate import Request, run
 
     locations, processes = tuple(schema_location or ()), parallel or os.cpu_count() or 1
-    inspection = Inspection(tuple(paths), kubernetes, locations, ignore_missing_schemas, processes)
-    finish(*inspection.run(), output)
+    request = Request(
+        paths=tuple(paths),
+        kubernetes=kubernetes,
+        schemas=locations,
+        ignore_missing=ignore_missing_schemas,
+        parallel=processes,
+    )
+    finish(*run(request), output)
 
 
 def explain(
@@ -45,6 +51,6 @@ def explain(
     ] = None,
 ) -> None:
     """Say what a finding means, why it matters, and what to do."""
-    from gen.explain import explained, listed
+    from gen.report.explain import explained, listed
 
     typer.echo(explained(name) if name is not None else listed(), nl=False)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gen.crosscheck import judge_quota
 from gen.diagnostics import Findings
-from gen.jobs import all_jobs
 from gen.load import read, source_of
 from gen.overlay.select import selects
-from gen.pipeline import render_job
+from gen.render.crosscheck import judge_quota
+from gen.render.pipeline import render_job
+from gen.repository.job_files import all_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from gen.load import Source
-    from gen.overlay import Overlay
-    from gen.workspace import JobFile
+    from gen.overlay.overlay import Overlay
+    from gen.repository.layout import JobFile
 
 Wanted = Counter[tuple[str, str]]
 """GPUs by overlay and namespace."""

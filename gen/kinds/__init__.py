@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.kinds.base import Conditions, Job, Problem, Role
+from gen.kinds.base import Conditions, Job, Problem
 from gen.kinds.batch import BatchJob
 from gen.kinds.mpi import MPIJob
 from gen.kinds.pytorch import PyTorchJob
+from gen.kinds.role import Role
 from gen.kinds.tensorflow import TensorFlowJob
 
 KINDS: Final[dict[str, type[Job]]] = {

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from gen.kinds.base import Conditions, Job, Problem, Role
+from gen.kinds.base import Conditions, Job, Problem
+from gen.kinds.role import Role
 from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, at, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
@@ -20,7 +21,7 @@ from gen.model.scalars import Port, Positive
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gen.plan.types import Plan
+    from gen.kinds.plan import Plan
 
 # the annotation is older than the label of the same name, which came with Kubernetes 1.28
 _INDEX = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}

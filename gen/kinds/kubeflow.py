@@ -13,7 +13,7 @@ from gen.kubernetes import Body, at, present
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gen.plan.types import Plan
+    from gen.kinds.plan import Plan
 
 RESTART_V1 = ("OnFailure", "Never", "Always", "ExitCode")
 """Restart policies of `kubeflow.org/v1` (training-operator `common_types.go`)."""

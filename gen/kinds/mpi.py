@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.kinds.base import Problem, Role
+from gen.kinds.base import Problem
 from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
+from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
@@ -15,7 +16,7 @@ from gen.model.scalars import Positive
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gen.plan.types import Plan
+    from gen.kinds.plan import Plan
 
 V1 = "kubeflow.org/v1"
 V2 = "kubeflow.org/v2beta1"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import WithJsonSchema
 
-from gen.kinds.base import Role
 from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
+from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
@@ -17,7 +17,7 @@ from gen.model.scalars import matching
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gen.plan.types import Plan
+    from gen.kinds.plan import Plan
 
 ProcessesPerNode = Annotated[
     str,

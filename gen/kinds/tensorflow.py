@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.kinds.base import Role
 from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
+from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import ReplicatedRole, RoleFields
@@ -13,7 +13,7 @@ from gen.model.job import ReplicatedRole, RoleFields
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gen.plan.types import Plan
+    from gen.kinds.plan import Plan
 
 
 class TensorFlowRoles(Model):

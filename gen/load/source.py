@@ -11,8 +11,8 @@ from yaml.cyaml import CSafeLoader
 from yaml.nodes import MappingNode, SequenceNode
 
 from gen.diagnostics import Location
-from gen.files import MAX_BYTES, NotRegularError, TooLargeError, linked_folder, read_regular
 from gen.load.text import Data, parse
+from gen.repository.safe_files import MAX_BYTES, NotRegularError, TooLargeError, linked_folder, read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path

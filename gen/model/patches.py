@@ -1,4 +1,4 @@
-"""What a platform owner may write as a patch of rendered objects. What patches do is in `gen.patch`."""
+"""What a platform owner may write as a patch of rendered objects. What patches do is in `gen.render.patch.apply`."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 from typing import Any

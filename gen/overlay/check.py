@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import did_you_mean
 from gen.kinds import KINDS
 from gen.model.job import JobFields
-from gen.model.overlay import PERMISSIONS
 from gen.model.scalars import shown
 from gen.networks import POD_NETWORK
-from gen.validate.schemas import minor_version, versions
+from gen.overlay.fields import PERMISSIONS
+from gen.schemas.registry import minor_version, versions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings, Route
     from gen.load import Data, Layers
     from gen.model.base import Model
-    from gen.model.overlay import OverlayFields
+    from gen.overlay.fields import OverlayFields
 
 RESERVED_VOLUMES = frozenset({"code", "code-credentials", "files", "shm", "tmp"})
 """Volumes that gen adds to pods by itself."""

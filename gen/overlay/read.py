@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from gen.diagnostics import Findings, Location, UsageError, did_you_mean
 from gen.load import Data, Layer, Layers, Source, lay_over, read
 from gen.model.explain import explain
-from gen.model.overlay import OverlayFields
-from gen.overlay import Overlay
 from gen.overlay.check import check_overlay
-from gen.overlay.names import FILE, overlay_names
-from gen.patch.read import read_patches
+from gen.overlay.fields import OverlayFields
+from gen.overlay.overlay import Overlay
+from gen.overlay.patches.read import read_patches
+from gen.repository.overlay_files import FILE, overlay_names
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gen.overlay import Overlay
+    from gen.overlay.overlay import Overlay
 
 
 def selects(overlay: Overlay, key: str) -> bool:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gen import __version__
-from gen.explain import words_of
-from gen.workspace import JOBS, OVERLAYS
+from gen.report.explain import words_of
+from gen.repository.layout import JOBS, OVERLAYS
 
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic, Location

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Diagnostic
+    from gen.render.write import Change
     from gen.report.types import Report
-    from gen.write import Change
 
 _LISTED = 40
 """Changes that are named one by one when their diff is not shown."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic
-    from gen.write import Change
+    from gen.render.write import Change
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from gen import quantity
 from gen.diagnostics import Diagnostic, Location, Severity
 from gen.kubernetes import at
-from gen.review.item import DATA
-from gen.write.immutable import immutable_changes
+from gen.render.write.immutable import immutable_changes
+from gen.review.rendered_object import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gen.diagnostics import Findings
-    from gen.review.item import Item
-    from gen.review.pairs import Pair
+    from gen.review.matching import Pair
+    from gen.review.rendered_object import Item
 
 _PROTECTIONS = (
     ("argocd.argoproj.io/sync-options", "Prune=false"),

@@ -12,7 +12,7 @@ from gen.kubernetes import at
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.kinds import Job
-    from gen.review.item import Item
+    from gen.review.rendered_object import Item
 
 _GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
 """What counts as GPUs beside an overlay's `gpu.resource`."""

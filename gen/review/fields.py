@@ -17,7 +17,7 @@ from gen.kubernetes import HASH_LENGTH
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.review.item import Item
+    from gen.review.rendered_object import Item
 
 _NAMES = ("name", "mountPath", "containerPort", "port", "devicePath", "key", "ip", "host", "topologyKey")
 """Members that name the entry of a list, the merge keys of Kubernetes, in the order in which they are tried."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError
-from gen.review.item import DELIVERY
+from gen.repository.layout import RENDERED
+from gen.review.rendered_object import DELIVERY
 from gen.review.types import Change
-from gen.workspace import RENDERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import Location
 from gen.kubernetes import QUEUE_LABEL, at
 from gen.review.demand import Demand, demand
-from gen.review.pairs import Pair, workload
+from gen.review.matching import Pair, workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.diagnostics import Findings
     from gen.kubernetes import Body
-    from gen.overlay import Overlay
-    from gen.review.item import Item, Key
+    from gen.overlay.overlay import Overlay
+    from gen.review.rendered_object import Item, Key
 
 
 class State(StrEnum):

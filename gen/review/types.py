@@ -12,10 +12,10 @@ from gen.review.runs import Action, State
 
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic
+    from gen.repository.git import Base
     from gen.review.data import DataObject
     from gen.review.fields import FieldChange
-    from gen.review.git import Base
-    from gen.review.pairs import Pair
+    from gen.review.matching import Pair
     from gen.review.runs import Run
     from gen.review.usage import Usage
 

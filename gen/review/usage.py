@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from gen.overlay import Overlay
+    from gen.overlay.overlay import Overlay
     from gen.review.demand import Demand
     from gen.review.runs import Run
 

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gen.validate.catalogue import CATALOGUE
-from gen.validate.check import check
-from gen.validate.problem import Problem, dotted
-from gen.validate.rule import Judge
-from gen.validate.view import View
+from gen.check.objects import check
+from gen.rules.catalogue import CATALOGUE
+from gen.rules.object_view import View
+from gen.rules.problem import Problem, dotted
+from gen.rules.rule import Judge
 from tests.e2e.mutations import Mutator, accident
 from tests.e2e.objects import all_rendered
 from tests.validate.support import objects
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.kubernetes import Body
-    from gen.validate.kinds import Kinds
+    from gen.schemas.lookup import Kinds
     from tests.e2e.cluster import Cluster
 
 _AT_ONCE = 3

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from gen.kubernetes import Body
-    from gen.validate.schemas import Schema, Schemas
+    from gen.schemas.registry import Schema, Schemas
 
 Path = tuple[str | int, ...]
 

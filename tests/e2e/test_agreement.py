@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.validate.definitions import Definitions
-from gen.validate.kinds import Kinds
+from gen.schemas.definitions import Definitions
+from gen.schemas.lookup import Kinds
 from tests.e2e.agreement import Case, Verdicts, accidental, bases, judged, systematic
 from tests.support import SHARED
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gen.commands.set import SetRequest, set_fields
 from gen.diagnostics import UsageError
-from gen.edit import SetRequest, set_fields
 from gen.edit.route import route_of
 from gen.kinds import KINDS
 from gen.report.text import text

@@ -9,8 +9,8 @@ import jq
 import pytest
 import yaml
 
+from gen.commands.new import job_text
 from gen.kinds import KINDS
-from gen.scaffold import job_text
 from tests.support import OVERLAY, Repository
 
 GITOPS = "gitops: {argocd: {repoURL: https://a.example/b.git}}\n"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.validate.schemas import Schemas, versions
+from gen.schemas.registry import Schemas, versions
 from tests.support import SHARED
 from tests.validate.test_schemas import types, upstream
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gen.cli import app
-from gen.init import InitRequest, init
+from gen.commands.init import InitRequest, init
 from tests.init.support import committed, git, index, run
 
 if TYPE_CHECKING:

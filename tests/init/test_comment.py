@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.init import InitRequest, init
+from gen.commands.init import InitRequest, init
 from tests.init.support import Host, run, serving
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ import pytest
 import yaml
 from jsonschema_rs import Draft7Validator
 
-from gen.commands import Request, check, render
+from gen.commands.init import InitRequest, init
+from gen.commands.render import Request, check, render
+from gen.commands.schema import schema_text
 from gen.diagnostics import UsageError
-from gen.init import InitRequest, init
 from gen.report.text import text
-from gen.schema import schema_text
-from gen.workspace import ENGINES
+from gen.repository.layout import ENGINES
 from tests.support import PROJECT, tree
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gen.inspection import Inspection
-from gen.validate.catalogue import CATALOGUE
-from gen.validate.rule import Judge
+from gen.commands.validate import Request as ValidateRequest
+from gen.commands.validate import run as validate
+from gen.rules.catalogue import CATALOGUE
+from gen.rules.rule import Judge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ spec:
 def inspect(tmp_path: Path, text: str | bytes, name: str = "a.yaml", **options: Any) -> tuple[Report, int]:
     path = tmp_path / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return Inspection((str(path),), **options).run()
+    return validate(ValidateRequest(paths=(str(path),), **options))
 
 
 def codes(tmp_path: Path, text: str | bytes, **options: Any) -> list[str]:

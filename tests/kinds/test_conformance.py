@@ -9,29 +9,29 @@ import pytest
 import yaml
 
 from gen import kinds
+from gen.commands.new import OPTIONAL, job_text
 from gen.diagnostics import BugError, Findings
 from gen.kinds import KINDS, Conditions, Job, Role
 from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
 from gen.load import source_of
 from gen.model.annotations import reachable
 from gen.model.docs import field_docs
-from gen.model.overlay import OverlayFields
-from gen.model.parse import parse_job
 from gen.networks import NETWORKS
+from gen.overlay.fields import OverlayFields
 from gen.overlay.read import OverlayReader
-from gen.plan import make_plan
-from gen.scaffold import OPTIONAL, job_text
+from gen.render.parse.job import parse_job
+from gen.render.plan.stage import make_plan
+from gen.rules.field_checks import find
+from gen.schemas.registry import schemas, versions
 from gen.storage import STORAGE
-from gen.validate.schemas import schemas, versions
-from gen.validate.tables import find
 from tests.support import HERE, Repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from gen.kinds.plan import Plan
     from gen.kubernetes import Body
-    from gen.plan.types import Plan
 
 EVERY = sorted(KINDS.items())
 
@@ -130,15 +130,15 @@ def test_a_class_and_a_line_in_the_registry_make_a_kind(repo: Repository, monkey
 
 @pytest.mark.parametrize(("name", "model"), EVERY)
 def test_a_workload_is_a_function_of_its_plan(name: str, model: type[Job], repo: Repository) -> None:
-    plan = planned(repo, name)
+    job, plan = planned(repo, name)
     pods: dict[str, Any] = {pod.role.name: {"metadata": {}, "spec": {"containers": []}} for pod in plan.pods}
     before = copy.deepcopy(pods)
-    first = plan.job.workload(plan, pods)
+    first = job.workload(plan, pods)
     assert pods == before
-    assert plan.job.workload(plan, pods) == first
+    assert job.workload(plan, pods) == first
     assert {pod.role.name for pod in plan.pods} == set(templates(first, pods)), "each role's template is used"
-    assert isinstance(plan.job, model)
-    found = find({"spec": first}, (), plan.job.templates)
+    assert isinstance(job, model)
+    found = find({"spec": first}, (), job.templates)
     assert sorted(map(id, dict(found).values())) == sorted(map(id, pods.values())), "`templates` leads to each of them"
 
 
@@ -150,7 +150,7 @@ def templates(workload: Any, pods: dict[str, Any]) -> list[str]:
     return []
 
 
-def planned(repo: Repository, kind: str) -> Plan:
+def planned(repo: Repository, kind: str) -> tuple[Job, Plan]:
     found = Findings()
     source = source_of(job_text(kind, with_schema=False).encode(), "jobs/team/demo.yaml", found)
     (overlay,) = OverlayReader(repo.root, found).read()
@@ -160,7 +160,7 @@ def planned(repo: Repository, kind: str) -> Plan:
     plan = make_plan(job, overlay, found)
     assert not found.items
     assert plan is not None
-    return plan
+    return job.job, plan
 
 
 @pytest.mark.parametrize("name", list(KINDS))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gen.patch.json6902 import DoesNotApply, apply
-from gen.patch.types import Operation
+from gen.overlay.patches.types import Operation
+from gen.render.patch.json6902 import DoesNotApply, apply
 
 BODY = {"a": {"b": [1, {"c": "d"}], "x/y": "slash"}, "e": "f"}
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from gen.diagnostics import Findings
 from gen.load import Layer, source_of
-from gen.patch.provenance import Provenance
-from gen.patch.strategic import StrategicMerge
-from gen.validate.schemas import schemas
+from gen.render.patch.provenance import Provenance
+from gen.render.patch.strategic import StrategicMerge
+from gen.schemas.registry import schemas
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gen.diagnostics import Location
-from gen.manifest import Manifest
 from gen.model.patches import Target
-from gen.patch.target import fits, may_fit, selected
+from gen.overlay.patches.target import fits, may_fit, selected
+from gen.render.manifest import Manifest
 
 LABELS = {"gen/job": "demo", "tier": "a"}
 JOB = Manifest(
@@ -38,7 +38,7 @@ JOB = Manifest(
     ],
 )
 def test_everything_that_is_said_must_fit(target: Target, expected: bool) -> None:
-    assert fits(target, JOB) is expected
+    assert fits(target, JOB.body, JOB.name) is expected
 
 
 @pytest.mark.parametrize(

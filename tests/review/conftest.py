@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.review import PlanRequest, review
-from gen.review.formats import FORMATS
+from gen.commands.plan import PlanRequest, review
+from gen.report.plan.formats import FORMATS
 from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-from gen.review.formats import FORMATS
+from gen.report.plan.formats import FORMATS
 from tests.review.conftest import History
 from tests.support import PROJECT
 

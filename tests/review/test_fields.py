@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gen.review.fields import MISSING, field_changes
-from gen.review.item import Item, Key
+from gen.review.rendered_object import Item, Key
 from tests.review.conftest import JOB, History, branch
 from tests.support import OVERLAY
 

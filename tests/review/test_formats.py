@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from gen.review.as_markdown import LIMIT, MARKER, block, cell, code
+from gen.report.plan.groups import folded
+from gen.report.plan.markdown import LIMIT, MARKER, block, cell, code
 from gen.review.fields import field_changes
-from gen.review.groups import folded
-from gen.review.item import Item, Key
+from gen.review.rendered_object import Item, Key
 from tests.review.conftest import JOB, History, branch
 from tests.support import OVERLAY
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.diagnostics import Findings, UsageError
-from gen.review import git
-from gen.review.trees import MAX_BYTES, read_trees
+from gen.repository import git
+from gen.review.rendered_trees import MAX_BYTES, read_trees
 from tests.review.conftest import JOB, History, branch
 from tests.support import Repository
 
@@ -199,7 +199,7 @@ def test_an_object_of_any_form_is_read_on_either_side(merged: History, text: str
 
 
 def merged_told(history: History, form: str, **options: str) -> str:
-    from gen.review.formats import FORMATS  # noqa: PLC0415 - beside its only use
+    from gen.report.plan.formats import FORMATS  # noqa: PLC0415 - beside its only use
 
     return FORMATS[form](history.plan(**options))
 

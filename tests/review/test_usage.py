@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from gen.commands.new import job_text
 from gen.diagnostics import Findings
 from gen.kinds import KINDS
 from gen.review.demand import Demand, demand
-from gen.review.item import Item, known_item, parsed_item
-from gen.review.pairs import workload
-from gen.scaffold import job_text
+from gen.review.matching import workload
+from gen.review.rendered_object import Item, known_item, parsed_item
 from tests.review.conftest import JOB, History, branch
 from tests.support import OVERLAY, Repository
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.diagnostics import BugError, Findings, Location
-from gen.manifest import Manifest, Patched
-from gen.patch.provenance import Provenance
+from gen.render.manifest import Manifest, Patched
+from gen.render.patch.provenance import Provenance
+from gen.render.validate import validate
 from gen.report.text import text
-from gen.validate import validate
 
 if TYPE_CHECKING:
     from tests.support import Repository

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gen.validate.expressions import NotEvaluatedError, holds
+from gen.check.cel import NotEvaluatedError, holds
 
 VALUE = {"a-b": 1, "namespace": "x", "in": 2, "a.b": {"c/d": 3}, "x__y": 4, "plain": 5}
 

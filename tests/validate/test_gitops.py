@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.check.objects import check
+from gen.commands.validate import Request as ValidateRequest
+from gen.commands.validate import run as validate
 from gen.diagnostics import Severity
 from gen.gitops import PROTECTION
-from gen.inspection import Inspection
 from gen.kinds import KINDS
-from gen.validate.catalogue import CATALOGUE
-from gen.validate.check import check
-from gen.validate.gitops.runs import RUNS
-from gen.validate.kinds import Kinds
-from gen.validate.rule import Judge
+from gen.rules.catalogue import CATALOGUE
+from gen.rules.gitops.runs import RUNS
+from gen.rules.rule import Judge
+from gen.schemas.lookup import Kinds
 from tests.support import OVERLAY
 from tests.validate.support import an_object, changed
 
@@ -106,7 +107,7 @@ def test_in_manifests_of_others_it_is_advice(tmp_path: Path) -> None:
     text = "apiVersion: v1\nkind: Secret\nmetadata: {{name: a, labels: {{{}}}}}\nstringData: {{b: c}}\n"
     for labels, code, severity in (("", 0, "warning"), ("app.kubernetes.io/managed-by: gen", 1, "error")):
         (tmp_path / "a.yaml").write_text(text.format(labels))
-        report, status = Inspection((str(tmp_path / "a.yaml"),)).run()
+        report, status = validate(ValidateRequest(paths=(str(tmp_path / "a.yaml"),)))
         assert (status, [(one.code, one.severity) for one in report.findings]) == (code, [("secret-object", severity)])
 
 
@@ -114,7 +115,7 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: 'ghp_" + "a1" * 18 + "'}\n"
     )
-    (finding,) = Inspection((str(tmp_path / "a.yaml"),)).run()[0].findings
+    (finding,) = validate(ValidateRequest(paths=(str(tmp_path / "a.yaml"),)))[0].findings
     assert finding.code == "secret-value"
     assert "ghp_" not in finding.message
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.validate.catalogue import CATALOGUE
-from gen.validate.check import check
-from gen.validate.kinds import Kinds
-from gen.validate.rule import Judge
-from gen.validate.told import Told
-from gen.validate.view import View
+from gen.check.objects import check
+from gen.rules.catalogue import CATALOGUE
+from gen.rules.fault import Told
+from gen.rules.object_view import View
+from gen.rules.rule import Judge
+from gen.schemas.lookup import Kinds
 from tests.support import HERE as TESTS
 from tests.support import PROJECT
 from tests.validate.support import an_object, changed, objects, route

@@ -9,7 +9,7 @@ import yaml
 
 from gen.diagnostics import BugError
 from gen.kinds import KINDS
-from gen.validate.schemas import Schemas, minor_version, schemas, versions
+from gen.schemas.registry import Schemas, minor_version, schemas, versions
 from tests.support import SHARED
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Checks of objects against schemas and rules."""

@@ -1,0 +1,33 @@
+"""Best practices for runs that gen built: the only rules that such an object can break."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.rules.gitops.best_practices import BEST_PRACTICES
+from gen.rules.gitops.runs import RUNS
+from gen.rules.object_view import View
+from gen.rules.problem import Problem
+
+if TYPE_CHECKING:
+    from gen.check.objects import Checked
+    from gen.kubernetes import Body
+
+
+def check_best_practices(body: Body) -> Checked | None:
+    """Problems of an object that gen built; None when there are none, or when it is not a run."""
+    pair = body["apiVersion"].rpartition("/")[0], body["kind"]
+    if pair not in RUNS:
+        return None
+    view = View.built(body)
+    problems = [
+        Problem(rule.name, route, message)
+        for rule in BEST_PRACTICES
+        if rule.find is not None and rule.is_for(*pair)
+        for route, message in rule.find(view)
+    ]
+    if not problems:
+        return None
+    from gen.check.objects import silenced  # noqa: PLC0415 - most runs have no problem and need no other rule
+
+    return silenced(problems, body)

@@ -1,0 +1,212 @@
+"""`gen validate`: manifests that anybody wrote, from files, folders or standard input, against schemas and rules.
+
+What the validate stage of a render does with what is about to be written, done with what lies there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gen.check.objects import check
+from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
+from gen.load.manifests import read_manifests
+from gen.load.named import STDIN, named_files, read_bytes
+from gen.overlay.cluster import cluster_of
+from gen.parallel import spread
+from gen.repository.layout import RENDERED, find_root
+from gen.rules.catalogue import CATALOGUE
+from gen.rules.gitops.across_objects import Fact, conflicts, facts
+from gen.rules.problem import dotted
+from gen.rules.rule import Judge
+from gen.schemas.definitions import Definitions
+from gen.schemas.lookup import Kinds
+from gen.schemas.registry import minor_version, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gen.diagnostics import Route
+    from gen.load.manifests import Manifests
+    from gen.rules.problem import Problem
+
+_OVERLAY = re.compile(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
+"""The folder of a cluster, whose trees hold its objects together."""
+_WORTH_IT = 200
+"""Files for each process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What became of some files."""
+
+    objects: int
+    findings: tuple[Diagnostic, ...]
+    facts: tuple[tuple[int, Route, Fact], ...] = ()
+    """What its objects say of themselves, each with document and route."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedFiles:
+    """Findings in all files, with counts of files and of objects."""
+
+    files: int
+    objects: int
+    findings: Findings
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """How manifests are to be looked at."""
+
+    paths: tuple[str, ...]
+    kubernetes: str | None = None
+    """A version for all; else that of the overlay whose folder a file lies in, or the newest."""
+    schemas: tuple[Path, ...] = ()
+    """Folders or files of CustomResourceDefinitions."""
+    missing: bool = False
+    """Whether kinds without a schema are let pass."""
+    parallel: int = 1
+
+    def run(self) -> CheckedFiles:
+        """Check all files. UsageError when there is nothing to check."""
+        for location in self.schemas:
+            if not location.exists():
+                raise UsageError(f"there is no {location}")
+        files = list(dict.fromkeys(named_files(self.paths)))
+        # another process has no standard input
+        own = {STDIN: self.look(STDIN)} if STDIN in files else {}
+        others = [file for file in files if file not in own]
+        own.update(zip(others, spread(self.look, others, self.parallel, worth_it=_WORTH_IT), strict=True))
+        done = [own[file] for file in files]
+        objects = sum(one.objects for one in done)
+        found = Findings([finding for one in done for finding in one.findings])
+        found.extend(conflicts(_placed(zip(files, done, strict=True))))
+        if not objects and not found.items:
+            raise UsageError(f"there are no manifests in {', '.join(self.paths)}")
+        return CheckedFiles(files=len(files), objects=objects, findings=found)
+
+    def look(self, file: str) -> Inspected:
+        """One file. Any bytes give findings."""
+        found = Findings()
+        shown = "<stdin>" if file == STDIN else file
+        try:
+            raw = read_bytes(file)
+        except OSError as error:
+            found.error("unreadable", Location(shown), f"cannot be read: {error.strerror}", "check that it may be read")
+            return Inspected(0, tuple(found.items))
+        manifests = read_manifests(raw, shown, found)
+        if manifests is None:
+            return Inspected(0, tuple(found.items))
+        kinds = self._kinds(file)
+        objects = 0
+        known = []
+        for number, document in enumerate(manifests.documents):
+            for route, body in _objects(document):
+                objects += 1
+                checked = check(body, kinds, missing=self.missing)
+                if all(CATALOGUE[problem.rule].judge is Judge.GITOPS for problem in checked.problems):
+                    known += [(number, route, fact) for fact in facts(body)]
+                for problem in checked.problems:
+                    found.items.append(_finding(problem, manifests, number, route, body))
+                for problem, reason in checked.silenced:
+                    found.items.append(_finding(problem, manifests, number, route, body, reason))
+        return Inspected(objects, tuple(found.items), tuple(known))
+
+    def _kinds(self, file: str) -> Kinds:
+        folder = os.path.dirname(file)  # noqa: PTH120 - asked for every file
+        if folder not in self._of_folder:
+            self._of_folder[folder] = self._chosen(file)
+        return self._of_folder[folder]
+
+    def _chosen(self, file: str) -> Kinds:
+        cluster = cluster_of(self._root, file) if self._root is not None else None
+        version = self.kubernetes or (cluster.kubernetes if cluster is not None else None)
+        chosen = minor_version(version) if version is not None else versions()[-1]
+        if chosen not in versions():
+            if self.kubernetes is not None:
+                listed = f"{versions()[0]} to {versions()[-1]}"
+                raise UsageError(f"there are no schemas of Kubernetes {chosen}, only of {listed}")
+            chosen = versions()[-1]
+        folders = (*self.schemas, *(cluster.definitions if cluster is not None else ()))
+        key = chosen, folders
+        if key not in self._known:
+            definitions = None
+            if folders:
+                definitions = self._definitions.setdefault(folders, Definitions(folders))
+            self._known[key] = Kinds(chosen, definitions)
+        return self._known[key]
+
+    @cached_property
+    def _of_folder(self) -> dict[str, Kinds]:
+        return {}
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, tuple[Path, ...]], Kinds]:
+        return {}
+
+    @cached_property
+    def _definitions(self) -> dict[tuple[Path, ...], Definitions]:
+        return {}
+
+    @cached_property
+    def _root(self) -> Path | None:
+        try:
+            return find_root(Path.cwd())
+        except UsageError:
+            return None
+
+
+def _placed(done: Iterable[tuple[str, Inspected]]) -> Iterator[tuple[str, Fact, Callable[[], Location]]]:
+    """Facts with their cluster and their places, which are only looked up, in the file, when one is asked for."""
+    for file, inspected in done:
+        cluster = _OVERLAY.match(file)
+        scope = cluster[0] if cluster is not None else os.path.dirname(file)  # noqa: PTH120 - asked for every file
+        for number, route, fact in inspected.facts:
+            yield scope, fact, partial(_place, file, number, (*route, *fact.route))
+
+
+def _place(file: str, number: int, route: Route) -> Location:
+    """Standard input is gone by now, and so may the file be."""
+    with suppress(OSError):
+        manifests = read_manifests(read_bytes(file), file, Findings()) if file != STDIN else None
+        if manifests is not None:
+            return manifests.place(number, route)
+    return Location("<stdin>" if file == STDIN else file)
+
+
+def _objects(document: Any) -> Iterator[tuple[Route, Any]]:
+    """The objects of a document: itself, or what a list of any kind holds."""
+    items = document.get("items") if isinstance(document, dict) else None
+    if isinstance(items, list) and str(document.get("kind", "")).endswith("List"):
+        for index, item in enumerate(items):
+            yield ("items", index), item
+        return
+    yield (), document
+
+
+def _finding(
+    problem: Problem, manifests: Manifests, number: int, route: Route, body: Any, reason: str | None = None
+) -> Diagnostic:
+    rule = CATALOGUE[problem.rule]
+    place = manifests.place(number, (*route, *problem.route), key=problem.rule == "unknown-field")
+    where = f"{_identity(body)}, {dotted(problem.route)}" if problem.route else _identity(body)
+    message = f"{where}: {problem.message}" if where else problem.message
+    if reason is not None:
+        return Diagnostic(place, problem.rule, said(f"silenced ({reason}): {message}"), severity=Severity.NOTE)
+    return Diagnostic(place, problem.rule, said(message), said(problem.hint or rule.hint), severity=rule.weight(body))
+
+
+def _identity(body: Any) -> str:
+    if not isinstance(body, dict):
+        return ""
+    metadata = body.get("metadata") if isinstance(body.get("metadata"), dict) else {}
+    parts = [metadata.get("namespace"), metadata.get("name")]  # type: ignore[union-attr] # a mapping, see above
+    name = "/".join(part for part in parts if isinstance(part, str) and part)
+    kind = body.get("kind")
+    return f"{kind if isinstance(kind, str) else ''} {name}".strip()

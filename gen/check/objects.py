@@ -1,0 +1,236 @@
+"""One object against its schema, its definition and the rules: what is wrong with it, and what was silenced."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gen.check.schema_errors import explained
+from gen.diagnostics import did_you_mean, near
+from gen.rules.catalogue import CATALOGUE, rules_for
+from gen.rules.deprecations import RETIRED
+from gen.rules.fault import Told
+from gen.rules.field_checks import doubled
+from gen.rules.object_view import View, is_custom
+from gen.rules.problem import DAMAGED, SILENCE, Problem
+from gen.rules.rule import is_ours
+from gen.schemas.structural import filled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.rule import Rule
+    from gen.schemas.lookup import Kind, Kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in one object."""
+
+    problems: tuple[Problem, ...] = ()
+    silenced: tuple[tuple[Problem, str], ...] = ()
+    """With the reasons that the object gives."""
+
+
+def check(body: Any, kinds: Kinds, *, missing: bool = False) -> Checked:
+    """Everything that is wrong with an object. With `missing`, kinds without a schema are let pass."""
+    problems = list(_problems(body, kinds, missing=missing))
+    if not problems:
+        return _CLEAN
+    return silenced(problems, body)
+
+
+_CLEAN = Checked()
+
+
+def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
+    if not isinstance(body, dict):
+        yield Problem("not-an-object", (), "a mapping with `apiVersion` and `kind` is expected")
+        return
+    wrong = [field for field in ("apiVersion", "kind") if not isinstance(body.get(field), str) or not body[field]]
+    if wrong:
+        for field in wrong:
+            yield Problem("not-an-object", (field,) if field in body else (), f"`{field}` is missing or no text")
+        return
+    api_version, name = body["apiVersion"], body["kind"]
+    kind = kinds.get(api_version, name)
+    if kind is not None and kind.partial and not is_ours(body):
+        kind = None
+    yield from _retired(api_version, name, kinds, known=kind is not None)
+    if kind is None:
+        known = any(version == api_version for version, _ in kinds.schemas.kinds())
+        if not (missing and not known) and (api_version, name) not in RETIRED:
+            yield _unknown(api_version, name, kinds)
+        return
+    if kind.deprecated is not None and (api_version, name) not in RETIRED:
+        yield Problem("deprecated-api", ("apiVersion",), kind.deprecated)
+    yield from _judged(body, kind, kinds)
+
+
+def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
+    """Against the schema of its kind, its definition and the rules.
+
+    Where the schema found something wrong, the rules look at the rest.
+    """
+    custom = is_custom(body["apiVersion"].rpartition("/")[0])
+
+    def empty(route: Route) -> Any:
+        return {} if kinds.schemas.fields(kind.schema, (*route, 0)) else ""
+
+    view = View.of(body, kinds.version, defined=kind.place is not None, empty=empty)
+    if view.json is not None and len(view.json) > _LARGEST:
+        yield Problem("object-size", (), f"{len(view.json) >> 20} MiB are more than a server takes in a request")
+        return
+    if custom and view.body is not body:
+        yield from (Problem("wrong-type", at, "nothing where a value is expected") for at in _null_entries(body, ()))
+    faults = list(_of_schema(view.body, kind, kinds, ()))
+    if kind.place is not None and not faults:
+        for route, template in view.templates:
+            faults += _of_schema(template, kinds.pod_template, kinds, route)
+    if not faults:
+        yield from _of_definition(view.body, kind)
+        yield from _of_rules(view, sound=True)
+        return
+    yield from faults
+    wrong = [fault.route for fault in faults]
+    view = View.of(_without(view.body, wrong), kinds.version, defined=view.defined)
+    yield from (one for one in _of_rules(view, sound=False) if not any(_overlap(one.route, at) for at in wrong))
+
+
+_LARGEST = 3 << 20
+"""Bytes of a request (`MaxRequestBodyBytes` of `apiserver/pkg/server/config.go`); etcd stores still less."""
+
+
+def _without(body: Body, routes: list[Route]) -> Body:
+    """A copy without the fields that are wrong; entries of lists stay, so that the others keep their places."""
+    copied = copy.deepcopy(body)
+    for route in routes:
+        if route in {(), ("apiVersion",), ("kind",)}:
+            continue
+        *steps, last = route
+        holder: Any = copied
+        for step in steps:
+            inside = step in holder if isinstance(holder, dict) else isinstance(step, int) and step < len(holder)
+            holder = holder[step] if inside and isinstance(holder[step], dict | list) else {}
+        if isinstance(holder, dict):
+            holder.pop(last, None)
+    return copied
+
+
+def _overlap(one: Route, other: Route) -> bool:
+    """Whether a place lies in another, or the other way round."""
+    return all(step == there for step, there in zip(one, other, strict=False))
+
+
+def _of_schema(body: Any, kind: Kind, kinds: Kinds, route: Route) -> Iterator[Problem]:
+    if not kind.validator.is_valid(body):
+        for problem in explained(kind.validator.iter_errors(body), kind.schema, kinds.schemas):
+            yield replace(problem, route=(*route, *problem.route))
+
+
+def _null_entries(value: Any, route: Route) -> Iterator[Route]:
+    """Of lists: a server drops null fields of custom resources, and refuses null entries."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if inner is None and isinstance(value, list):
+            yield (*route, key)
+        yield from _null_entries(inner, (*route, key))
+
+
+def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
+    if kind.namespaced is False and (body.get("metadata") or {}).get("namespace"):
+        yield Problem("wrong-scope", ("metadata", "namespace"), f"a {body['kind']} has no namespace")
+    if kind.place is None or kind.source is None or kind.place.empty():
+        return
+    for place, route, value in kind.place.visit(filled(kind.source, body)):
+        if place.keys and isinstance(value, list):
+            for at, names in doubled([one for one in value if isinstance(one, dict)], route, *place.keys):
+                said = ", ".join(f"`{name}`" for name in names)
+                yield Problem("double-entry", at, f"an entry with {said} is there already")
+        for expression, message in place.rules:
+            yield from _of_expression(expression, message, value, route)
+
+
+def _of_expression(expression: str, message: str, value: Any, route: Route) -> Iterator[Problem]:
+    from gen.check.cel import NotEvaluatedError, holds  # noqa: PLC0415 - only definitions have rules
+
+    told = " ".join(expression.split())
+    try:
+        if not holds(expression, value):
+            yield Problem("cel", route, message, f"make this hold: `{told}`")
+    except NotEvaluatedError:
+        yield Problem("cel-not-evaluated", route, f"this rule cannot be evaluated here: `{told[:200]}`")
+
+
+def _of_rules(view: View, *, sound: bool) -> Iterator[Problem]:
+    seen = set()
+    has_pods = bool(view.templates)
+    for rule in rules_for(view.group, view.kind):
+        if rule.of_pods and not has_pods:
+            continue
+        assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
+        faults: list[tuple[Route, str]] = []
+        try:
+            faults.extend(rule.find(view))
+        except DAMAGED as error:  # what was found before it stays
+            # what does not fit its schema, or is of a kind to which a user's definition gives another shape
+            if sound and not view.defined:
+                yield _failed(rule, error)
+        for route, message in faults:
+            if route not in seen:  # what is told once need not be told by the next rule in its words
+                seen.add(route)
+                yield Problem(rule.name, route, message, message.hint if isinstance(message, Told) else "")
+
+
+def _failed(rule: Rule, error: Exception) -> Problem:
+    """A mistake of ours costs the judgement of one rule on one object, and not that of all files."""
+    what = f"{type(error).__name__}: {error}"[:100]
+    return Problem("rule-failed", (), f"the rule `{rule.name}` could not judge this object ({what})")
+
+
+def _retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Iterator[Problem]:
+    retired = RETIRED.get((api_version, name))
+    if retired is None:
+        return
+    minor = int(kinds.version.split(".")[1])
+    instead = f"write `{retired.instead}`" if "/" in retired.instead else retired.instead
+    if retired.removed is not None and retired.removed <= minor and not known:
+        since = f" since Kubernetes 1.{retired.removed}" if retired.removed else ""
+        yield Problem("removed-api", ("apiVersion",), f"there is no {api_version} {name}{since}", instead)
+    elif retired.deprecated <= minor:
+        until = f" and goes with Kubernetes 1.{retired.removed}" if retired.removed else ""
+        yield Problem("deprecated-api", ("apiVersion",), f"{api_version} {name} is deprecated{until}", instead)
+
+
+def _unknown(api_version: str, name: str, kinds: Kinds) -> Problem:
+    names = kinds.names()
+    versions = sorted({version for version, kind in names if kind == name})
+    message = f"there is no schema of {api_version} {name}"
+    if versions:
+        return Problem("unknown-kind", ("apiVersion",), message, did_you_mean(api_version, versions))
+    guess = near(name, (kind for version, kind in names if version == api_version))
+    return Problem("unknown-kind", ("kind",), message, f"did you mean `{guess}`?" if guess else "")
+
+
+def silenced(problems: list[Problem], body: Any) -> Checked:
+    """Problems of an object, with those that its annotations silence set apart."""
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    reasons = {
+        key.removeprefix(SILENCE): reason
+        for key, reason in (annotations.items() if isinstance(annotations, dict) else ())
+        if isinstance(key, str) and key.startswith(SILENCE) and isinstance(reason, str)
+    }
+    said = [_about_silence(name, reason) for name, reason in reasons.items()]
+    kept = [problem for problem in problems if not reasons.get(problem.rule, "").strip()]
+    others = tuple((problem, reasons[problem.rule]) for problem in problems if problem not in kept)
+    return Checked((*kept, *(problem for problem in said if problem is not None)), others)
+
+
+def _about_silence(name: str, reason: str) -> Problem | None:
+    route = ("metadata", "annotations", SILENCE + name)
+    if name not in CATALOGUE:
+        return Problem("silenced", route, f"there is no rule `{name}`", did_you_mean(name, CATALOGUE))
+    return None if reason.strip() else Problem("silenced", route, f"`{name}` is silenced without a reason")

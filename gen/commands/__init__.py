@@ -1,0 +1,1 @@
+"""Commands, one file each: a request in, a result out. Nothing here prints."""

@@ -1,0 +1,157 @@
+"""`gen init`: a user's repository that works at once, with its CI. Nothing that is there is ever written over."""
+
+from __future__ import annotations
+
+import re
+import stat
+import tempfile
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from gen import __version__
+from gen.commands.new import job_text
+from gen.commands.render import CLEAN, VIOLATIONS, Request, render
+from gen.commands.schema import SCHEMAS, schema_text
+from gen.diagnostics import BugError, Findings, Location, UsageError
+from gen.kinds import KINDS
+from gen.report.types import Report
+from gen.repository.layout import JOBS, OVERLAYS, RENDERED
+from gen.repository.place_files import create_files, refuse_links
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from importlib.resources.abc import Traversable
+
+FIRST_JOB = "hello"
+TEMPLATES = "templates/init"
+_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_OWNER = re.compile(r"[-A-Za-z0-9_./@+]{2,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class InitRequest:
+    """What was asked for on the command line."""
+
+    folder: Path
+    namespace: str = "team-a"
+    overlay: str = "production"
+    owner: str = "@your-org/platform"
+
+
+def init(request: InitRequest) -> tuple[Report, int]:
+    """Fill a folder; where it is a repository of gen already, with everything but the example."""
+    _check(request)
+    root = request.folder
+    if root.exists() and not root.is_dir():
+        raise UsageError(f"{root} is not a folder")
+    texts = repository_files(request, example=not all((root / name).exists() for name in (JOBS, OVERLAYS)))
+    found = Findings()
+    missing = [file for file, raw in texts.items() if not _equal(root, file, raw, found)]
+    if found.failed():
+        return Report(tuple(found), (), "something is in the way; nothing was written"), VIOLATIONS
+    # jobs come last: where a run was cut short, the next one still knows that the example belongs there
+    last = sorted(missing, key=lambda file: (file.startswith(f"{JOBS}/"), file))
+    create_files(root, {file: texts[file] for file in last})
+    return Report(tuple(found), (), _summary(request, len(missing), len(texts) - len(missing))), CLEAN
+
+
+def repository_files(request: InitRequest, *, example: bool) -> Mapping[str, bytes]:
+    """Every file by its path; `example` is the first job, its overlay, and what they render."""
+    kind = next(iter(KINDS))
+    values = {
+        "version": __version__,
+        "namespace": request.namespace,
+        "overlay": request.overlay,
+        "owner": request.owner,
+        "kind": kind,
+        "job": FIRST_JOB,
+    }
+    texts = dict(_templates(values))
+    overlay = texts.pop("overlays/overlay.yaml")
+    texts |= {f"schemas/{name}.schema.json": schema_text(name).encode() for name in SCHEMAS}
+    if example:
+        inputs = {
+            f"{OVERLAYS}/{request.overlay}/overlay.yaml": overlay,
+            f"{JOBS}/{request.namespace}/{FIRST_JOB}.yaml": job_text(kind, with_schema=True).encode(),
+        }
+        texts |= inputs | _rendered(inputs)
+    return texts
+
+
+def _check(request: InitRequest) -> None:
+    for name in (request.namespace, request.overlay):
+        if not _NAME.fullmatch(name):
+            raise UsageError(f"`{name}` cannot be a name: use lower-case letters, digits and `-`")
+    if not _OWNER.fullmatch(request.owner):
+        raise UsageError(f"`{request.owner}` cannot be an owner: write it like `@org/team` or `name@example.com`")
+
+
+def _templates(values: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+    """The files of the package. `dot_` stands for a dot, which tools that read this project would act upon."""
+    environment = Environment(  # noqa: S701 - the result is no HTML
+        loader=PackageLoader("gen"), keep_trailing_newline=True, undefined=StrictUndefined
+    )
+    for path, file in _walk(files("gen").joinpath(TEMPLATES), ""):
+        target = re.sub(r"(^|/)dot_", r"\1.", path)
+        if path.endswith(".j2"):
+            text: str = environment.get_template(f"init/{path}").render(values)
+            yield target.removesuffix(".j2"), text.encode()
+        else:
+            yield target, file.read_bytes()
+
+
+def _walk(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _walk(entry, f"{path}{entry.name}/")
+        else:
+            yield f"{path}{entry.name}", entry
+
+
+def _rendered(inputs: Mapping[str, bytes]) -> dict[str, bytes]:
+    """What a render of these inputs alone writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve()
+        create_files(root, inputs)
+        report, code = render(Request(root, parallel=1))
+        if code != CLEAN:
+            raise BugError(f"the first job does not render: {report.findings}")
+        written: list[Any] = [path for path in (root / RENDERED).rglob("*") if path.is_file()]
+        return {path.relative_to(root).as_posix(): path.read_bytes() for path in written}
+
+
+def _equal(root: Path, file: str, raw: bytes, found: Findings) -> bool:
+    """Whether there is a file already, which stays; what is none, or is not as it would be, is a finding."""
+    refuse_links(root, file)
+    try:
+        status = (root / file).lstat()
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError:
+        found.error("in-the-way", Location(file), "a file stands where its folder should be", "move it away")
+        return False
+    if not stat.S_ISREG(status.st_mode):
+        found.error("in-the-way", Location(file), "this is not a regular file", "move it away")
+    elif status.st_size != len(raw) or (root / file).read_bytes() != raw:
+        hint = "compare it with the one that `gen init` writes to an empty folder"
+        found.warning("kept", Location(file), "this is there already, is not what would be written, and stays", hint)
+        return True
+    else:
+        return True
+    return False
+
+
+def _summary(request: InitRequest, wrote: int, same: int) -> str:
+    if not wrote:
+        return f"{request.folder} has all {same} files already; nothing was written"
+    return "\n".join(
+        (
+            f"wrote {wrote} files to {request.folder}" + (f", {same} were there" if same else ""),
+            f"next: cd {request.folder} && git init && git add . && git commit -m 'Start'; then read README.md there:",
+            "it says what to fill in (requirements.txt, CODEOWNERS, the overlay) and how to add a job",
+        )
+    )

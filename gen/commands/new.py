@@ -1,0 +1,146 @@
+"""The first version of a job file: what its kind needs, and as comments what most jobs want next."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from gen.diagnostics import Findings, UsageError, did_you_mean
+from gen.kinds import KINDS
+from gen.kubernetes import MAX_NAME
+from gen.load import source_of
+from gen.model.docs import field_docs
+from gen.model.names import JOB_NAME
+from gen.overlay.read import OverlayReader
+from gen.render.emit import to_yaml
+from gen.render.plan.names import longest_suffix
+from gen.repository.layout import JOBS, LABEL, JobFile
+from gen.repository.safe_files import linked_folder, unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SCHEMA_FILE = "schemas/job.schema.json"
+
+OPTIONAL: Mapping[str, Any] = {
+    "cpu": 8,
+    "memory": "64Gi",
+    "sharedMemory": "16Gi",
+    "env": {"NCCL_DEBUG": "INFO", "WANDB_API_KEY": {"secret": "wandb", "key": "token"}},
+    "code": {"git": "https://example.com/team/project.git", "ref": "main"},
+    "data": {"training-data": "/data"},
+    "files": {"/etc/app/config.yaml": "epochs: 10\n"},
+    "tensorboard": {"logdir": "/data/logs"},
+    "network": "pod",
+    "placement": {"gpuModel": "NVIDIA-H100-80GB-HBM3"},
+    "queue": "team-queue",
+    "retries": 3,
+    "timeout": "12h",
+    "params": {"lr": "1e-3"},
+}
+"""Fields that are shown as comments, with a value that is of the right form."""
+
+
+def new_job(root: Path, kind: str, name: str, namespace: str | None) -> JobFile:
+    """Write a job file and say which.
+
+    UsageError for an unknown kind, an impossible name, a namespace that no overlay grants anything to, or a file that
+    exists.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"there is no kind of job `{kind}`: {did_you_mean(kind, KINDS)}")
+    text = job_text(kind, with_schema=(root / SCHEMA_FILE).exists())
+    _check_name(kind, name, text)
+    job = JobFile(namespace or _only_namespace(root), name)
+    if not LABEL.fullmatch(job.namespace):
+        raise UsageError(f"`{job.namespace}` cannot be a namespace: use at most 63 lower-case letters, digits and `-`")
+    _check_granted(root, job.namespace)
+    try:
+        _create(root, job, text)
+    except FileExistsError:
+        raise UsageError(f"{job.file} exists already") from None
+    except OSError as error:
+        raise unusable(job.file, error, "correct the permissions, or make room") from error
+    return job
+
+
+def _check_name(kind: str, name: str, text: str) -> None:
+    """The name has to pass what is asked of a job's name when it is rendered."""
+    if not JOB_NAME.fullmatch(name):
+        raise UsageError(f"`{name}` cannot be a name: use lower-case letters, digits and `-`, with a letter first")
+    source = source_of(text.encode(), "", Findings())
+    assert source is not None  # noqa: S101 - gen wrote it
+    roles = KINDS[kind].model_validate(source.data).replica_roles(name)
+    _, room = longest_suffix(roles, hashed=True, tensorboard=False)
+    if len(name) + room > MAX_NAME:
+        raise UsageError(
+            f"`{name}` is too long: with what is appended to it, {MAX_NAME - room} characters are possible"
+        )
+
+
+def _check_granted(root: Path, namespace: str) -> None:
+    """The job would render nowhere otherwise. What is wrong with an overlay is for `gen render` to tell."""
+    found = Findings()
+    overlays = []
+    with suppress(UsageError):  # there is none yet
+        overlays = OverlayReader(root, found).read()
+    if found.failed() or not overlays or any(overlay.grant(namespace) is not None for overlay in overlays):
+        return
+    known = sorted({name for overlay in overlays for name in overlay.fields.namespaces if name != "*"})
+    hint = did_you_mean(namespace, known, otherwise="ask the owners of an overlay to add it to `namespaces`")
+    raise UsageError(f"no overlay grants anything to the namespace `{namespace}`: {hint}")
+
+
+def _create(root: Path, job: JobFile, text: str) -> None:
+    """Write a file that is not there yet, through no link."""
+    if (linked := linked_folder(root, job.file)) is not None:
+        raise UsageError(f"{linked} is a link, and links are not followed; put the folder itself there")
+    folder = root / JOBS / job.namespace
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{JOBS}/{job.namespace} is not a folder; move it away")
+    folder.mkdir(exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(root / job.file, flags, 0o666), "wb") as stream:
+        stream.write(text.encode())
+
+
+def job_text(kind: str, *, with_schema: bool) -> str:
+    """The text of a new job file."""
+    model = KINDS[kind]
+    docs = {field.alias or name: field_docs(model)[name] for name, field in model.model_fields.items()}
+    options = [{"about": docs[field], "fields": _commented(field, value)} for field, value in OPTIONAL.items()]
+    text: str = _template().render(
+        schema=f"../../{SCHEMA_FILE}" if with_schema else "",
+        about=" ".join((model.__doc__ or "").split()),
+        fields=to_yaml({"kind": kind, **model.example}),
+        options=options,
+    )
+    return text
+
+
+def _template() -> Any:
+    environment = Environment(  # noqa: S701 - the result is no HTML
+        loader=PackageLoader("gen"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+    return environment.get_template("job.yaml.j2")
+
+
+def _commented(field: str, value: Any) -> str:
+    return "".join(f"# {line}\n" for line in to_yaml({field: value}).splitlines())
+
+
+def _only_namespace(root: Path) -> str:
+    folders = (entry for entry in (root / JOBS).iterdir() if entry.is_dir() and not entry.is_symlink())
+    names = sorted(entry.name for entry in folders if LABEL.fullmatch(entry.name))
+    if len(names) == 1:
+        return names[0]
+    known = f" ({', '.join(names)})" if names else ""
+    raise UsageError(f"which namespace? Name it with --namespace{known}")

@@ -1,0 +1,95 @@
+"""`gen plan`: what merging would do, told from `rendered/` at a base in Git and in the work tree.
+
+    find_base → read_trees → pair_up → runs, usage, data, objects → Review → text, Markdown or JSON
+
+Only the rendered objects are believed. Whether they are what the jobs say is for `gen check` to tell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Findings, Location, UsageError, did_you_mean
+from gen.kubernetes import COMPONENT
+from gen.repository.git import find_base
+from gen.repository.layout import RENDERED, checked_root, find_root
+from gen.review.data import data_of
+from gen.review.fields import field_changes
+from gen.review.guard import Guard, told_delivery
+from gen.review.matching import Pair, pair_up
+from gen.review.rendered_trees import Trees, read_trees
+from gen.review.runs import runs_of
+from gen.review.types import Change, ObjectChange, Review
+from gen.review.usage import read_overlays, usages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gen.review.rendered_object import Item
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What was asked for on the command line."""
+
+    root: Path | None
+    base: str | None = None
+    overlays: tuple[str, ...] = ()
+    allow_data_removal: bool = False
+    max_removed: str | None = None
+    """A number of objects, or a share of them such as `10%`."""
+
+
+def review(request: PlanRequest) -> Review:
+    """UsageError when there is nothing to compare with; all else that is wrong is a finding of the review."""
+    guard = Guard.parse(request.max_removed)
+    root = find_root(Path.cwd()) if request.root is None else checked_root(request.root)
+    base = find_base(root, request.base)
+    found = Findings()
+    trees = _narrowed(read_trees(root, base, found), request.overlays)
+    pairs = pair_up(trees, found)
+    overlays = read_overlays(root, {pair.item.key.scope for pair in pairs if pair.after and pair.workload}, found)
+    runs = runs_of(pairs, overlays, found)
+    data = data_of(pairs, found, allowed=request.allow_data_removal)
+    usage = usages(runs, overlays, found)
+    every = [_object(pair) for pair in pairs]
+    objects = tuple(item for item in every if item.change is not Change.KEPT)
+    guard.judge(sum(item.change is Change.REMOVED for item in objects), len(trees.before), found)
+    told_delivery(objects, found)
+    if not objects and base.inputs_differ():
+        message = "jobs or overlays are not what they were, and everything that is rendered is"
+        found.warning("not-rendered", Location(f"{RENDERED}/"), message, "run `gen render` first, if that is not done")
+    boards = Counter(item.change for item in every if _is_board(item.pair.item))
+    return Review(base, runs, boards, data, usage, objects, len(trees.before), len(trees.after), tuple(found))
+
+
+def _narrowed(trees: Trees, overlays: tuple[str, ...]) -> Trees:
+    known = {scope.rpartition("/")[2] for item in (*trees.before, *trees.after) if (scope := item.key.scope)}
+    for name in overlays:
+        if name not in known:
+            raise UsageError(f"nothing is rendered for `{name}`: {did_you_mean(name, known)}")
+
+    def chosen(items: Iterable[Item]) -> list[Item]:
+        return [item for item in items if not overlays or item.key.scope.rpartition("/")[2] in overlays]
+
+    return Trees(chosen(trees.before), chosen(trees.after))
+
+
+def _object(pair: Pair) -> ObjectChange:
+    if pair.before is None:
+        return ObjectChange(pair, Change.ADDED)
+    if pair.after is None:
+        return ObjectChange(pair, Change.REMOVED)
+    if not pair.changed:
+        return ObjectChange(pair, Change.MOVED if pair.moved else Change.KEPT)
+    change = Change.REPLACED if pair.replaced else Change.CHANGED
+    fields = field_changes(pair.before, pair.after) if pair.before.key.kind == pair.after.key.kind else ()
+    return ObjectChange(pair, change, fields)
+
+
+def _is_board(item: Item) -> bool:
+    """Told from the text, for most are as they were and need not be parsed."""
+    return item.key.kind == "Deployment" and f"\n    {COMPONENT}: tensorboard\n" in item.text

@@ -1,0 +1,142 @@
+"""JSON Schemas of what users write, for editors: draft-07, which is what YAML language servers read.
+
+One `if`/`then` a kind of job, and not `oneOf`: an editor then says what is wrong with the field that was written,
+and not that the file fits none of the kinds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from pydantic.json_schema import models_json_schema
+
+from gen.kinds import KINDS
+from gen.model.annotations import reachable
+from gen.model.docs import field_docs
+from gen.model.job import JobFields
+from gen.model.profile import Profile
+from gen.overlay.fields import OverlayFields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic import BaseModel
+
+Schema = dict[str, Any]
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+_TEMPLATE = "#/definitions/{model}"
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+_NOT_DEFAULTS = ("kind", "name")
+
+
+def job_schema() -> Schema:
+    """The schema of a job file."""
+    definitions = _definitions(KINDS.values())
+    branches = [
+        {
+            "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
+            "then": {"$ref": _TEMPLATE.format(model=model.__name__)},
+        }
+        for name, model in KINDS.items()
+    ]
+    kind = {"description": "Kind of job.", "enum": list(KINDS)}
+    return {
+        "$schema": DRAFT,
+        "title": "gen job",
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": kind},
+        "allOf": branches,
+        "definitions": definitions,
+    }
+
+
+def overlay_schema() -> Schema:
+    """The schema of `overlay.yaml`, with the fields of jobs under `defaults`."""
+    definitions = _definitions([OverlayFields, JobFields, *KINDS.values()])
+    overlay = definitions.pop(OverlayFields.__name__)
+    defaults = _as_defaults(definitions.pop(JobFields.__name__))
+    kinds = {name: _as_defaults(definitions.pop(model.__name__)) for name, model in KINDS.items()}
+    description = "Fields laid under the jobs of one kind."
+    defaults["properties"]["kinds"] = {
+        "type": "object",
+        "description": description,
+        "additionalProperties": False,
+        "properties": kinds,
+    }
+    overlay["properties"]["defaults"] |= defaults
+    return {"$schema": DRAFT, "title": "gen overlay", **overlay, "definitions": definitions}
+
+
+SCHEMAS = {"job": job_schema, "overlay": overlay_schema}
+
+
+def schema_text(name: str) -> str:
+    return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
+
+
+def _as_defaults(model: Schema) -> Schema:
+    properties = {name: field for name, field in model["properties"].items() if name not in _NOT_DEFAULTS}
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def _definitions(models: Iterable[type[BaseModel]]) -> Schema:
+    wanted = list(models)
+    for model in wanted:
+        model.model_rebuild()
+    _, document = models_json_schema([(model, "validation") for model in wanted], ref_template=_TEMPLATE)
+    by_name = {model.__name__: model for model in reachable(wanted)}
+    definitions = document["$defs"]
+    for name, definition in definitions.items():
+        _describe(definition, by_name[name])
+    return {name: _short(_plain(definition), by_name[name]) for name, definition in sorted(definitions.items())}
+
+
+def _describe(definition: Schema, model: type[BaseModel]) -> None:
+    docs = field_docs(model)
+    for name, field in model.model_fields.items():
+        if (prop := definition["properties"].get(field.alias or name)) is not None and name in docs:
+            prop["description"] = docs[name]
+
+
+def _short(definition: Schema, model: type[BaseModel]) -> Schema:
+    """A profile may be written as one scalar, which then is one of its fields."""
+    if not issubclass(model, Profile) or not model.short:
+        return definition
+    scalar = {key: value for key, value in definition["properties"][model.short].items() if key != "description"}
+    return {"anyOf": [scalar, definition]}
+
+
+def _plain(value: Any) -> Any:
+    """Without what pydantic adds for itself: titles made of names, `null`, which no field takes, empty defaults."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value if item != {"type": "null"}]
+    if not isinstance(value, dict):
+        return value
+    plain = {key: _plain(item) for key, item in value.items() if not _is_noise(key, item)}
+    if isinstance(plain.get("enum"), list) and plain.get("type") == "string":
+        plain = _with_numbers(plain)
+    options = plain.get("anyOf")
+    if isinstance(options, list) and len(options) == 1:
+        del plain["anyOf"]
+        plain = {**options[0], **plain}
+    return plain
+
+
+def _is_noise(key: str, value: Any) -> bool:
+    if key == "title":
+        return isinstance(value, str) and value[:1].isupper()
+    return key == "discriminator" or (
+        key == "default" and (value is None or value == "" or isinstance(value, (list, dict)))
+    )
+
+
+def _with_numbers(schema: Schema) -> Schema:
+    """Words that look like numbers may be written without quotes, and are numbers to an editor then."""
+    numbers = [float(word) if "." in word else int(word) for word in schema["enum"] if _NUMBER.fullmatch(word)]
+    if not numbers:
+        return schema
+    return {**schema, "type": ["string", "number"], "enum": [*schema["enum"], *numbers]}

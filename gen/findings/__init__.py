@@ -1,0 +1,1 @@
+"""Codes of findings, with their explanations."""

@@ -1,0 +1,170 @@
+"""Decisions about one job in one overlay. `gen.render.build` writes them as Kubernetes objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gen.kubernetes import Body
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.diagnostics import Location, Route
+    from gen.kinds.role import Role
+    from gen.networks import Effect
+    from gen.storage import StorageProfile, Volume
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountPlan:
+    """A mount in the training container."""
+
+    volume: str
+    path: str
+    sub_path: str | None = None
+    read_only: bool = False
+    route: Route = ()
+    """The field of the job that asks for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumePlan:
+    """A volume of the pod, under the name that mounts use."""
+
+    name: str
+    source: Body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodePlan:
+    """An init container that fetches code into a volume; `directory` is where the training container has it."""
+
+    image: str
+    git: str | None
+    rsync: str | None
+    ref: str
+    depth: int
+    submodules: str
+    credentials: str | None
+    name: str
+    directory: str
+    resources: Mapping[str, str]
+
+    @property
+    def ssh(self) -> bool:
+        """Whether the repository is reached through ssh, as `git` itself decides it."""
+        return self.git is not None and not self.git.startswith(("https://", "http://"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePlan:
+    """Which nodes the pods of a role may run on."""
+
+    labels: Mapping[str, tuple[str, ...]]
+    """Node label to the values that will do."""
+    tolerations: tuple[Body, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodPlan:
+    """The pods of one role."""
+
+    role: Role
+    image: str
+    pull_policy: str | None
+    command: tuple[str, ...]
+    args: tuple[str, ...]
+    working_dir: str | None
+    env: tuple[Body, ...]
+    resources: Mapping[str, str]
+    mounts: tuple[MountPlan, ...]
+    volumes: tuple[VolumePlan, ...]
+    nodes: NodePlan
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    network: Effect
+    code: CodePlan | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoragePlan:
+    """A volume of the overlay in a namespace whose jobs use it."""
+
+    volume: Volume
+    profile: StorageProfile
+    place: Location
+    """Where it is declared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngressPlan:
+    host: str
+    path: str
+    class_name: str | None
+    tls_secret: str | None
+    annotations: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorBoardPlan:
+    """A TensorBoard over one of the job's mounts."""
+
+    name: str
+    image: str
+    logdir: str
+    resources: Mapping[str, str]
+    mount: MountPlan
+    volume: VolumePlan
+    ingress: IngressPlan | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One job in one overlay."""
+
+    kind: str
+    """Kind of the job, as its author writes it."""
+    container: str
+    """Name of the training container."""
+    name: str
+    """Name of the job: the same for all its runs."""
+    run: str
+    """Name of the run's objects; `gen.kubernetes.RUN` stands in it until the hash is known."""
+    namespace: str
+    source: str
+    """The job file."""
+    overlay: str
+    api_version: str
+    pods: tuple[PodPlan, ...]
+    files: Mapping[str, str]
+    """Content of the ConfigMap, by key."""
+    storage: tuple[str, ...]
+    """The overlay's volumes that it uses."""
+    tensorboard: TensorBoardPlan | None
+    queue: str | None
+    priority: str | None
+    service_account: str | None
+    pull_secrets: tuple[str, ...]
+    retries: int | None
+    timeout: int | None
+    state: str
+    attempt: int
+    metrics: Mapping[str, str]
+    """Name to format."""
+    stable: bool
+    """Whether the overlay names runs without a hash."""
+    engines: tuple[str, ...]
+    """GitOps engines that may apply the objects."""
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+
+    @property
+    def folder(self) -> str:
+        """Where the job's files lie below `rendered/<overlay>/jobs/`."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all pods together."""
+        return sum(pod.role.gpus * pod.role.replicas for pod in self.pods)

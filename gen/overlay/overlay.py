@@ -1,0 +1,60 @@
+"""An overlay, ready for use: a cluster or environment, what jobs may use there and what is different there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gen.gitops import ENGINES
+from gen.load import Data, Layer, Layers, lay_over
+from gen.overlay.fields import Grant, OverlayFields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from gen.diagnostics import Location
+    from gen.overlay.patches.types import Patch
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """The files of an overlay laid over each other: its own over those of the overlay that it extends."""
+
+    name: str
+    fields: OverlayFields
+    layers: Layers
+    defaults: Mapping[str, Data]
+    patches: tuple[Patch, ...]
+    kubernetes: str
+    """Version whose schemas count, such as `1.34`."""
+    definitions: tuple[Path, ...] = ()
+    """Folders with CustomResourceDefinitions of its cluster, its own before those that it extends."""
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The GitOps engines that apply what is rendered; all of them where it is not said."""
+        return tuple(self.fields.gitops.engines if self.fields.gitops else ENGINES)
+
+    def place(self, *route: str | int, key: bool = False) -> Location:
+        return self.layers.place(route, key=key)
+
+    def grant(self, namespace: str) -> Grant | None:
+        """What the namespace may use; None when the overlay names namespaces and this is none of them."""
+        granted = self.fields.namespaces
+        if not granted:
+            return Grant()
+        return granted.get(namespace, granted.get("*"))
+
+    def defaults_of(self, kind: str) -> Mapping[str, Data]:
+        """The fields that lie under every job of a kind."""
+        common = {name: value for name, value in self.defaults.items() if name != "kinds"}
+        kinds = self.defaults.get("kinds")
+        own = kinds.get(kind) if isinstance(kinds, dict) else None
+        return lay_over(common, own) if isinstance(own, dict) else common
+
+    def layers_of(self, kind: str) -> tuple[Layer, ...]:
+        """The places of `defaults_of`, what wins first."""
+        sources = [layer.source for layer in self.layers.layers]
+        own = tuple(Layer(source, ("defaults", "kinds", kind)) for source in sources)
+        return own + tuple(Layer(source, ("defaults",)) for source in sources)

@@ -1,0 +1,93 @@
+"""Reads JSON 6902 patches: what every operation must say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.diagnostics import did_you_mean
+from gen.load import Data, Layer, typed
+from gen.overlay.patches.types import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Findings, Route
+
+_NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    "add": ("path", "value"),
+    "replace": ("path", "value"),
+    "test": ("path", "value"),
+    "remove": ("path",),
+    "move": ("path", "from"),
+    "copy": ("path", "from"),
+}
+"""The operations, and what each needs."""
+_FIELDS = ("op", "path", "from", "value")
+_POINTER = re.compile(r"(?:/(?:[^~]|~[01])*)+")
+
+
+def read_operations(data: list[Data], layer: Layer, found: Findings) -> tuple[Operation, ...] | None:
+    """The operations, when all of them can be read."""
+    operations = [_Reader(layer, index, found).read(entry) for index, entry in enumerate(data)]
+    return None if None in operations else tuple(operation for operation in operations if operation is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    layer: Layer
+    index: int
+    found: Findings
+
+    def read(self, entry: Data) -> Operation | None:
+        if not isinstance(entry, dict):
+            self._refuse((), "an operation is a mapping", "write it like `{op: add, path: /spec/x, value: 1}`")
+            return None
+        op = entry.get("op")
+        if not isinstance(op, str) or op not in _NEEDED:
+            name = op if isinstance(op, str) else "nothing" if op is None else "that"
+            self._refuse(("op",), f"`{name}` is no JSON 6902 operation", did_you_mean(name, _NEEDED))
+            return None
+        if not self._fields(entry, op):
+            return None
+        origin = entry.get("from") if "from" in _NEEDED[op] else None
+        value = typed(entry["value"]) if "value" in _NEEDED[op] else None
+        return Operation(
+            op=op, path=_steps(entry["path"]), origin=None if origin is None else _steps(origin), value=value
+        )
+
+    def _fields(self, entry: dict[str, Data], op: str) -> bool:
+        """Whether what the operation needs is there, in the right form."""
+        before = len(self.found.items)
+        for name in entry.keys() - set(_FIELDS):
+            self._refuse((name,), f"an operation has no `{name}`", did_you_mean(name, _FIELDS))
+        for name in _NEEDED[op]:
+            value = entry.get(name)
+            if value is None:
+                self._refuse((), f"`{op}` needs `{name}`", f"add `{name}`")
+            elif name == "value":
+                for route in nulls(typed(value)):
+                    hint = 'no rendered field is null; use `op: remove`, or write "" for an empty text'
+                    self._refuse((name, *route), "the value is null", hint)
+            elif not isinstance(value, str) or not _POINTER.fullmatch(value):
+                hint = "write it like `/spec/template`; `/` in a name is `~1`, and `~` is `~0`"
+                self._refuse((name,), "a path starts with `/` and names a field", hint)
+        return len(self.found.items) == before
+
+    def _refuse(self, route: Route, message: str, hint: str) -> None:
+        self.found.error("invalid-patch", self.layer.find((self.index, *route)).value, message, hint)
+
+
+def nulls(value: Any, at: Route = ()) -> Iterator[Route]:
+    """Where a value is or holds null."""
+    if value is None:
+        yield at
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        yield from nulls(inner, (*at, key))
+
+
+def _steps(pointer: Data) -> tuple[str, ...]:
+    """The steps of a JSON pointer (RFC 6901)."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in str(pointer)[1:].split("/"))

@@ -1,0 +1,80 @@
+"""Which objects a patch is for."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.kubernetes import Body
+    from gen.model.patches import Target
+
+_BETWEEN = re.compile(r",(?![^()]*\))")
+_SET = re.compile(r"\s*(?P<key>[^\s=!,()]+)\s+(?P<op>in|notin)\s+\((?P<values>[^()]*)\)\s*")
+_EQUALITY = re.compile(r"\s*(?P<key>[^\s=!,()]+)\s*(?P<op>==?|!=)\s*(?P<value>[^\s=!,()]*)\s*")
+_EXISTENCE = re.compile(r"\s*(?P<not>!?)\s*(?P<key>[^\s=!,()]+)\s*")
+
+
+def fits(target: Target, body: Body, name: str) -> bool:
+    """Whether the object matches every field of the target. `name` is its name without the run's hash."""
+    group, _, version = body["apiVersion"].rpartition("/")
+    metadata = body["metadata"]
+    labels, annotations = metadata.get("labels"), metadata.get("annotations")
+    return (
+        _like(target.kind, body["kind"])
+        and _like(target.name, name)
+        and _like(target.group, group)
+        and _like(target.version, version)
+        and _like(target.namespace, metadata.get("namespace", ""))
+        and selected(target.label_selector, labels if isinstance(labels, dict) else {})
+        and selected(target.annotation_selector, annotations if isinstance(annotations, dict) else {})
+    )
+
+
+_STORAGE = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+BESIDE = _STORAGE | {"ConfigMap", "Deployment", "Ingress", "Service"}
+"""Kinds of objects that are no workload of a job."""
+
+
+def may_fit(target: Target, kind: str | None, namespace: str, job: str) -> bool:
+    """Whether an object of a job that could not be built might fit; `kind` is that of its workload, if it is known."""
+    kinds = BESIDE | ({kind} if kind else set())
+    if not any(_like(target.kind, candidate) for candidate in kinds) or not _like(target.namespace, namespace):
+        return kind is None
+    return target.kind is None or target.kind in BESIDE or _like(target.name, job)
+
+
+def may_fit_storage(target: Target) -> bool:
+    """Whether an object of a volume that could not be built might fit."""
+    return any(_like(target.kind, kind) for kind in _STORAGE)
+
+
+def _like(pattern: str | None, text: str) -> bool:
+    return pattern is None or pattern == text or fnmatchcase(text, pattern)
+
+
+def selected(selector: str | None, labels: Mapping[str, str]) -> bool:
+    """A selector as in `kubectl -l`: `a=b,c!=d,e in (f,g),h,!i`."""
+    return selector is None or all(_requirement(part, labels) for part in _BETWEEN.split(selector))
+
+
+def no_selector(selector: str) -> str | None:
+    """The first part of a selector that is no condition; None when all are."""
+    forms = (_SET, _EQUALITY, _EXISTENCE)
+    return next((part for part in _BETWEEN.split(selector) if not any(form.fullmatch(part) for form in forms)), None)
+
+
+def _requirement(text: str, labels: Mapping[str, str]) -> bool:
+    if match := _SET.fullmatch(text):
+        values = {value.strip() for value in match["values"].split(",")}
+        within = labels.get(match["key"]) in values
+        return within if match["op"] == "in" else not within
+    if match := _EQUALITY.fullmatch(text):
+        equal = labels.get(match["key"]) == match["value"]
+        return equal if match["op"] != "!=" else not equal
+    if match := _EXISTENCE.fullmatch(text):
+        return (match["key"] in labels) != bool(match["not"])
+    return False

@@ -1,0 +1,1 @@
+"""The run: `pipeline` lists the stages from job files to `rendered/`."""

@@ -1,0 +1,1 @@
+"""The build stage: a plan as Kubernetes objects."""

@@ -1,0 +1,28 @@
+"""Parts of pods that training pods, init containers and TensorBoard write alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.kubernetes import Body, present
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gen.kinds.plan import MountPlan, VolumePlan
+
+
+def resources(amounts: Mapping[str, str]) -> Body:
+    """Requests equal limits: extended resources must, and the pod is then the last to be evicted."""
+    return {"limits": dict(amounts), "requests": dict(amounts)} if amounts else {}
+
+
+def pod_volumes(volumes: Sequence[VolumePlan]) -> list[Body]:
+    return [{"name": volume.name, **volume.source} for volume in volumes]
+
+
+def volume_mounts(mounts: Sequence[MountPlan]) -> list[Body]:
+    return [
+        present(name=mount.volume, mountPath=mount.path, subPath=mount.sub_path, readOnly=mount.read_only or None)
+        for mount in mounts
+    ]

@@ -1,0 +1,84 @@
+"""Pod templates of training pods: the only place that writes one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.kubernetes import COMPONENT, HOSTNAME, RUN, RUN_LABEL, Body, present
+from gen.render.build.code import code_container
+from gen.render.build.metadata import run_labels
+from gen.render.build.parts import pod_volumes, resources, volume_mounts
+
+if TYPE_CHECKING:
+    from gen.kinds.plan import NodePlan, Plan, PodPlan
+
+
+def pod_template(plan: Plan, pod: PodPlan) -> Body:
+    """The template of one role's pods."""
+    labels = {**pod.labels, **run_labels(plan, pod.role.name)}
+    metadata = present(labels=dict(sorted(labels.items())), annotations=dict(sorted(pod.annotations.items())))
+    return {"metadata": metadata, "spec": _pod_spec(plan, pod)}
+
+
+def _pod_spec(plan: Plan, pod: PodPlan) -> Body:
+    host = pod.network.host_network or None
+    single, several = _split(pod.nodes)
+    ssh = pod.code is not None and pod.code.ssh and pod.code.credentials is not None
+    return present(
+        subdomain=pod.role.subdomain,
+        restartPolicy=pod.role.restart if pod.role.restart in ("Always", "OnFailure", "Never") else "Never",
+        hostNetwork=host,
+        # without it, service names do not resolve on the host network
+        dnsPolicy="ClusterFirstWithHostNet" if host else None,
+        serviceAccountName=plan.service_account,
+        priorityClassName=plan.priority,
+        imagePullSecrets=[{"name": name} for name in plan.pull_secrets],
+        nodeSelector=single,
+        affinity=present(nodeAffinity=_node_affinity(several), podAntiAffinity=_spread(pod)),
+        tolerations=[dict(toleration) for toleration in pod.nodes.tolerations],
+        # git-sync runs as this group; a large volume is not walked through when its root fits already
+        securityContext={"fsGroup": 65533, "fsGroupChangePolicy": "OnRootMismatch"} if ssh else None,
+        initContainers=[code_container(pod.code)] if pod.code else None,
+        containers=[_container(plan, pod)],
+        volumes=pod_volumes(pod.volumes),
+    )
+
+
+def _container(plan: Plan, pod: PodPlan) -> Body:
+    capabilities = pod.network.capabilities if pod.role.trains else ()
+    return present(
+        name=plan.container,
+        image=pod.image,
+        imagePullPolicy=pod.pull_policy,
+        command=list(pod.command),
+        args=list(pod.args),
+        workingDir=pod.working_dir,
+        env=[dict(entry) for entry in pod.env],
+        ports=[dict(port) for port in pod.role.ports],
+        resources=resources(pod.resources),
+        securityContext={"capabilities": {"add": list(capabilities)}} if capabilities else None,
+        volumeMounts=volume_mounts(pod.mounts),
+    )
+
+
+def _split(nodes: NodePlan) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """Labels with one value, for a node selector, and those with several, for an affinity."""
+    single = {label: values[0] for label, values in sorted(nodes.labels.items()) if len(values) == 1}
+    return single, {label: values for label, values in sorted(nodes.labels.items()) if len(values) > 1}
+
+
+def _node_affinity(labels: dict[str, tuple[str, ...]]) -> Body:
+    if not labels:
+        return {}
+    expressions = [{"key": key, "operator": "In", "values": list(values)} for key, values in labels.items()]
+    terms = [{"matchExpressions": expressions}]
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+
+
+def _spread(pod: PodPlan) -> Body:
+    """Two pods of a role on one node would want the same ports."""
+    if not pod.network.spread or pod.role.replicas == 1:
+        return {}
+    selector = {"matchLabels": {RUN_LABEL: RUN, COMPONENT: pod.role.name}}
+    term = {"labelSelector": selector, "topologyKey": HOSTNAME}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}

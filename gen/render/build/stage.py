@@ -1,0 +1,92 @@
+"""The stage that writes a plan down as Kubernetes objects. It decides nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Location
+from gen.kubernetes import METRICS, RUN, Body
+from gen.render.build.metadata import run_metadata, storage_metadata
+from gen.render.build.pod import pod_template
+from gen.render.build.tensorboard import tensorboard
+from gen.render.manifest import Built, Manifest
+from gen.render.plan.data import config_map_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gen.kinds.base import Job
+    from gen.kinds.plan import Plan, StoragePlan
+
+
+def build(job: Job, plan: Plan) -> Built:
+    """The objects of a job: those of its run, and its TensorBoard."""
+    return Built((*_run(job, plan), *_board(plan)))
+
+
+def build_storage(plans: Iterable[StoragePlan]) -> Built:
+    """The objects of volumes, once for each namespace that uses one."""
+    return Built(tuple(manifest for plan in plans for manifest in _storage(plan)))
+
+
+def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
+    pods = {pod.role.name: pod_template(plan, pod) for pod in plan.pods}
+    workload: Body = {
+        "apiVersion": plan.api_version,
+        "kind": job.resource,
+        "metadata": run_metadata(plan, plan.run, plan.kind),
+        "spec": job.workload(plan, pods),
+    }
+    if plan.metrics:
+        metrics = ",".join(f"{name}={form}" for name, form in plan.metrics.items())
+        workload["metadata"].setdefault("annotations", {})[METRICS] = metrics
+    if plan.state == "suspended":
+        _set(workload, job.suspend, value=True)
+    yield Manifest(
+        body=workload,
+        name=plan.name,
+        source=Location(plan.source),
+        folder=plan.folder,
+        of_run=True,
+        main_container=plan.container,
+        suspend=job.suspend,
+    )
+    for body in (*job.companions(plan), *_config_map(plan)):
+        name = body["metadata"]["name"]
+        body["metadata"] = run_metadata(plan, name, plan.kind)
+        yield Manifest(body=body, name=stable_name(name), source=Location(plan.source), folder=plan.folder, of_run=True)
+
+
+def _config_map(plan: Plan) -> Iterator[Body]:
+    if plan.files:
+        metadata = {"name": config_map_name(plan.name)}
+        yield {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "immutable": True,
+            "data": dict(plan.files),
+        }
+
+
+def _board(plan: Plan) -> Iterator[Manifest]:
+    for body in tensorboard(plan):
+        yield Manifest(body=body, name=body["metadata"]["name"], source=Location(plan.source), folder=plan.folder)
+
+
+def _storage(plan: StoragePlan) -> Iterator[Manifest]:
+    for body in plan.profile.objects(plan.volume):
+        name, namespace = body["metadata"]["name"], body["metadata"].get("namespace")
+        body["metadata"] = storage_metadata(name, namespace, plan.volume.name)
+        yield Manifest(body=body, name=name, source=plan.place, folder=plan.volume.namespace, tree="storage")
+
+
+def stable_name(name: str) -> str:
+    """An object's name without the place where a run's hash will stand."""
+    return name.replace(f"-{RUN}", "")
+
+
+def _set(body: Body, route: tuple[str, ...], *, value: object) -> None:
+    for step in route[:-1]:
+        body = body.setdefault(step, {})
+    body[route[-1]] = value

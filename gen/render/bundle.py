@@ -1,0 +1,88 @@
+"""The stage that renders what GitOps engines need of their own, once for each overlay that names an engine.
+
+The objects are a function of the overlay and of what was rendered for it. Patches do not reach them: they are for what
+runs in the cluster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.gitops import Site, Workload
+from gen.kinds import KINDS
+from gen.kubernetes import MAX_NAME
+from gen.render.emit import emit
+from gen.render.manifest import Manifest, Patched
+from gen.render.patch.provenance import Provenance
+from gen.render.results import Outcome
+from gen.render.seal import unsealed
+from gen.render.validate import validate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gen.diagnostics import Findings
+    from gen.overlay.overlay import Overlay
+
+_OF_JOBS = (("", "ConfigMap"), ("", "Service"), ("apps", "Deployment"))
+"""Group and kind of what a job may have beside its workload."""
+_INGRESS = ("networking.k8s.io", "Ingress")
+
+
+def render_bundles(overlays: Sequence[Overlay], outcomes: Sequence[Outcome], found: Findings) -> list[Outcome]:
+    """The bundles of all overlays; `outcomes` are those of all their jobs and of their storage."""
+    bundles = []
+    for overlay in overlays:
+        if overlay.fields.gitops is None:
+            continue
+        own = [outcome for outcome in outcomes if outcome.overlay == overlay.name]
+        manifests = tuple(_manifests(overlay, site_of(overlay, own), found))
+        patched = Patched(manifests, manifests, tuple(Provenance() for _ in manifests), frozenset())
+        valid = validate(patched, overlay.kubernetes, found, overlay.definitions)
+        if valid is not None:
+            bundles.append(Outcome(overlay.name, "", "", tuple(emit(unsealed(valid), overlay.name)), frozenset()))
+    return bundles
+
+
+def site_of(overlay: Overlay, outcomes: Sequence[Outcome]) -> Site:
+    fields = overlay.fields
+    named = fields.namespaces.keys()
+    versions = {kind: fields.operators.get(kind, next(iter(job.api_versions))) for kind, job in KINDS.items()}
+    workloads = [_workload(kind, version) for kind, version in versions.items()]
+    ingress = [_INGRESS] if fields.tensorboard.ingress else []
+    return Site(
+        overlay=overlay.name,
+        granted=None if not named or "*" in named else tuple(sorted(named)),
+        namespaces=tuple(sorted({outcome.namespace for outcome in outcomes if outcome.name})),
+        storage=any(file.storage for outcome in outcomes for file in outcome.files),
+        queues=any(grant.queues for grant in fields.namespaces.values()),
+        workloads=tuple(sorted(workloads, key=lambda workload: workload.kind)),
+        kinds=tuple(sorted({*_OF_JOBS, *ingress, *((workload.group, workload.kind) for workload in workloads)})),
+    )
+
+
+def _workload(kind: str, version: str) -> Workload:
+    job = KINDS[kind]
+    says = job.conditions
+    return Workload(
+        api_version=version,
+        kind=job.resource,
+        suspend=job.suspend,
+        templates=job.templates,
+        succeeded=says.succeeded,
+        failed=says.failed,
+        suspended=says.suspended,
+        known=says.known,
+    )
+
+
+def _manifests(overlay: Overlay, site: Site, found: Findings) -> Iterator[Manifest]:
+    engines = overlay.fields.gitops.engines if overlay.fields.gitops else {}
+    for key, engine in engines.items():
+        place = overlay.place("gitops", key, key=True)
+        for body in engine.objects(site):
+            name = body["metadata"]["name"]
+            if len(name) > MAX_NAME:  # engines put the names of their objects into labels
+                hint = "shorten the name of the overlay or of the namespace"
+                found.error("name-too-long", place, f"`{name}` is longer than {MAX_NAME}", hint)
+            yield Manifest(body=body, name=name, source=place, folder=key, tree="bundle")

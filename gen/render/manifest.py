@@ -1,0 +1,99 @@
+"""A rendered object on its way from build to text. Each stage hands over a type of its own: none can be skipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from gen.kubernetes import Body
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Location
+    from gen.render.patch.provenance import Provenance
+
+Tree = Literal["jobs", "storage", "bundle"]
+"""What lies together: the runs of jobs, data, or the objects of a GitOps engine that make it apply the two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One Kubernetes object."""
+
+    body: Body
+    name: str
+    """Its name without a hash, which stays the same from run to run."""
+    source: Location
+    """The input that it comes from: the job file, or where the overlay declares the volume."""
+    folder: str
+    """Where it lies in its tree: `<namespace>/<job>`, `<namespace>` for storage, the engine's name for a bundle."""
+    tree: Tree = "jobs"
+    of_run: bool = False
+    """Whether it belongs to one run: then its content is part of the run's hash, and its name carries it."""
+    main_container: str | None = None
+    """The container that an operator takes as the training one, for the workload."""
+    suspend: tuple[str, ...] = ()
+    """Where it says that it is suspended, which the hash leaves out."""
+
+    def folder_in(self, overlay: str) -> str:
+        """The folder of its file when it is rendered for an overlay."""
+        lies = f"{self.folder}/{overlay}" if self.tree == "bundle" else f"{overlay}/{self.tree}/{self.folder}"
+        return f"rendered/{lies}"
+
+    def with_body(self, body: Body) -> Manifest:
+        return self if body is self.body else replace(self, body=body)
+
+    @property
+    def identity(self) -> str:
+        """`Kind namespace/name`, for messages."""
+        namespace = self.body.get("metadata", {}).get("namespace", "")
+        return f"{self.body.get('kind')} {namespace}/{self.name}".replace(" /", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the builders made."""
+
+    manifests: tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """With the overlay's patches, and for each object what they set."""
+
+    manifests: tuple[Manifest, ...]
+    built: tuple[Manifest, ...]
+    """The same objects as they were before."""
+    provenance: tuple[Provenance, ...]
+    matched: frozenset[int]
+    """Patches of the overlay that changed something here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """Fits its schemas and rules, whatever the run's hash will be."""
+
+    manifests: tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """With the run's hash in every place where it stands."""
+
+    manifests: tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """Text for a path below `rendered/`, with `/`."""
+
+    path: str
+    text: str | None
+    """None when it was rendered before and is only known by its digest."""
+    digest: str
+    """SHA-256 of the text below its first line."""
+    identity: str
+    """`Kind namespace/name` of the object in it."""
+    source: Location
+    """The input that it comes from."""
+    storage: bool = False
+    """Whether it is data, which is never removed without being told to."""

@@ -1,0 +1,1 @@
+"""The model stage: a job file as an overlay sees it, checked."""

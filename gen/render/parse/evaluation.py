@@ -1,0 +1,117 @@
+"""Expressions in the texts of a job: which values they see, and what becomes of those that cannot be evaluated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from gen.kubernetes import RUN
+from gen.render.parse.expression import LITERAL, ExpressionError, FollowingError, Values, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.diagnostics import Findings, Route
+    from gen.load import Data, Layers
+    from gen.overlay.overlay import Overlay
+
+MAX_INSERTED = 1 << 20
+"""Characters by which the expressions of one job may lengthen its texts."""
+_TOO_LONG = f"the expressions of one job cannot put in more than {MAX_INSERTED} characters"
+_MOST = 100
+"""Findings of one job; nobody reads more, and a file can be made to have ten thousand."""
+_FIXED = frozenset({"params", "name", "kind"})
+"""Fields that hold no expressions, or that were evaluated before the others."""
+
+
+class _Undecided(dict[str, str | None]):
+    """Values that an overlay may still give: every name is there, and none is known."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __missing__(self, key: str) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A job's data with its expressions replaced, but for those that failed."""
+
+    data: dict[str, Data]
+    failed: frozenset[Route]
+    """Texts whose expressions still stand, which has been reported or will be in an overlay."""
+
+
+@dataclass(slots=True)
+class _Evaluation:
+    """Puts values into every text of nested data, and reports what cannot be."""
+
+    values: Values
+    layers: Layers
+    found: Findings
+    room: int = MAX_INSERTED
+    failed: list[Route] = field(default_factory=list)
+    reported: int = 0
+
+    def of(self, data: Data, route: Route) -> Data:
+        if isinstance(data, str):
+            return self._text(data, route) if "{{" in data else data
+        if isinstance(data, dict):
+            return {key: self.of(value, (*route, key)) for key, value in data.items()}
+        return [self.of(value, (*route, index)) for index, value in enumerate(data)]
+
+    def _text(self, text: str, route: Route) -> str:
+        if self.room >= 0:
+            try:
+                result = evaluate(text, self.values)
+            except FollowingError:
+                pass
+            except ExpressionError as error:
+                self._report(error, text, route)
+            else:
+                self.room -= len(result) - len(text)
+                if self.room >= 0:
+                    return result
+                self._report(ExpressionError(_TOO_LONG, "keep long texts in `files` or on a volume"), text, route)
+        self.failed.append(route)
+        return text
+
+    def _report(self, error: ExpressionError, text: str, route: Route) -> None:
+        self.reported += 1
+        if self.reported > _MOST:
+            return
+        hint = f"{error.hint}; {LITERAL}" if error.hint else LITERAL
+        start = text[error.offset :].split("\n", 1)[0].split("\r", 1)[0]
+        part = start[: start.find("}}") + 2] if "}}" in start else start
+        self.found.error("invalid-expression", self.layers.place_of(route, part), error.message, hint)
+
+
+def evaluated(
+    data: dict[str, Data], job: Mapping[str, str], overlay: Overlay | None, layers: Layers, found: Findings
+) -> Evaluated:
+    """The data with its expressions replaced; `job` is what they can say of it.
+
+    Parameters come first, and cannot refer to each other. Without an overlay, what one could still give is left open.
+    """
+    values = {
+        "job": job,
+        "run": {"id": f"{job['name']}-{RUN}", "hash": RUN},
+        "overlay": {"name": overlay.name} if overlay else _Undecided(),
+    }
+    evaluation = _Evaluation(values, layers, found)
+    params = _params(evaluation, data.get("params", {}))
+    if overlay is not None:
+        params |= _params(_Evaluation(values, overlay.layers, found), cast("Data", overlay.fields.params))
+    evaluation.values = {**values, "params": params if overlay else _Undecided()}
+    result = {name: value if name in _FIXED else evaluation.of(value, (name,)) for name, value in data.items()}
+    return Evaluated(result, frozenset(evaluation.failed))
+
+
+def _params(evaluation: _Evaluation, params: Data) -> dict[str, str | None]:
+    """Name to value; what is no text will be reported as such."""
+    if not isinstance(params, dict):
+        return {}
+    texts = cast("dict[str, Data]", evaluation.of(params, ("params",)))
+    failed = {route[1] for route in evaluation.failed}
+    return {name: text if isinstance(text, str) and name not in failed else None for name, text in texts.items()}

@@ -1,0 +1,139 @@
+"""A job file as an overlay sees it: defaults laid under it, expressions replaced, every field checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from pydantic import ValidationError
+
+from gen.diagnostics import Findings, did_you_mean, near
+from gen.kinds import KINDS, Job
+from gen.load import Data, Layer, Layers, Source, lay_over
+from gen.model.explain import explain
+from gen.model.names import JOB_NAME
+from gen.model.scalars import empty, null, shown
+from gen.render.parse.evaluation import evaluated
+from gen.secrets import report_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from gen.diagnostics import Location, Route
+    from gen.overlay.overlay import Overlay
+
+
+@dataclass(frozen=True)
+class JobInput:
+    """A job as it was written for one overlay, and the places of everything it says."""
+
+    job: Job
+    name: str
+    namespace: str
+    source: Source
+    layers: Layers
+    left_out: frozenset[str]
+    """Fields without some or all of what was written there, because it is wrong, which has been reported."""
+
+    @property
+    def complete(self) -> bool:
+        return not self.left_out
+
+    def place(self, *route: str | int, key: bool = False) -> Location:
+        return self.layers.place(route, key=key)
+
+
+def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> JobInput | None:
+    """Check one job file; without an overlay only what can be judged alone. None when no job can be made of it."""
+    kind = _kind(source, found)
+    if kind is None:
+        return None
+    written = cast("dict[str, Data]", source.data)
+    layers = Layers((Layer(source), *(overlay.layers_of(kind) if overlay else ())))
+    data = lay_over(overlay.defaults_of(kind), written) if overlay else written
+    name, _ = job_name(source)
+    _check_file_name(source, found)
+    texts = evaluated(data, {"name": name, "namespace": namespace, "kind": kind}, overlay, layers, found)
+    hidden = report_secrets(texts.data, layers, found, texts.failed)
+    job, left_out = _validated(KINDS[kind], texts.data, texts.failed | hidden, layers, found)
+    if job is None:
+        return None
+    return JobInput(job, job.name or _stem(source), namespace, source, layers, left_out)
+
+
+def job_name(source: Source) -> tuple[str, str]:
+    """Name and kind of the job in a file, as far as they can be told when the rest is wrong."""
+    data = source.data if isinstance(source.data, dict) else {}
+    name, kind = data.get("name"), data.get("kind")
+    return name if isinstance(name, str) and name else _stem(source), kind if isinstance(kind, str) else ""
+
+
+def _stem(source: Source) -> str:
+    return source.file.rsplit("/", 1)[-1].removesuffix(".yaml")
+
+
+def _check_file_name(source: Source, found: Findings) -> None:
+    """What names the job has the form of `name`, which is checked with the other fields."""
+    stem = _stem(source)
+    if not (isinstance(source.data, dict) and "name" in source.data) and not JOB_NAME.fullmatch(stem):
+        hint = "use lower-case letters, digits and `-`, with a letter first; rename the file, or add `name`"
+        found.error("invalid-name", source.place((), key=True), f"a job cannot be called `{stem}`", hint)
+
+
+def _kind(source: Source, found: Findings) -> str | None:
+    if not isinstance(source.data, dict):
+        found.error("invalid-value", source.place(()), "a job is a mapping of fields", "write `field: value`")
+        return None
+    kind = source.data.get("kind")
+    choice = ", ".join(f"`{name}`" for name in KINDS)
+    if kind is None and (misspelt := near("kind", source.data)):
+        place = source.place((misspelt,), key=True)
+        found.error("unknown-field", place, f"unknown field `{misspelt}`", "did you mean `kind`?")
+    elif kind is None:
+        found.error("missing-field", source.place((), key=True), "`kind` is missing", f"add `kind`: {choice}")
+    elif empty(kind) or null(kind):
+        found.error("no-value", source.place(("kind",)), "`kind` is empty", f"choose one: {choice}")
+    elif not isinstance(kind, str) or kind not in KINDS:
+        message = f"there is no kind of job {shown(kind)}"
+        found.error("unknown-kind", source.place(("kind",)), message, did_you_mean(str(kind), KINDS))
+    else:
+        return kind
+    return None
+
+
+def _validated(
+    model: type[Job], data: dict[str, Data], failed: Collection[Route], layers: Layers, found: Findings
+) -> tuple[Job | None, frozenset[str]]:
+    """The job, and the fields of which something is not in it: what is wrong is reported and then left out."""
+    data = without(data, failed)
+    left_out = {str(route[0]) for route in failed}
+    try:
+        return model.model_validate(data), frozenset(left_out)
+    except ValidationError as error:
+        wrong = explain(error, model, layers, found)
+    left_out |= {str(route[0]) for route in wrong} | _meant(model, wrong)
+    try:
+        return model.model_validate(without(data, wrong)), frozenset(left_out)
+    except ValidationError:
+        return None, frozenset(left_out)
+
+
+def _meant(model: type[Job], routes: Iterable[Route]) -> set[str]:
+    """The fields that misspelt ones were probably meant to be."""
+    known = [str(field.alias) for field in model.model_fields.values()]
+    return {near(str(route[0]), known) for route in routes if route[0] not in known}
+
+
+def without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:
+    """The data without what lies at the routes, or without the entry around it: half an entry means nothing."""
+    entries: dict[str, set[str | int]] = {}
+    whole = {str(route[0]) for route in routes if len(route) == 1 or not isinstance(data.get(str(route[0])), dict)}
+    for route in routes:
+        entries.setdefault(str(route[0]), set()).update(route[1:2])
+    return {
+        field: {key: inner for key, inner in value.items() if key not in entries[field]}
+        if field in entries and isinstance(value, dict)
+        else value
+        for field, value in data.items()
+        if field not in whole
+    }

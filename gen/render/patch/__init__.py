@@ -1,0 +1,1 @@
+"""The patch stage: the overlay's patches applied to built objects."""

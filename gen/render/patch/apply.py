@@ -1,0 +1,99 @@
+"""The stage that applies an overlay's patches to built objects, and remembers which place set which value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen.overlay.patches.target import fits
+from gen.render.manifest import Built, Manifest, Patched
+from gen.render.patch import json6902
+from gen.render.patch.guard import breaches
+from gen.render.patch.provenance import Provenance, labelled
+from gen.render.patch.strategic import StrategicMerge
+from gen.schemas.registry import schemas
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Findings
+    from gen.kubernetes import Body
+    from gen.overlay.overlay import Overlay
+    from gen.overlay.patches.types import Patch
+
+
+def apply_patches(built: Built, overlay: Overlay, found: Findings) -> Patched:
+    """The objects with every patch that fits them, in the order of the overlay."""
+    manifests = []
+    origins = []
+    matched: set[int] = set()
+    for manifest in built.manifests:
+        provenance = Provenance()
+        patched = manifest
+        for index, patch in enumerate(overlay.patches):
+            if fits(patch.target, patched.body, patched.name):
+                matched.add(index)
+                patched = _patched(patched, patch, overlay.kubernetes, provenance, found)
+        if patched is not manifest and manifest.main_container is not None:
+            patched = patched.with_body(_main_container_first(patched.body, manifest.main_container))
+        manifests.append(patched)
+        origins.append(provenance)
+    return Patched(tuple(manifests), built.manifests, tuple(origins), frozenset(matched))
+
+
+def _patched(manifest: Manifest, patch: Patch, version: str, provenance: Provenance, found: Findings) -> Manifest:
+    """The object with one patch; as it was when the patch takes away what others rely on."""
+    own = Provenance()
+    if patch.merge is not None:
+        body = _merged(manifest, patch, patch.merge, version, own, found)
+    else:
+        body = _operated(manifest, patch, own, found)
+    broken = list(breaches(manifest, body))
+    for breach in broken:
+        place = own.blame(body, breach.route) if breach.route else None
+        message = f"the patch {breach.what} of {manifest.identity}"
+        found.error(breach.code, place or patch.place, message, breach.hint)
+    if broken:
+        return manifest
+    provenance.add(own)
+    return manifest.with_body(body)
+
+
+def _merged(
+    manifest: Manifest, patch: Patch, merge: Body, version: str, provenance: Provenance, found: Findings
+) -> Body:
+    merging = StrategicMerge(schemas(version), patch.layer, provenance)
+    body = merging.apply(manifest.body, merge)
+    for route, message, hint in merging.problems:
+        found.error("invalid-patch", patch.layer.find(route).value, message, hint)
+    return body
+
+
+def _operated(manifest: Manifest, patch: Patch, provenance: Provenance, found: Findings) -> Body:
+    body = manifest.body
+    for index, operation in enumerate(patch.operations):
+        try:
+            changed, route = json6902.apply(body, operation)
+        except json6902.DoesNotApply as error:
+            place = patch.layer.find((index,)).value
+            message = f"the operation does not apply to {manifest.identity}: {error}"
+            found.error("patch-does-not-apply", place, message, "correct the path, or narrow the target")
+            if operation.op == "test":
+                break
+        else:
+            if operation.op != "test":
+                named = labelled(body if operation.op == "remove" else changed, route)
+                provenance.record(named, patch.layer, (index, "value"))
+            body = changed
+    return body
+
+
+def _main_container_first(value: Any, name: str) -> Any:
+    """Strategic merge puts new containers in front, but operators take the first one as the training container."""
+    if isinstance(value, dict):
+        return {
+            key: sorted(inner, key=lambda container: container.get("name") != name)
+            if key == "containers" and isinstance(inner, list) and all(isinstance(c, dict) for c in inner)
+            else _main_container_first(inner, name)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_main_container_first(inner, name) for inner in value]
+    return value

@@ -1,0 +1,102 @@
+"""JSON 6902 patches: operations on exact places of an object."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.overlay.patches.types import Operation
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
+
+
+class DoesNotApply(Exception):  # noqa: N818 - "the operation does not apply" is what it says
+    """The object has no such place, or a test failed."""
+
+
+def apply(body: Body, operation: Operation) -> tuple[Body, Route]:
+    """The changed copy and the place that was changed. DoesNotApply when it cannot be."""
+    match operation.op:
+        case "test":
+            if _at(body, operation.path) != operation.value:
+                raise DoesNotApply(f"`{_text(operation.path)}` is not what the test expects")
+            return body, _route(body, operation.path)
+        case "remove":
+            return _changed(body, operation.path, remove=True), _route(body, operation.path)
+        case "replace":
+            _at(body, operation.path)
+            changed = _changed(body, operation.path, operation.value, replace=True)
+        case "add":
+            changed = _changed(body, operation.path, operation.value)
+        case "copy" | "move":
+            assert operation.origin is not None  # noqa: S101 - read only with `from`
+            value = _at(body, operation.origin)
+            base = _changed(body, operation.origin, remove=True) if operation.op == "move" else body
+            changed = _changed(base, operation.path, value)
+        case unknown:
+            raise AssertionError(unknown)
+    return changed, _route(changed, operation.path)
+
+
+def _at(value: Any, path: tuple[str, ...]) -> Any:
+    for number, step in enumerate(path):
+        value = value[_key(value, step, path[: number + 1])]
+    return value
+
+
+def _key(holder: Any, step: str, path: tuple[str, ...], *, adding: bool = False) -> Any:
+    """The key or index that `step` means in `holder`; when adding, one that need not be there yet."""
+    if isinstance(holder, dict) and (adding or step in holder):
+        return step
+    if isinstance(holder, list):
+        if adding and step == "-":
+            return len(holder)
+        if _INDEX.fullmatch(step) and int(step) < len(holder) + adding:
+            return int(step)
+    raise DoesNotApply(f"there is no `{_text(path)}`")
+
+
+def _changed(
+    holder: Any,
+    path: tuple[str, ...],
+    value: Any = None,
+    *,
+    remove: bool = False,
+    replace: bool = False,
+    depth: int = 0,
+) -> Any:
+    """A copy with the place at `path` changed; only what lies on the way is copied."""
+    last = depth == len(path) - 1
+    key = _key(holder, path[depth], path[: depth + 1], adding=last and not remove and not replace)
+    copy = dict(holder) if isinstance(holder, dict) else list(holder)
+    if not last:
+        copy[key] = _changed(holder[key], path, value, remove=remove, replace=replace, depth=depth + 1)
+    elif remove:
+        del copy[key]
+    elif isinstance(copy, list) and not replace:
+        copy.insert(key, value)
+    else:
+        copy[key] = value
+    return copy
+
+
+def _route(body: Any, path: tuple[str, ...]) -> Route:
+    """The path as it is written in findings: indices are numbers there."""
+    route: list[str | int] = []
+    value = body
+    for step in path:
+        if isinstance(value, list):
+            key: str | int = len(value) - 1 if step == "-" else int(step)
+            value = value[key] if isinstance(key, int) and key < len(value) else None
+        else:
+            key = step
+            value = value.get(step) if isinstance(value, dict) else None
+        route.append(key)
+    return tuple(route)
+
+
+def _text(path: tuple[str, ...]) -> str:
+    return "/" + "/".join(path)

@@ -1,0 +1,1 @@
+"""The plan stage: every decision about one job in one overlay."""

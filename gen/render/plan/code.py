@@ -1,0 +1,92 @@
+"""Fetching source code before the training container starts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gen.kinds.plan import CodePlan, MountPlan, VolumePlan
+from gen.kubernetes import present, with_hash
+from gen.model.scalars import shown
+from gen.render.plan.images import rewritten
+
+if TYPE_CHECKING:
+    from gen.model.job import Code
+    from gen.render.plan.context import Context
+
+CODE = "code"
+CREDENTIALS = "code-credentials"
+DEFAULT_WORKING_DIR = "/root"
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_GIT = re.compile(r"(https?|ssh)://[^\s]+|[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s]+")
+_RSYNC = re.compile(r"(rsync://[^\s]+|[A-Za-z0-9][A-Za-z0-9.-]*::[^\s]+)")
+_REF = re.compile(r"[^-\s][^\s]*")
+"""What begins with `-` would be an option of the program that gets it."""
+
+
+def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
+    """The code of one role; the directory depends on where its command starts."""
+    code = context.job.code
+    if code is None or not _checked(context, code):
+        return None
+    sync = context.overlay.fields.code_sync
+    image = sync.rsync_image if code.rsync else sync.git_image
+    url = code.git or code.rsync or ""
+    name = code.name or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git")
+    if image is None:
+        hint = "use `git`, or ask the platform owner for `codeSync.rsyncImage`"
+        context.error("no-rsync", ("code", "rsync"), f"the overlay `{context.overlay.name}` offers no rsync", hint)
+        return None
+    if not _NAME.fullmatch(with_hash(name)):
+        context.error(
+            "invalid-value",
+            ("code",),
+            f"`{name}` cannot be the directory of the code",
+            "add `name` to `code`",
+        )
+        return None
+    return CodePlan(
+        image=rewritten(context, image),
+        git=code.git,
+        rsync=code.rsync,
+        ref=code.ref,
+        depth=code.depth,
+        submodules=code.submodules,
+        credentials=code.credentials,
+        name=name,
+        directory=f"{(working_dir or DEFAULT_WORKING_DIR).rstrip('/')}/code",
+        resources={"cpu": sync.cpu, "memory": sync.memory},
+    )
+
+
+def _checked(context: Context, code: Code) -> bool:
+    if (code.git is None) == (code.rsync is None):
+        context.error("invalid-value", ("code",), "`code` needs either `git` or `rsync`", "give exactly one of them")
+    elif code.git is not None and not _GIT.fullmatch(code.git):
+        hint = "write it like `https://example.com/team/project.git` or `git@example.com:team/project.git`"
+        context.error("invalid-value", ("code", "git"), f"`{code.git}` is no URL of a Git repository", hint)
+    elif not _REF.fullmatch(code.ref):
+        hint = "name a branch, a tag or a full commit hash"
+        context.error("invalid-value", ("code", "ref"), f"{shown(code.ref)} is no name of a commit", hint)
+    elif code.rsync is not None and not _RSYNC.fullmatch(code.rsync):
+        hint = "write it like `host::module/path` or `rsync://host/module/path`"
+        context.error("invalid-value", ("code", "rsync"), f"`{code.rsync}` is no rsync source", hint)
+    else:
+        return True
+    return False
+
+
+def code_volumes(code: CodePlan) -> tuple[VolumePlan, ...]:
+    """The volume that holds the code, and the one with the credentials that only the init container sees."""
+    volumes = [VolumePlan(name=CODE, source={"emptyDir": {}})]
+    if code.credentials is not None:
+        # ssh refuses keys that others can read; with the pod's fsGroup kubelet makes this 0440 for git-sync's user
+        secret = present(secretName=code.credentials, defaultMode=0o400 if code.ssh else None)
+        volumes.append(VolumePlan(name=CREDENTIALS, source={"secret": secret}))
+    return tuple(volumes)
+
+
+def code_mount(code: CodePlan) -> MountPlan:
+    """The whole volume: git-sync makes a relative link to the checkout beside it, which a `subPath` would cut off."""
+    return MountPlan(volume=CODE, path=code.directory, route=("code",))

@@ -1,0 +1,53 @@
+"""What every part of the plan looks at, and the small questions that several of them ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gen.diagnostics import Findings, Location
+    from gen.kinds import Job, Role
+    from gen.overlay.fields import Grant
+    from gen.overlay.overlay import Overlay
+    from gen.render.parse.job import JobInput
+
+_TRAINING_ONLY = frozenset({"gpus", "cpu", "memory", "shared_memory"})
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One job in one overlay while its plan is made."""
+
+    given: JobInput
+    overlay: Overlay
+    grant: Grant
+    run: str
+    """Name of the run's objects."""
+    found: Findings
+
+    @property
+    def job(self) -> Job:
+        return self.given.job
+
+    def place(self, *route: str | int, key: bool = False) -> Location:
+        return self.given.place(*route, key=key)
+
+    def error(self, code: str, route: Iterable[str | int], message: str, hint: str, *, key: bool = False) -> None:
+        self.found.error(code, self.place(*route, key=key), message, hint)
+
+    def of_role(self, role: Role, field: str) -> Any:
+        """A field as the role has it: its own value, or the job's where that is meant for the role."""
+        if role.fields is not None and field in role.fields.model_fields_set:
+            return getattr(role.fields, field)
+        if not role.trains and field in _TRAINING_ONLY:
+            return None
+        return getattr(self.job, field)
+
+    def route_of(self, role: Role, field: str) -> tuple[str, ...]:
+        """Where that value is written."""
+        alias = str(type(self.job).model_fields[field].alias)
+        own = role.fields is not None and field in role.fields.model_fields_set
+        return ("roles", role.name, alias) if own else (alias,)

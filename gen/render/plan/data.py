@@ -1,0 +1,150 @@
+"""The volumes and mounts of training pods: the overlay's volumes, files, shared memory."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import did_you_mean
+from gen.kinds.plan import MountPlan, VolumePlan
+from gen.kubernetes import RUN, present
+from gen.model.job import Mount
+from gen.render.plan.storage import volume_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gen.diagnostics import Route
+    from gen.overlay.fields import VolumeFields
+    from gen.render.plan.context import Context
+
+FILES = "files"
+SHARED_MEMORY = "shm"
+_MAX_CONFIG_MAP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class DataPlan:
+    """What every pod of the job mounts."""
+
+    storage: tuple[str, ...]
+    """The overlay's volumes that are used."""
+    volumes: tuple[VolumePlan, ...]
+    mounts: tuple[MountPlan, ...]
+    files: Mapping[str, str]
+
+
+def plan_data(context: Context) -> DataPlan:
+    volumes, mounts = [], []
+    for name, value in sorted(context.job.data.items()):  # their order means nothing, so no run depends on it
+        declared = _declared(context, name)
+        if declared is None:
+            continue
+        mount = value if isinstance(value, Mount) else Mount(path=value)
+        wanted = declared.mount_read_only if mount.read_only is None else mount.read_only
+        read_only = declared.read_only or wanted
+        source = declared.profile.pod_source(volume_of(context.overlay, context.given.namespace, name))
+        volumes.append(VolumePlan(name=name, source=source))
+        path, route = _clean(mount.path), ("data", name)
+        mounts.append(MountPlan(volume=name, path=path, sub_path=mount.sub_path, read_only=read_only, route=route))
+        if mount.sub_path is not None and (mount.sub_path.startswith("/") or ".." in mount.sub_path.split("/")):
+            hint = "name a directory of the volume, without `..` and without `/` in front"
+            context.error("invalid-value", ("data", name, "subPath"), f"`{mount.sub_path}` leaves the volume", hint)
+    storage = tuple(volume.name for volume in volumes)
+    files = _files(context)
+    if files:
+        volumes.append(VolumePlan(name=FILES, source={"configMap": {"name": config_map_name(context.given.name)}}))
+        mounts += [
+            MountPlan(volume=FILES, path=_clean(path), sub_path=key, read_only=True, route=("files", path))
+            for key, path in files.items()
+        ]
+    content = {key: context.job.files[path] for key, path in files.items()}
+    return DataPlan(storage, tuple(volumes), tuple(mounts), content)
+
+
+def config_map_name(job: str) -> str:
+    """It cannot change once it is there, so it is the run's own even where the run's object is changed in place."""
+    return f"{job}-{RUN}-files"
+
+
+def _declared(context: Context, name: str) -> VolumeFields | None:
+    overlay = context.overlay
+    route = ("data", name)
+    known = overlay.fields.volumes
+    granted = context.grant.volumes
+    if name not in known:
+        hint = did_you_mean(name, known, otherwise="the platform owner has to declare it under `volumes`")
+        context.error("unknown-volume", route, f"the overlay `{overlay.name}` has no volume `{name}`", hint, key=True)
+        return None
+    namespace = context.given.namespace
+    if granted is not None and name not in granted:
+        hint = did_you_mean(name, granted, otherwise=f"ask for it in `namespaces.{namespace}.volumes` of the overlay")
+        context.error(
+            "not-granted",
+            route,
+            f"`{namespace}` may not use the volume `{name}` in `{overlay.name}`",
+            hint,
+            key=True,
+        )
+        return None
+    declared: VolumeFields = known[name]
+    if (word := declared.profile.grant) and word not in context.grant.allow:
+        hint = f"ask for `{word}` in `namespaces.{namespace}.allow` of the overlay"
+        context.error("not-granted", route, f"`{namespace}` may not use `{word}` in `{overlay.name}`", hint, key=True)
+        return None
+    return declared
+
+
+def _files(context: Context) -> dict[str, str]:
+    """ConfigMap key to path. A key is the file's name, with a number where two files share one."""
+    keys: dict[str, str] = {}
+    numbers: Counter[str] = Counter()
+    for path in sorted(context.job.files):
+        if not path.startswith("/") or path.endswith("/") or ".." in path.split("/") or ":" in path:
+            hint = "write the absolute path of a file, such as `/etc/app/conf.yaml`"
+            context.error("invalid-value", ("files", path), f"`{path}` is no path of a file", hint, key=True)
+            continue
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", path.rsplit("/", 1)[-1])[:200]
+        name = f"_{name}" if name.startswith("..") or name == "." else name
+        key = name
+        while key in keys:
+            numbers[name] += 1
+            key = f"{name}.{numbers[name]}"
+        keys[key] = path
+    size = sum(len(context.job.files[path].encode()) for path in context.job.files)
+    if size > _MAX_CONFIG_MAP:
+        context.error(
+            "too-large",
+            ("files",),
+            f"the files have {size} bytes together; a ConfigMap holds 1 MiB",
+            "use a volume",
+        )
+    return keys
+
+
+def shared_memory(size: str, route: Route) -> tuple[VolumePlan, MountPlan]:
+    """Containers get 64 MiB, too little for NCCL and data loaders; without a limit it could fill the node."""
+    volume = VolumePlan(name=SHARED_MEMORY, source={"emptyDir": present(medium="Memory", sizeLimit=size)})
+    path = "/dev/shm"  # noqa: S108 - a mount point in a container
+    return volume, MountPlan(volume=SHARED_MEMORY, path=path, route=route)
+
+
+def check_mounts(context: Context, mounts: Iterable[MountPlan]) -> None:
+    """No two things in one place. What the author placed is at fault, and not what has its place from gen."""
+    seen: dict[str, MountPlan] = {}
+    for mount in mounts:
+        if mount.path == "/":
+            hint = "name a directory for it, such as `/data`"
+            context.error("invalid-value", mount.route, "a volume cannot take the place of the whole image", hint)
+        if (other := seen.get(mount.path)) is not None:
+            route = mount.route if mount.route[0] in ("data", "files") else other.route
+            message = f"`{mount.path}` is taken twice: by `{other.volume}` and by `{mount.volume}`"
+            context.error("mount-conflict", route, message, "give one of them another path", key=route[0] == "files")
+        seen[mount.path] = mount
+
+
+def _clean(path: str) -> str:
+    """One spelling of a path, so that `/a/` and `/a` count as the same place."""
+    return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))

@@ -1,0 +1,85 @@
+"""The environment of a training container."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.kubernetes import Body, present
+from gen.model.job import EnvSource
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from gen.kinds import Role
+    from gen.render.plan.context import Context
+
+_SOURCES = ("secret", "config_map", "field", "resource")
+
+
+_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+_NO_DEVICES = ("void", "none")
+
+
+def environment(context: Context, role: Role, network: Mapping[str, str]) -> tuple[Body, ...]:
+    """What kind and network provide, then what the author says: later entries may refer to earlier ones."""
+    provided = {entry["name"]: entry for entry in role.env}
+    if role.trains:
+        provided |= {name: {"name": name, "value": value} for name, value in network.items()}
+    written = _written(context, role)
+    return (*(entry for name, entry in provided.items() if name not in written), *written.values())
+
+
+def _written(context: Context, role: Role) -> dict[str, Body]:
+    routes: dict[str, tuple[str, ...]] = {name: ("env", name) for name in context.job.env}
+    values = dict(context.job.env)
+    if role.fields is not None:
+        values |= role.fields.env
+        routes |= {name: ("roles", role.name, "env", name) for name in role.fields.env}
+    kinds = {str(entry["name"]) for entry in role.env}
+    entries = {}
+    for name, value in values.items():
+        if (reason := _reserved(context, name, kinds)) is not None:
+            context.error("reserved-env", routes[name], *reason, key=True)
+        elif name == _DEVICES and value not in _NO_DEVICES and _by_the_job(context, routes[name]):
+            hint = "ask for GPUs with `gpus`; only `void` and `none`, which hide them, are possible here"
+            message = f"`{_DEVICES}` would give the container GPUs that nobody counts"
+            context.error("reserved-env", routes[name], message, hint, key=True)
+        else:
+            entries[name] = _entry(context, name, value, routes[name])
+    return entries
+
+
+def _reserved(context: Context, name: str, kinds: Collection[str]) -> tuple[str, str] | None:
+    """Message and hint about a variable that is not the author's."""
+    kind = context.job.kind
+    if name in context.job.reserved_env:
+        return f"`{name}` belongs to the operator of `{kind}`", "remove it; the operator sets it in every pod"
+    if name in kinds:
+        return f"`{name}` is set for every pod of `{kind}`", "remove it; it follows from the other fields"
+    return None
+
+
+def _by_the_job(context: Context, route: tuple[str, ...]) -> bool:
+    """Whether the job's own file sets a value, and not the overlay's defaults."""
+    return context.place(*route).file == context.given.source.file
+
+
+def _entry(context: Context, name: str, value: str | EnvSource, route: tuple[str, ...]) -> Body:
+    if isinstance(value, str):
+        return {"name": name, "value": value}
+    given = [source for source in _SOURCES if getattr(value, source) is not None]
+    keyed = given in (["secret"], ["config_map"])
+    if len(given) != 1 or keyed != (value.key is not None):
+        hint = "write `{secret: …, key: …}`, `{configMap: …, key: …}`, `{field: …}` or `{resource: …}`"
+        context.error("invalid-env", route, f"`{name}` does not say where its value comes from", hint)
+        return {"name": name}
+    return {"name": name, "valueFrom": _source(value)}
+
+
+def _source(value: EnvSource) -> Body:
+    if value.field is not None:
+        return {"fieldRef": {"fieldPath": value.field}}
+    if value.resource is not None:
+        return {"resourceFieldRef": {"resource": value.resource}}
+    reference = present(name=value.secret or value.config_map, key=value.key, optional=value.optional)
+    return {"secretKeyRef" if value.secret else "configMapKeyRef": reference}

@@ -1,0 +1,66 @@
+"""What a job wants that its namespace must have been granted: queue, priority, service account, network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import did_you_mean
+from gen.networks import POD_NETWORK, Effect, combined
+
+if TYPE_CHECKING:
+    from gen.overlay.fields import NetworkFields
+    from gen.render.plan.context import Context
+
+_GRANTED = (
+    ("queue", "queue", "queues", "unknown-queue"),
+    ("priority", "priority", "priorities", "unknown-priority"),
+    ("service_account", "serviceAccount", "serviceAccounts", "unknown-service-account"),
+)
+"""Attribute and field of the job, the field of `namespaces` that grants it, and the code of the finding."""
+
+
+def check_grants(context: Context) -> None:
+    """Names that mean something only because the platform owner said so."""
+    namespace, overlay = context.given.namespace, context.overlay.name
+    granted = {
+        "queues": context.grant.queues,
+        "priorities": context.grant.priorities,
+        "serviceAccounts": context.grant.service_accounts,
+    }
+    for attribute, field, list_name, code in _GRANTED:
+        wanted = getattr(context.job, attribute)
+        if wanted is not None and wanted not in granted[list_name]:
+            hint = did_you_mean(
+                wanted,
+                granted[list_name],
+                otherwise=f"ask for it in `namespaces.{namespace}.{list_name}` of the overlay",
+            )
+            message = f"`{namespace}` has no {field} `{wanted}` in `{overlay}`"
+            context.error(code, (field,), message, hint)
+
+
+def network_effect(context: Context) -> Effect:
+    """What the job's network does to its pods; nothing when it cannot be used, which is reported."""
+    name = context.job.network
+    if name == POD_NETWORK:
+        return Effect()
+    namespace, overlay = context.given.namespace, context.overlay
+    known = overlay.fields.networks
+    if name not in known:
+        message = f"the overlay `{overlay.name}` has no network `{name}`"
+        context.error("unknown-network", ("network",), message, did_you_mean(name, [*known, POD_NETWORK]))
+        return Effect()
+    if context.grant.networks is not None and name not in context.grant.networks:
+        hint = did_you_mean(name, [*context.grant.networks, POD_NETWORK])
+        context.error(
+            "not-granted",
+            ("network",),
+            f"`{namespace}` may not use the network `{name}` in `{overlay.name}`",
+            hint,
+        )
+    network: NetworkFields = known[name]
+    for word in (profile.grant for profile in network.profiles if profile.grant):
+        if word not in context.grant.allow:
+            hint = f"ask for `{word}` in `namespaces.{namespace}.allow` of the overlay"
+            context.error("not-granted", ("network",), f"`{namespace}` may not use `{word}` in `{overlay.name}`", hint)
+    return combined(profile.effect() for profile in network.profiles)

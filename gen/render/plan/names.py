@@ -1,0 +1,110 @@
+"""Names, labels and annotations: what Kubernetes and the operators accept, and what only gen may set."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from gen.kubernetes import HASH_LENGTH, MAX_NAME, with_hash
+from gen.model.names import LABEL_KEY, LABEL_VALUE
+from gen.model.scalars import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gen.kinds import Role
+    from gen.kinds.plan import PodPlan
+    from gen.render.plan.context import Context
+
+TENSORBOARD = "-tensorboard"
+
+_KEY = re.compile(LABEL_KEY)
+_VALUE = re.compile(LABEL_VALUE)
+_MAX_ANNOTATIONS = 256 << 10
+_ENGINES = (
+    "app.kubernetes.io/",
+    "argocd.argoproj.io/",
+    "argocd-image-updater.argoproj.io/",
+    "config.kubernetes.io/",
+    "gen/",
+    "helm.sh/",
+    "helm.toolkit.fluxcd.io/",
+    "internal.config.kubernetes.io/",
+    "kubectl.kubernetes.io/",
+    "kueue.x-k8s.io/",
+    "kustomize.toolkit.fluxcd.io/",
+    "meta.helm.sh/",
+    "notifications.argoproj.io/",
+    "training.kubeflow.org/",
+)
+"""Metadata of gen and of what acts on its objects: fields say it, and no grant opens it."""
+_OPERATORS = frozenset({"controller-uid", "group-name", "job-name", "job-role", "replica-index", "replica-type"})
+"""Labels without a prefix by which operators and the Job controller know their pods."""
+
+
+def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
+    """The job's name, with everything that is appended to it, must fit into a DNS label."""
+    if not pods:
+        return
+    name = context.given.name
+    route = ("name",) if context.job.name else ()
+    hashed = context.overlay.fields.runs.naming != "stable"
+    tensorboard = bool(context.job.tensorboard)
+    suffix, room = longest_suffix((pod.role for pod in pods), hashed=hashed, tensorboard=tensorboard)
+    if len(name) + room > MAX_NAME:
+        shown = f"`-<hash>{suffix}`" if suffix != TENSORBOARD and hashed else f"`{suffix}`"
+        message = f"the name has {len(name)} characters, and with {shown} it is longer than {MAX_NAME}"
+        context.error("name-too-long", route, message, f"shorten it to at most {MAX_NAME - room} characters")
+
+
+def longest_suffix(roles: Iterable[Role], *, hashed: bool, tensorboard: bool) -> tuple[str, int]:
+    """What is appended to a job's name at most, without the run's hash, and the characters that it takes with it."""
+    room = HASH_LENGTH + 1 if hashed else 0
+    suffixes = {role.last_pod_suffix: room + len(role.last_pod_suffix) for role in roles}
+    if tensorboard:
+        suffixes[TENSORBOARD] = len(TENSORBOARD)
+    return max(suffixes.items(), key=lambda item: item[1])
+
+
+def check_metadata(context: Context) -> None:
+    """Labels and annotations of the job's objects."""
+    _check_labels(context, ("labels",), context.job.labels)
+    _check_annotations(context, ("annotations",), context.job.annotations)
+
+
+def check_pod_metadata(context: Context, role: Role) -> None:
+    """Labels and annotations of a role's pods."""
+    _check_labels(context, context.route_of(role, "pod_labels"), context.of_role(role, "pod_labels"))
+    _check_annotations(context, context.route_of(role, "pod_annotations"), context.of_role(role, "pod_annotations"))
+
+
+def _check_labels(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
+    _check_keys(context, route, values)
+    for key, value in values.items():
+        if not _VALUE.fullmatch(with_hash(value)):
+            hint = "use at most 63 letters, digits, `-`, `_` and `.`, or make it an annotation"
+            context.error("invalid-label", (*route, key), f"{shown(value)} cannot be the value of a label", hint)
+
+
+def _check_annotations(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
+    _check_keys(context, route, values)
+    if (size := sum(len(key.encode()) + len(value.encode()) for key, value in values.items())) > _MAX_ANNOTATIONS:
+        message = f"the {route[-1]} have {size} bytes together, and {_MAX_ANNOTATIONS} are possible"
+        context.error("too-large", route, message, "keep long texts in `files`")
+
+
+def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
+    """A key without a prefix is anybody's; one with a prefix may mean something to a network or a scheduler."""
+    for key in values:
+        if key.startswith(_ENGINES) or key in _OPERATORS:
+            hint = "remove it; what it steers is set by a field of the job or by the overlay"
+            context.error("reserved-metadata", (*route, key), f"a job cannot set `{key}`", hint, key=True)
+        elif not _KEY.fullmatch(key):
+            hint = "write it like `team` or `example.com/team`"
+            context.error("invalid-label", (*route, key), f"{shown(key)} cannot be a key", hint, key=True)
+        elif "/" in key and not any(fnmatchcase(key, pattern) for pattern in context.grant.metadata):
+            namespace, overlay = context.given.namespace, context.overlay.name
+            hint = f"ask for it in `namespaces.{namespace}.metadata` of the overlay, or use a key without a prefix"
+            message = f"`{namespace}` may not set `{key}` in `{overlay}`"
+            context.error("not-granted", (*route, key), message, hint, key=True)

@@ -1,0 +1,141 @@
+"""The pods of each role."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gen import quantity
+from gen.kinds.plan import NodePlan, PodPlan
+from gen.kubernetes import INSTANCE_TYPE, ZONE, Body, present
+from gen.render.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_code
+from gen.render.plan.data import DataPlan, check_mounts, shared_memory
+from gen.render.plan.environment import environment
+from gen.render.plan.images import granted
+from gen.render.plan.names import check_pod_metadata
+
+if TYPE_CHECKING:
+    from gen.kinds import Role
+    from gen.model.job import Placement
+    from gen.networks import Effect
+    from gen.render.plan.context import Context
+
+
+def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -> tuple[PodPlan, ...]:
+    """One plan for each role of the kind that has pods."""
+    roles = context.job.replica_roles(context.run)
+    if not roles:
+        hint = "give one of them `replicas: 1` or more"
+        context.error("no-pods", ("roles",), "no role of the job has any pods", hint, key=True)
+    _check_images(context, roles)
+    return tuple(_pod(context, role, data, network, restart) for role in roles)
+
+
+def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart: str) -> PodPlan:
+    role = replace(role, gpus=context.of_role(role, "gpus") or 0, restart=role.restart or restart)
+    working_dir = context.of_role(role, "working_dir")
+    code = plan_code(context, working_dir)
+    volumes, mounts = list(data.volumes), list(data.mounts)
+    if code is not None:
+        volumes += code_volumes(code)
+        mounts.append(code_mount(code))
+    if (size := context.of_role(role, "shared_memory")) is not None:
+        _check_shared_memory(context, role, size)
+        volume, mount = shared_memory(size, context.route_of(role, "shared_memory"))
+        volumes.append(volume)
+        mounts.append(mount)
+    check_mounts(context, mounts)
+    check_pod_metadata(context, role)
+    return PodPlan(
+        role=role,
+        image=granted(context, context.of_role(role, "image") or "", context.route_of(role, "image")),
+        pull_policy=context.of_role(role, "image_pull_policy"),
+        command=_command(context, role),
+        args=context.of_role(role, "args") if _runs(role, "args") else (),
+        working_dir=working_dir or (DEFAULT_WORKING_DIR if code else None),
+        env=environment(context, role, network.env),
+        resources=_resources(context, role, network),
+        mounts=tuple(mounts),
+        volumes=tuple(volumes),
+        nodes=_nodes(context, role, network),
+        labels={**network.labels, **context.of_role(role, "pod_labels")},
+        annotations={**network.annotations, **context.of_role(role, "pod_annotations")},
+        network=network,
+        code=code,
+    )
+
+
+def _runs(role: Role, field: str) -> bool:
+    """A role that waits for another one runs nothing of the job's, but may be told something of its own."""
+    return role.runs or (role.fields is not None and field in role.fields.model_fields_set)
+
+
+def _check_images(context: Context, roles: tuple[Role, ...]) -> None:
+    without = [role.name for role in roles if not context.of_role(role, "image")]
+    if not without or context.given.left_out & {"image", "roles"}:
+        return
+    some = len(without) < len(roles)
+    message = "`image` is missing" + (f" for {', '.join(without)}" if some else "")
+    route = ("roles", without[0]) if some else ()
+    context.error("missing-field", route, message, "add `image`, best pinned to a tag or a digest", key=True)
+
+
+def _command(context: Context, role: Role) -> tuple[str, ...]:
+    if not _runs(role, "command"):
+        return ()
+    command, args = context.of_role(role, "command"), context.of_role(role, "args")
+    if command is None:
+        if not args and not context.given.left_out & {"command", "args", "roles"}:
+            context.error(
+                "missing-field",
+                (),
+                "`command` is missing",
+                "add `command`, a text for the shell or a list",
+                key=True,
+            )
+        return ()
+    if isinstance(command, str):
+        if args:
+            hint = "write them into `command`, or make `command` a list"
+            context.error(
+                "invalid-value",
+                context.route_of(role, "args"),
+                "a `command` for the shell takes no `args`",
+                hint,
+            )
+        return "sh", "-c", command
+    return tuple(command)
+
+
+def _resources(context: Context, role: Role, network: Effect) -> dict[str, str]:
+    gpu = {context.overlay.fields.gpu.resource: str(role.gpus)} if role.gpus else {}
+    own = present(cpu=context.of_role(role, "cpu"), memory=context.of_role(role, "memory"))
+    return {**own, **gpu, **(network.resources if role.trains else {})}
+
+
+def _check_shared_memory(context: Context, role: Role, size: str) -> None:
+    memory = context.of_role(role, "memory")
+    if memory is not None and quantity.amount(size) >= quantity.amount(memory):
+        route = context.route_of(role, "shared_memory")
+        message = f"`sharedMemory` ({size}) counts against `memory` ({memory}) and leaves nothing of it"
+        context.error("shared-memory", route, message, "raise `memory`, or lower `sharedMemory`")
+
+
+def _nodes(context: Context, role: Role, network: Effect) -> NodePlan:
+    placement: Placement = context.of_role(role, "placement")
+    gpu = context.overlay.fields.gpu
+    labels: dict[str, tuple[str, ...]] = {key: (value,) for key, value in network.node_labels.items()}
+    for label, wanted in (
+        (INSTANCE_TYPE, placement.instance_type),
+        (ZONE, placement.zone),
+        (gpu.model_label, placement.gpu_model if role.gpus else None),
+    ):
+        if wanted is not None:
+            labels[label] = (wanted,) if isinstance(wanted, str) else wanted
+    labels |= {key: (value,) for key, value in placement.node_selector.items()}
+    tolerations: list[Body] = [t.model_dump(by_alias=True, exclude_none=True) for t in placement.tolerations]
+    accepted = {"key": gpu.resource, "operator": "Exists", "effect": "NoSchedule"}
+    for toleration in ((accepted,) if role.gpus else ()) + network.tolerations:
+        if toleration not in tolerations:
+            tolerations.append(toleration)
+    return NodePlan(labels=labels, tolerations=tuple(tolerations))

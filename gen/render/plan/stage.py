@@ -1,0 +1,87 @@
+"""The stage that decides: names, sizes, references, grants. What comes after only writes it down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import did_you_mean
+from gen.kinds.plan import Plan
+from gen.kubernetes import RUN
+from gen.render.plan.context import Context
+from gen.render.plan.data import plan_data
+from gen.render.plan.grants import check_grants, network_effect
+from gen.render.plan.names import check_metadata, check_name
+from gen.render.plan.pods import plan_pods
+from gen.render.plan.tensorboard import plan_tensorboard
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Findings
+    from gen.overlay.overlay import Overlay
+    from gen.render.parse.job import JobInput
+
+
+def make_plan(given: JobInput, overlay: Overlay, found: Findings) -> Plan | None:
+    """Every decision about a job in an overlay; None when the overlay has nothing for its namespace."""
+    grant = overlay.grant(given.namespace)
+    if grant is None:
+        hint = did_you_mean(given.namespace, (name for name in overlay.fields.namespaces if name != "*"))
+        message = f"the overlay `{overlay.name}` grants nothing to the namespace `{given.namespace}`"
+        found.error(
+            "unknown-namespace",
+            given.place(key=True),
+            message,
+            f"add it to `namespaces` of the overlay, move the file, or exclude it in `select`; {hint}",
+        )
+        return None
+    job = given.job
+    stable = overlay.fields.runs.naming == "stable"
+    context = Context(given, overlay, grant, given.name if stable else f"{given.name}-{RUN}", found)
+    api_version = overlay.fields.operators.get(job.kind, next(iter(job.api_versions)))
+    check_metadata(context)
+    check_grants(context)
+    _check_kind(context, api_version)
+    data = plan_data(context)
+    pods = plan_pods(context, data, network_effect(context), job.restart or job.api_versions[api_version][0])
+    check_name(context, pods)
+    return Plan(
+        kind=job.kind,
+        container=job.container,
+        name=given.name,
+        run=context.run,
+        namespace=given.namespace,
+        source=given.source.file,
+        overlay=overlay.name,
+        api_version=api_version,
+        pods=pods,
+        files=data.files,
+        storage=data.storage,
+        tensorboard=plan_tensorboard(context, data),
+        queue=job.queue,
+        priority=job.priority,
+        service_account=job.service_account,
+        pull_secrets=tuple(dict.fromkeys(job.image_pull_secrets)),
+        retries=job.retries,
+        timeout=job.timeout,
+        state=job.state,
+        attempt=job.attempt,
+        metrics={metric.name: metric.format for metric in job.metrics},
+        stable=stable,
+        engines=overlay.engines,
+        labels=job.labels,
+        annotations=job.annotations,
+    )
+
+
+def _check_kind(context: Context, api_version: str) -> None:
+    """What depends on the kind and the operator that serves it."""
+    job = context.job
+    policies = job.api_versions[api_version]
+    if job.restart is not None and job.restart not in policies:
+        hint = did_you_mean(job.restart, policies)
+        message = f"{job.resource} of {api_version} cannot restart with `{job.restart}`"
+        context.error("invalid-value", ("restart",), message, hint)
+    if job.state == "suspended" and job.queue is not None:
+        hint = "remove one of the two; Kueue suspends and resumes the job, and Git would undo it"
+        context.error("suspended-in-queue", ("state",), "a job with a `queue` cannot be `suspended`", hint)
+    for problem in job.problems(api_version):
+        context.error("invalid-value", problem.route, problem.message, problem.hint)

@@ -1,0 +1,111 @@
+"""A TensorBoard over the logs that a job writes. It is the job's and not a run's, so that runs can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gen.kinds.plan import IngressPlan, TensorBoardPlan, VolumePlan
+from gen.kubernetes import RUN
+from gen.model.job import TensorBoard
+from gen.render.plan.images import granted, rewritten
+from gen.render.plan.names import TENSORBOARD
+
+if TYPE_CHECKING:
+    from gen.kinds.plan import MountPlan
+    from gen.render.plan.context import Context
+    from gen.render.plan.data import DataPlan
+
+
+def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None:
+    wanted = context.job.tensorboard
+    if wanted is False:
+        return None
+    wanted = TensorBoard() if wanted is True else wanted
+    mount = _mount(context, data, wanted.logdir)
+    if mount is None:
+        return None
+    defaults = context.overlay.fields.tensorboard
+    shown, logdir = _all_runs(mount, wanted.logdir or mount.path)
+    volume = next(volume for volume in data.volumes if volume.name == mount.volume)
+    return TensorBoardPlan(
+        name=context.given.name + TENSORBOARD,
+        image=granted(context, wanted.image, ("tensorboard", "image"))
+        if wanted.image
+        else rewritten(context, defaults.image),
+        logdir=logdir,
+        resources={"cpu": defaults.cpu, "memory": defaults.memory},
+        mount=shown,
+        volume=_read_only(volume),
+        ingress=_ingress(context) if wanted.ingress else None,
+    )
+
+
+def _all_runs(mount: MountPlan, logdir: str) -> tuple[MountPlan, str]:
+    """What it mounts, and where the logs are in there. Of a path that is a run's own it takes the folder above."""
+    path = f"/{mount.volume}" if RUN in mount.path else mount.path
+    sub_path = _above_run(mount.sub_path or "")
+    inner = logdir.removeprefix(mount.path) if sub_path == (mount.sub_path or "") else ""
+    shown = replace(mount, path=path, sub_path=sub_path or None, read_only=True)
+    return shown, path + _above_run(inner)
+
+
+def _above_run(path: str) -> str:
+    return path.split(RUN, maxsplit=1)[0].rpartition("/")[0] if RUN in path else path
+
+
+def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | None:
+    """The mount that holds the logs."""
+    declared = context.overlay.fields.volumes
+    readable = {name: declared[name].profile.outlives_pods for name in data.storage}
+    mounts = [mount for mount in data.mounts if mount.volume in readable]
+    if logdir is None:
+        if len(mounts) == 1 and readable[mounts[0].volume]:
+            return mounts[0]
+        hint = "write `tensorboard: {logdir: <a directory under one of the paths of data>}`"
+        context.error("no-logdir", ("tensorboard",), "it is not clear where the event files are", hint)
+        return None
+    holding = [m for m in mounts if f"{logdir.rstrip('/')}/".startswith(f"{m.path.rstrip('/')}/")]
+    if not holding:
+        paths = ", ".join(f"`{mount.path}`" for mount in mounts) or "there are none yet"
+        hint = f"write the logs under a path of `data` ({paths})"
+        context.error(
+            "no-logdir",
+            ("tensorboard", "logdir"),
+            f"`{logdir}` is on no volume of the job, so nothing else can read it",
+            hint,
+        )
+        return None
+    mount = max(holding, key=lambda mount: len(mount.path))
+    if not readable[mount.volume]:
+        message = f"`{logdir}` is on `{mount.volume}`, which is gone with the pod"
+        context.error("no-logdir", ("tensorboard", "logdir"), message, "write the logs to a volume that lasts")
+        return None
+    return mount
+
+
+def _read_only(volume: VolumePlan) -> VolumePlan:
+    claim = volume.source.get("persistentVolumeClaim")
+    if claim is None:
+        return volume
+    return VolumePlan(name=volume.name, source={"persistentVolumeClaim": {**claim, "readOnly": True}})
+
+
+def _ingress(context: Context) -> IngressPlan | None:
+    ingress = context.overlay.fields.tensorboard.ingress
+    if ingress is None:
+        message = f"the overlay `{context.overlay.name}` has no ingress for TensorBoard"
+        context.error(
+            "no-ingress",
+            ("tensorboard", "ingress"),
+            message,
+            "remove `ingress`, or ask for `tensorboard.ingress` in the overlay",
+        )
+        return None
+    return IngressPlan(
+        host=ingress.host,
+        path=f"/tensorboard/{context.given.namespace}/{context.given.name}",
+        class_name=ingress.class_name,
+        tls_secret=ingress.tls_secret,
+        annotations=ingress.annotations,
+    )

@@ -1,0 +1,59 @@
+"""A run's identity: a hash over everything that changes what is computed, and nothing else.
+
+It covers the patched content of every object of the run, the queue that admits it, and `attempt`. It leaves out
+metadata (labels, annotations, lifecycle marks) and whether the run is suspended, all of which may change in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import orjson
+
+from gen.kubernetes import HASH_LENGTH, QUEUE_LABEL, RUN, Body
+from gen.render.manifest import Manifest, Sealed, Valid
+
+DUMMY = "0" * HASH_LENGTH
+"""Stands for a hash while an object is judged: as long as one, and what the fewest names may begin with."""
+_RUN = RUN.encode()
+
+
+def seal(valid: Valid, attempt: int) -> Sealed:
+    """Put the run's hash into every place where `RUN` stands, also in objects that outlive the run."""
+    digest = run_hash(valid, attempt)
+    return Sealed(tuple(manifest.with_body(filled(manifest.body, digest)) for manifest in valid.manifests))
+
+
+def unsealed(valid: Valid) -> Sealed:
+    """Objects that belong to no job, in which no hash stands."""
+    return Sealed(valid.manifests)
+
+
+def run_hash(valid: Valid, attempt: int) -> str:
+    content = [_content(manifest) for manifest in valid.manifests if manifest.of_run]
+    text = orjson.dumps([attempt, content], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(text).hexdigest()[:HASH_LENGTH]
+
+
+def _content(manifest: Manifest) -> Body:
+    content = {key: value for key, value in manifest.body.items() if key != "metadata"}
+    content["queue"] = manifest.body["metadata"].get("labels", {}).get(QUEUE_LABEL)
+    return _without(content, manifest.suspend) if manifest.suspend else content
+
+
+def _without(body: Body, route: tuple[str, ...]) -> Body:
+    step, *rest = route
+    if step not in body:
+        return body
+    if not rest:
+        return {key: value for key, value in body.items() if key != step}
+    return {**body, step: _without(body[step], tuple(rest))}
+
+
+def filled(body: Body, digest: str) -> Body:
+    """The object with a hash where `RUN` stands. Through JSON, which is several times as fast as a walk."""
+    text = orjson.dumps(body)
+    if _RUN not in text:
+        return body
+    result: Body = orjson.loads(text.replace(_RUN, digest.encode()))
+    return result

@@ -1,0 +1,128 @@
+"""The stage that checks what is about to be written: closed schemas, and rules that schemas cannot say.
+
+A fault that an object has only with the overlay's patches is the overlay's, and the finding points to the patch.
+Anything else passed the models already, so it is a bug of gen, and no user is blamed for it. Rules are for objects that
+a patch touched; that what gen itself builds keeps them is a matter of its tests. Only what a job had better say, and
+may leave out, is looked for in every run.
+
+The run's hash covers what is written, so it is not known yet; a dummy of the same form stands for it here.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from gen.check.best_practices import check_best_practices
+from gen.diagnostics import BugError, Diagnostic, Findings, Severity, said
+from gen.render.manifest import Manifest, Patched, Valid
+from gen.render.patch.provenance import labelled
+from gen.render.seal import DUMMY, filled
+from gen.rules.problem import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from gen.check.objects import Checked
+    from gen.diagnostics import Location
+    from gen.kubernetes import Body
+    from gen.render.patch.provenance import Provenance
+    from gen.rules.problem import Problem
+    from gen.schemas.lookup import Kinds
+
+
+def validate(
+    patched: Patched,
+    version: str,
+    found: Findings,
+    definitions: tuple[Path, ...] = (),
+    deciding_field: Callable[[Problem], Location | None] = lambda _: None,
+) -> Valid | None:
+    """The objects when they fit; None when an error was found. BugError when no user could have caused it.
+
+    `deciding_field` finds the field of the job that decides about a problem.
+    """
+    own = Findings()
+    kinds = _kinds(version, definitions)
+    for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
+        # no schema of ours, and no advice, looks at a hash
+        plain = not provenance and not definitions
+        if plain and _fits(manifest.body, kinds) and check_best_practices(manifest.body) is None:
+            continue
+        body = filled(manifest.body, DUMMY)
+        checked = _checked(body, kinds, patched=bool(provenance))
+        if checked is not None:
+            _blame(checked, manifest.with_body(body), built, kinds, provenance, own, deciding_field)
+    found.extend(own.items)
+    return None if own.failed() else Valid(patched.manifests)
+
+
+@cache
+def _kinds(version: str, folders: tuple[Path, ...]) -> Kinds:
+    from gen.schemas.definitions import Definitions  # noqa: PLC0415 - reading schemas takes longer than starting
+    from gen.schemas.lookup import Kinds  # noqa: PLC0415 - as above
+
+    return Kinds(version, Definitions(folders) if folders else None)
+
+
+def _fits(body: Body, kinds: Kinds) -> bool:
+    """Whether an object fits its schema."""
+    kind = kinds.get(body["apiVersion"], body["kind"])
+    if kind is None:
+        raise BugError(f"there is no schema of {body['apiVersion']} {body['kind']}")
+    return kind.validator.is_valid(body)
+
+
+def _checked(body: Body, kinds: Kinds, *, patched: bool) -> Checked | None:
+    """None when nothing is to be said."""
+    if not patched and _fits(body, kinds):
+        return check_best_practices(body)
+    from gen.check.objects import check  # noqa: PLC0415 - where no patch is, no rule is needed
+
+    checked = check(body, kinds)
+    return checked if checked.problems or checked.silenced else None
+
+
+def _blame(
+    checked: Checked,
+    manifest: Manifest,
+    built: Manifest,
+    kinds: Kinds,
+    provenance: Provenance,
+    found: Findings,
+    deciding_field: Callable[[Problem], Location | None],
+) -> None:
+    """Report what came with patches. `built` is the object without them."""
+    if not provenance:
+        for problem in checked.problems:
+            _report(problem, manifest, deciding_field(problem), found)
+        return
+    original = filled(built.body, DUMMY)
+    before = _checked(original, kinds, patched=True)
+    ours = {(labelled(original, one.route), one.message) for one in (before.problems if before is not None else ())}
+    for problem in checked.problems:
+        known = (labelled(manifest.body, problem.route), problem.message) in ours
+        place = deciding_field(problem) if known else provenance.blame(manifest.body, problem.route)
+        _report(problem, manifest, place, found)
+    for problem, reason in checked.silenced:
+        _report(problem, manifest, provenance.blame(manifest.body, problem.route), found, reason)
+
+
+def _report(
+    problem: Problem, manifest: Manifest, place: Location | None, found: Findings, silenced: str | None = None
+) -> None:
+    from gen.rules.catalogue import CATALOGUE  # noqa: PLC0415 - where nothing is wrong, no rule is needed
+
+    rule = CATALOGUE[problem.rule]
+    where = f"{manifest.identity}, {dotted(problem.route) or 'the object'}: {problem.message}"
+    severity = Severity.NOTE if silenced is not None else rule.weight(manifest.body)
+    if place is None:
+        if severity is Severity.ERROR:
+            raise BugError(f"{where} (from {manifest.source})")
+        place = manifest.source
+    message = where if silenced is None else f"silenced ({silenced}): {where}"
+    found.items.append(Diagnostic(place, problem.rule, said(message), said(problem.hint or rule.hint), (), severity))
+
+
+__all__ = ["dotted", "validate"]

@@ -1,0 +1,127 @@
+"""Putting files in place, so that at any moment each is either the old or the new one.
+
+All new texts go to a staging folder first, so that a full disk is noticed before anything changes. Then they are
+renamed over their targets, and what is surplus is removed. A run that is killed leaves at most the staging folder and
+the swap half done; the next run finishes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import UsageError
+from gen.render.write.compare import STAGING
+from gen.render.write.folders import Folders
+from gen.repository.layout import RENDERED
+from gen.repository.safe_files import unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gen.render.write.compare import Change, Comparison
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def apply(root: Path, comparison: Comparison) -> None:
+    """Make every change. UsageError when the system refuses one, another run is at work, or a folder is a link."""
+    staging = root / STAGING
+    if not comparison.changes and not os.path.lexists(staging):
+        return
+    folders = Folders(root)
+    with _told(RENDERED):
+        folders.make(RENDERED)
+    with _alone(root / RENDERED):
+        with _told(STAGING):
+            _clear(staging)
+            staging.mkdir()
+        try:
+            _write(root, staging, [change for change in comparison.changes if change.new is not None], folders)
+            _remove(root, [change for change in comparison.changes if change.new is None], folders)
+        finally:
+            with suppress(OSError):
+                _clear(staging)
+
+
+def _write(root: Path, staging: Path, changes: list[Change], folders: Folders) -> None:
+    path = STAGING
+    try:
+        for number, change in enumerate(changes):
+            path = change.path
+            folders.make(path.rpartition("/")[0])
+            _create(f"{staging}/{number}", (change.new or "").encode())
+        for number, change in enumerate(changes):
+            path = change.path
+            os.rename(f"{staging}/{number}", f"{root}/{path}")  # noqa: PTH104 - a tenth of the time of a Path
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def _create(path: str, data: bytes) -> None:
+    descriptor = os.open(path, _CREATE, 0o666)
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    finally:
+        os.close(descriptor)
+
+
+def _remove(root: Path, changes: list[Change], folders: Folders) -> None:
+    """Remove what is surplus, and the folders that are empty then. What is gone already, somebody else removed."""
+    for change in changes:
+        folder = change.path.rpartition("/")[0]
+        if not folders.check(folder):
+            continue
+        with _told(change.path):
+            (root / change.path).unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            while folder != RENDERED:
+                (root / folder).rmdir()
+                folder = folder.rpartition("/")[0]
+
+
+def _clear(staging: Path) -> None:
+    """Remove what a killed run left, or whatever else stands there."""
+    if staging.is_dir() and not staging.is_symlink():
+        shutil.rmtree(staging)
+    else:
+        staging.unlink(missing_ok=True)
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Say what could not be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def _refused(path: str, error: OSError) -> UsageError:
+    remedy = "make room or correct the permissions, and run `gen render` again, which finishes the work"
+    return unusable(path, error, remedy)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a lock on `rendered/`, which vanishes with the process."""
+    with _told(RENDERED):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        with _told(RENDERED):
+            _lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError("another `gen render` is writing to rendered/; wait for it") from None

@@ -1,0 +1,124 @@
+"""A plan for programs. `version` changes when a field changes its meaning or goes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gen.report.json import finding_data
+from gen.review.data import DataAction
+from gen.review.fields import MISSING, FieldChange
+from gen.review.runs import Action, State
+from gen.review.types import Change
+
+if TYPE_CHECKING:
+    from gen.review.rendered_object import Key
+    from gen.review.runs import Run, Side
+    from gen.review.types import ObjectChange, Review
+    from gen.review.usage import Load, Usage
+
+
+def as_json(review: Review) -> str:
+    document = {
+        "version": 1,
+        "base": {"ref": review.base.ref, "commit": review.base.commit},
+        "refused": review.refused,
+        "summary": _summary(review),
+        "findings": [finding_data(finding) for finding in review.findings],
+        "gpus": [_usage(row) for row in review.usage],
+        "runs": [_run(run) for run in review.runs if run.action is not Action.KEPT],
+        "data": [
+            {"action": data.action.value, **_key(data.pair.item.key)}
+            for data in review.data
+            if data.action is not DataAction.KEPT
+        ],
+        "objects": [_object(item) for item in review.objects],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _summary(review: Review) -> dict[str, Any]:
+    return {
+        "runs": {
+            "started": len(review.starting),
+            "stopped": len(review.stopping),
+            "kept": review.kept,
+            **{
+                action.value: review.actions[action]
+                for action in Action
+                if action not in (Action.STARTED, Action.STOPPED, Action.KEPT)
+            },
+        },
+        "tensorboards": {change.value: review.boards[change] for change in Change},
+        "data": {action.value: sum(item.action is action for item in review.data) for action in DataAction},
+        "objects": {
+            "before": review.before,
+            "after": review.after,
+            **{change.value: review.changes[change] for change in Change if change is not Change.KEPT},
+        },
+    }
+
+
+def _key(key: Key) -> dict[str, str]:
+    return {"overlay": key.scope, "kind": key.kind, "namespace": key.namespace, "name": key.name}
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "action": run.action.value,
+        "starts": run.starts,
+        "stops": run.stops,
+        **_key(run.key),
+        "job": run.job,
+        "before": _side(run.before),
+        "after": _side(run.after),
+    }
+
+
+def _side(side: Side | None) -> dict[str, Any] | None:
+    if side is None:
+        return None
+    asked = side.demand
+    return {
+        "name": side.name,
+        "state": side.state.value,
+        "queue": side.queue or None,
+        "pods": asked.pods,
+        "gpus": asked.gpus,
+        "gpuHours": asked.gpu_hours,
+        "counted": side.state is State.ACTIVE,
+    }
+
+
+def _usage(row: Usage) -> dict[str, Any]:
+    place = row.place
+    return {
+        "overlay": place.overlay,
+        "namespace": place.namespace,
+        "queue": place.queue or None,
+        "limit": row.limit,
+        "before": _load(row.before),
+        "after": _load(row.after),
+    }
+
+
+def _load(load: Load) -> dict[str, Any]:
+    return {"gpus": load.gpus, "gpuHours": load.gpu_hours, "unboundedRuns": load.unbounded}
+
+
+def _object(item: ObjectChange) -> dict[str, Any]:
+    before, after = item.pair.before, item.pair.after
+    return {
+        "change": item.change.value,
+        **_key(item.pair.item.key),
+        "path": item.pair.item.path,
+        "replaces": before.key.name if before is not None and item.pair.replaced else None,
+        "from": before.path if before is not None and after is not None and before.path != after.path else None,
+        "fields": [_field(field) for field in item.fields],
+    }
+
+
+def _field(field: FieldChange) -> dict[str, Any]:
+    """A side that has nothing is left out."""
+    sides = {"before": field.before, "after": field.after}
+    return {"path": field.path, **{name: value for name, value in sides.items() if value is not MISSING}}

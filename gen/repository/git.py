@@ -1,0 +1,140 @@
+"""What a commit holds below `rendered/`, by a few Git processes and without a checkout.
+
+Only plumbing that reads objects: no filter, hook or attribute of the repository runs, so that a pull request cannot
+have a say in how it is read.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import UsageError, near
+from gen.repository.layout import JOBS, OVERLAYS, RENDERED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+"""Where the default branch may be, the best place first."""
+_DEEPEN = (
+    "this clone is shallow: give the checkout `fetch-depth: 0`, or run `git fetch --unshallow`, and fetch the base"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a commit."""
+
+    mode: str
+    """`100644` and `100755` are regular files."""
+    digest: str
+    """Its object's name: SHA-1, or SHA-256 in a repository that uses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The commit that a plan starts from."""
+
+    root: Path
+    prefix: str
+    """Where the repository of jobs lies in that of Git; empty, or with `/` at its end."""
+    ref: str
+    """What was compared with, as it was named."""
+    commit: str
+
+    def files(self) -> dict[str, Entry]:
+        """The files below `rendered/` by their path in the repository of jobs."""
+        path = f"{self.prefix}{RENDERED}/"
+        listed = _git(self.root, "ls-tree", "-r", "-z", "--full-tree", self.commit, "--", path)
+        return dict(self._entries(listed.decode("utf-8", "surrogateescape")))
+
+    def inputs_differ(self) -> bool:
+        """Whether a job or an overlay of the work tree is another than at this commit."""
+        inputs = ("--", f"{JOBS}/", f"{OVERLAYS}/")
+        changed = _tried(self.root, "diff", "--quiet", self.commit, *inputs).returncode == 1
+        return changed or bool(_git(self.root, "ls-files", "--others", "--exclude-standard", *inputs))
+
+    def _entries(self, listed: str) -> Iterator[tuple[str, Entry]]:
+        for line in listed.split("\0"):
+            if line:
+                about, _, path = line.partition("\t")
+                mode, _, digest = about.split(" ")
+                yield path.removeprefix(self.prefix), Entry(mode, digest)
+
+    def blobs(self, digests: Iterable[str]) -> dict[str, bytes]:
+        """The contents of objects by their names, from one process."""
+        wanted = sorted(set(digests))
+        if not wanted:
+            return {}
+        given = "".join(f"{digest}\n" for digest in wanted).encode()
+        return dict(_contents(_git(self.root, "cat-file", "--batch", given=given)))
+
+
+def find_base(root: Path, ref: str | None) -> Base:
+    """Where the work tree left `ref`, or the default branch. UsageError when that cannot be told."""
+    told = _git(root, "rev-parse", "--is-shallow-repository", "--is-inside-work-tree", "--show-prefix").decode()
+    shallow, _, prefix = told.split("\n")[:3]
+    remedy = _DEEPEN if shallow == "true" else ""
+    head = _commit(root, "HEAD")
+    if head is None:
+        raise UsageError(f"{root} has no commit yet, so there is nothing to compare with: commit first")
+    name, commit = _named(root, ref, remedy) if ref is not None else _default(root, remedy)
+    found = _tried(root, "merge-base", commit, head)
+    if found.returncode != 0:
+        why = remedy or "name a commit that both come from with --base"
+        raise UsageError(f"`{name}` and the work tree have no commit in common; {why}")
+    return Base(root, prefix, name, found.stdout.decode().strip())
+
+
+def _named(root: Path, ref: str, remedy: str) -> tuple[str, str]:
+    commit = _commit(root, ref)
+    if commit is None:
+        guess = near(ref, _git(root, "for-each-ref", "--format=%(refname:short)").decode().split())
+        parts = [f"did you mean `{guess}`?" if guess else "", remedy]
+        said = "; ".join(part for part in parts if part) or "fetch it, or name another with --base"
+        raise UsageError(f"Git knows no commit `{ref}`; {said}")
+    return ref, commit
+
+
+def _default(root: Path, remedy: str) -> tuple[str, str]:
+    for name in _DEFAULTS:
+        if (commit := _commit(root, name)) is not None:
+            return name, commit
+    raise UsageError(f"there is none of {', '.join(_DEFAULTS)}; {remedy or 'name the base with --base REF'}")
+
+
+def _commit(root: Path, ref: str) -> str | None:
+    found = _tried(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    return found.stdout.decode().strip() if found.returncode == 0 else None
+
+
+def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
+    """`<name> <type> <size>`, the content and an end of line, one after the other."""
+    at = 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        digest, *about = out[at:end].decode().split(" ")
+        if len(about) != 2:  # noqa: PLR2004 - "missing", in a clone that lacks objects
+            raise UsageError(f"the object {digest} is missing in this clone: run `git fetch --refetch`")
+        size = int(about[1])
+        yield digest, out[end + 1 : end + 1 + size]
+        at = end + size + 2
+
+
+def _git(root: Path, *arguments: str, given: bytes | None = None) -> bytes:
+    done = _tried(root, *arguments, given=given)
+    if done.returncode != 0:
+        said = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
+        raise UsageError(f"a plan compares with a commit of Git, and Git cannot say in {root}: {said}")
+    return done.stdout
+
+
+def _tried(root: Path, *arguments: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    command = ["git", "--no-optional-locks", "-C", str(root), *arguments]
+    try:
+        return subprocess.run(command, input=given or b"", capture_output=True, check=False)  # noqa: S603 - no shell
+    except FileNotFoundError:
+        raise UsageError("a plan compares with a commit of Git, and there is no `git`: install it") from None

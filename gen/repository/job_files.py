@@ -1,0 +1,147 @@
+"""Which job files a repository has, and which of them the command line names."""
+
+from __future__ import annotations
+
+import os
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Location, UsageError, did_you_mean
+from gen.repository.control_files import is_control_file, refuse_control_file
+from gen.repository.layout import JOBS, LABEL, JobFile
+from gen.repository.safe_files import shown_path, unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gen.diagnostics import Findings
+
+_ENDING = ".yaml"
+_MEANT = (".yaml", ".yml", ".json")
+"""Endings, in any case, of a file that was probably meant to be a job."""
+_STEM = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,200}[A-Za-z0-9])?")
+
+
+def all_jobs(root: Path, found: Findings) -> list[JobFile]:
+    """Every job file, in order; files that look like one but lie or are named wrongly are findings."""
+    return sorted(job for entry in _entries(root / JOBS) for job in _at(root, entry.name, found))
+
+
+def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[JobFile]:
+    """The job files that paths, folders or patterns name. A path is looked up alone, however many others there are."""
+    chosen: set[JobFile] = set()
+    everything: list[JobFile] | None = None
+    for pattern in patterns:
+        if (parts := _existing(root, pattern)) is not None:
+            before = len(found.items)
+            named = _named(root, parts, found)
+            if not named and len(found.items) == before:
+                raise UsageError(f"there are no job files in `{pattern}`; they lie in {JOBS}/<namespace>/")
+            chosen.update(named)
+            continue
+        everything = all_jobs(root, found) if everything is None else everything
+        matching = [job for job in everything if fnmatchcase(job.key, _relative(root, pattern))]
+        if not matching:
+            near = did_you_mean(pattern, (job.key for job in everything[:2000]), otherwise="there are no jobs")
+            raise UsageError(f"no job file fits `{pattern}`: {near}")
+        chosen.update(matching)
+    return sorted(chosen)
+
+
+def _existing(root: Path, pattern: str) -> tuple[str, ...] | None:
+    """The steps below `jobs/` to what a path names; None when nothing is there."""
+    for path in (pattern, root / pattern, root / JOBS / pattern, root / JOBS / f"{pattern}{_ENDING}"):
+        parts = _below(root, path) if pattern else None
+        if parts is not None and os.path.lexists(root.joinpath(JOBS, *parts)):
+            return parts
+    return None
+
+
+def _named(root: Path, parts: tuple[str, ...], found: Findings) -> list[JobFile]:
+    if not parts:
+        return all_jobs(root, found)
+    if len(parts) > 2:  # noqa: PLR2004 - namespace and file
+        _too_deep("/".join(parts[:2]), parts[0], found)
+        return []
+    return list(_at(root, parts[0], found, *parts[1:]))
+
+
+def _relative(root: Path, pattern: str) -> str:
+    """A pattern over `<namespace>/<stem>`, from one over paths."""
+    if parts := _below(root, pattern):
+        pattern = "/".join(parts)
+    return pattern.removeprefix(f"{JOBS}/").removesuffix(_ENDING)
+
+
+def _below(root: Path, path: str | Path) -> tuple[str, ...] | None:
+    """The steps from `jobs/` to a path, by whatever links one gets to the root; None when it is not below."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow a link out of the repository
+    above = [root] if absolute.is_relative_to(root) else reversed((absolute, *absolute.parents))
+    for folder in above:
+        if folder == root or _same(folder, root):
+            parts = absolute.relative_to(folder).parts
+            return parts[1:] if not parts or parts[0] == JOBS else None
+    return None
+
+
+def _same(folder: Path, root: Path) -> bool:
+    try:
+        return folder.samefile(root)
+    except (OSError, ValueError):
+        return False
+
+
+def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> Iterator[JobFile]:
+    """The jobs of what lies in `jobs/`, which should be a namespace's folder; or the one of them in the file `only`."""
+    path, place = root / JOBS / folder, Location(f"{JOBS}/{shown_path(folder)}")
+    if is_control_file(folder):
+        refuse_control_file(place.file, found)
+    elif path.is_symlink():
+        hint = "links are not followed; put the folder itself there"
+        found.error("not-a-file", place, "this is a link", hint)
+    elif not path.is_dir():
+        if folder.lower().endswith(_MEANT):
+            hint = f"move it to {JOBS}/<namespace>/"
+            found.error("misplaced-file", place, "a job lies in a folder named like its namespace", hint)
+    elif not LABEL.fullmatch(folder):
+        hint = "name the folder like the namespace: lower-case letters, digits and `-`"
+        found.error("invalid-name", place, f"`{shown_path(folder)}` is no name of a namespace", hint)
+    elif only is not None:
+        yield from _job(folder, only, found, deeper=not (path / only).is_symlink() and (path / only).is_dir())
+    else:
+        for entry in _entries(path):
+            yield from _job(folder, entry.name, found, deeper=entry.is_dir(follow_symlinks=False))
+
+
+def _job(namespace: str, name: str, found: Findings, *, deeper: bool) -> Iterator[JobFile]:
+    place = Location(f"{JOBS}/{namespace}/{shown_path(name)}")
+    stem, ending = os.path.splitext(name)  # noqa: PTH122 - a tenth of the time of a Path, per file
+    if is_control_file(name):
+        refuse_control_file(place.file, found)
+    elif ending != _ENDING and ending.lower() in _MEANT:
+        hint = f"rename it to {shown_path(stem)}{_ENDING}"
+        found.error("misplaced-file", place, f"a job file ends with `{_ENDING}`", hint)
+    elif deeper:
+        _too_deep(f"{namespace}/{name}", namespace, found)
+    elif ending == _ENDING and _STEM.fullmatch(stem):
+        yield JobFile(namespace, stem)
+    elif ending == _ENDING:
+        hint = "use letters, digits, `-`, `_` and `.`"
+        found.error("invalid-name", place, "the file's name has characters that cannot be", hint)
+
+
+def _too_deep(path: str, namespace: str, found: Findings) -> None:
+    place, hint = Location(f"{JOBS}/{shown_path(path)}"), f"move its files to {JOBS}/{shown_path(namespace)}/"
+    found.error("misplaced-file", place, "there are no folders below a namespace's", hint)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder, in order, without hidden files that steer nothing. UsageError when it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            seen = (entry for entry in entries if not entry.name.startswith(".") or is_control_file(entry.name))
+            return sorted(seen, key=lambda entry: entry.name)
+    except OSError as error:
+        raise unusable(folder, error, "check its permissions") from error

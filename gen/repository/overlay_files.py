@@ -1,0 +1,59 @@
+"""Which overlays a repository has: each is a folder below `overlays/` with an `overlay.yaml`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Location, near
+from gen.repository.layout import ENGINES, LABEL, OVERLAYS
+from gen.repository.safe_files import shown_path, unusable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.diagnostics import Findings
+
+FILE = "overlay.yaml"
+_MEANT = (".yaml", ".yml", ".json")
+"""Endings, in any case, of a file that was probably meant to be an overlay."""
+
+
+def overlay_names(root: Path, found: Findings) -> list[str]:
+    """The folders that hold an overlay, in order; what looks like one and is none is found.
+
+    Were it passed over, everything that it had rendered would be taken for left over. Hidden files and folders, and
+    files such as a README, are nobody's business.
+    """
+    return [name for name in _listed(root / OVERLAYS) if not name.startswith(".") and _is_overlay(root, name, found)]
+
+
+def _is_overlay(root: Path, name: str, found: Findings) -> bool:
+    path, place = root / OVERLAYS / name, Location(f"{OVERLAYS}/{shown_path(name)}")
+    if path.is_symlink():
+        found.error("not-a-file", place, "this is a link", "links are not followed; put the folder itself there")
+    elif not path.is_dir():
+        if name.lower().endswith(_MEANT):
+            stem = shown_path(name.rsplit(".", 1)[0])
+            hint = f"move it to {OVERLAYS}/{stem}/{FILE}"
+            found.error("misplaced-file", place, "an overlay lies in a folder named like it", hint)
+    elif name in ENGINES:
+        message = f"no overlay can be called `{name}`: rendered/{name}/ is for what {name} reads"
+        found.error("reserved-name", place, message, "choose another name for the folder")
+    elif not LABEL.fullmatch(name):
+        hint = "name the folder with lower-case letters, digits and `-`"
+        found.error("invalid-name", place, f"no overlay can be called `{shown_path(name)}`", hint)
+    elif FILE not in (inside := _listed(path)):
+        meant = near(FILE, (other for other in inside if other.lower().endswith(_MEANT)))
+        hint = f"rename `{shown_path(meant)}` to `{FILE}`" if meant else f"add `{FILE}`, or remove the folder"
+        found.error("missing-file", place, f"the folder has no `{FILE}`", hint)
+    else:
+        return True
+    return False
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names, not paths
+    except OSError as error:
+        raise unusable(folder, error, "check its permissions") from error

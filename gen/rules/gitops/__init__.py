@@ -1,0 +1,25 @@
+"""Rules of GitOps: what costs runs or data, or never comes to rest, when Argo CD or Flux applies the object.
+
+The table in `docs/gitops.md` says which of the known dangers are checked here, and which elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gen.rules.gitops import best_practices, defaults, engines, lifetime, secrets, storage
+from gen.rules.gitops.across_objects import SET_RULES
+from gen.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_FILES = (lifetime, storage, secrets, engines, defaults, best_practices)
+
+
+def _rules(module: ModuleType) -> list[Rule]:
+    return [value for value in vars(module).values() if isinstance(value, Rule)]
+
+
+GITOPS_RULES: Final[dict[str, Rule]] = {rule.name: rule for module in _FILES for rule in _rules(module)} | SET_RULES
+"""By name, in the order of their files; those over several objects last."""

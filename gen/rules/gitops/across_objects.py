@@ -1,0 +1,189 @@
+"""What no object shows alone: two that are one, or that take something from each other.
+
+Each object says in a few facts what it is and what it uses; facts of one key, from one cluster, are compared.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gen.diagnostics import Diagnostic, Location, Severity, said
+from gen.kubernetes import at
+from gen.rules.gitops.runs import RUNS, is_finished
+from gen.rules.object_view import View
+from gen.rules.problem import DAMAGED, SILENCE
+from gen.rules.rule import Judge, Rule, is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+
+SAME_OBJECT: Final = Rule(
+    "same-object",
+    "An object stands in one file of a cluster.",
+    "Two files, or two Applications, take it from each other at every sync, and removing one removes it for both "
+    "(argo-cd#22607). Files of one overlay below `rendered/` are of one cluster; of other files, those of one folder.",
+    "Remove one of the two.",
+    judge=Judge.GITOPS,
+)
+SAME_HANDLE: Final = Rule(
+    "same-volume-handle",
+    "No two volumes of a CSI driver have one `volumeHandle`.",
+    "A node mounts one of them for both, or refuses the second.",
+    "Give each volume a handle of its own; its name is one.",
+    judge=Judge.GITOPS,
+)
+SHARED_OUTPUT: Final = Rule(
+    "shared-output",
+    "No two active runs write to one `subPath` of a claim.",
+    "They overwrite each other's checkpoints. A new run starts before the old one is gone, too.",
+    "Mount a path with `{{ run.id }}` in it, or mount one of them read-only.",
+    judge=Judge.GITOPS,
+    severity=Severity.WARNING,
+)
+ONE_NODE_CLAIM: Final = Rule(
+    "one-node-claim",
+    "A claim that one node can mount is used by one pod.",
+    "Pods on other nodes never start: workers, or a TensorBoard beside them (kubeflow/kubeflow#5039).",
+    "Use a claim with `ReadWriteMany`, or keep the pods on one node and silence the rule.",
+    judge=Judge.GITOPS,
+    severity=Severity.WARNING,
+)
+OF_FINISHED: Final = Rule(
+    "part-of-finished",
+    "An active run uses no ConfigMap or claim that engines are told to leave alone.",
+    "No engine creates the object again, so the pods of the active run wait for it.",
+    "Let the active run have its own, or make the other one active, too.",
+    judge=Judge.GITOPS,
+)
+SET_RULES: Final = {rule.name: rule for rule in (SAME_OBJECT, SAME_HANDLE, SHARED_OUTPUT, ONE_NODE_CLAIM, OF_FINISHED)}
+
+_ONE_NODE = ({"ReadWriteOnce"}, {"ReadWriteOncePod"})
+
+
+class Fact(NamedTuple):
+    """What one object says in a matter; the matter is a rule and what it is about."""
+
+    rule: str
+    about: tuple[str, ...]
+    who: str
+    """Kind and name of the object."""
+    route: Route
+    pods: int = 0
+    decides: bool = True
+    """Whether something is wrong only where there is such a fact."""
+    ours: bool = False
+    reason: str = ""
+    """With which the object silences the rule."""
+
+
+def facts(body: Any) -> list[Fact]:
+    """What an object says; nothing when it is none."""
+    try:
+        found = list(_facts(body))
+    except DAMAGED:  # which is told elsewhere
+        return []
+    if is_ours(body):
+        found = [fact._replace(ours=True) for fact in found]
+    if at(body, "metadata", "annotations"):
+        reasons = ((fact, at(body, "metadata", "annotations", SILENCE + fact.rule)) for fact in found)
+        found = [fact._replace(reason=str(reason)) if reason else fact for fact, reason in reasons]
+    return found
+
+
+def _facts(body: Body) -> Iterator[Fact]:
+    metadata, kind, group = body["metadata"], body["kind"], body["apiVersion"].rpartition("/")[0]
+    name, namespace = metadata["name"], metadata.get("namespace", "")
+    who = f"{kind} {namespace}/{name}".replace(" /", " ")
+    yield Fact(SAME_OBJECT.name, (group, kind, namespace, name), who, ("metadata", "name"))
+    if (group, kind) == ("", "PersistentVolume") and (csi := body["spec"].get("csi")):
+        yield Fact(SAME_HANDLE.name, (csi["driver"], csi["volumeHandle"]), who, ("spec", "csi", "volumeHandle"))
+    if (group, kind) == ("", "PersistentVolumeClaim") and set(body["spec"]["accessModes"]) in _ONE_NODE:
+        yield Fact(ONE_NODE_CLAIM.name, (namespace, name), who, ("spec", "accessModes"))
+    if group == "" and kind in _PARTS and is_finished(body):
+        yield Fact(OF_FINISHED.name, (kind, namespace, name), who, ("metadata", "annotations"))
+    if ((group, kind) in RUNS or kind == "Deployment") and not is_finished(body):
+        yield from _uses(View.built(body), namespace, who, runs=(group, kind) in RUNS)
+
+
+_PARTS = {"ConfigMap": ("configMap", "name"), "PersistentVolumeClaim": ("persistentVolumeClaim", "claimName")}
+
+
+def _uses(view: View, namespace: str, who: str, *, runs: bool) -> Iterator[Fact]:
+    for route, template in view.templates:
+        holder: Any = view.body
+        for step in route[:-1]:
+            holder = holder[step]
+        pods = int(holder.get("replicas", holder.get("parallelism", 1)))
+        spec = template["spec"]
+        claims = {}
+        for index, volume in enumerate(spec.get("volumes") or ()):
+            here = (*route, "spec", "volumes", index)
+            for kind, (source, field) in _PARTS.items():
+                if used := at(volume, source, field):
+                    yield Fact(OF_FINISHED.name, (kind, namespace, used), who, (*here, source), decides=False)
+            if claim := at(volume, "persistentVolumeClaim", "claimName"):
+                claims[volume["name"]] = (claim, bool(volume["persistentVolumeClaim"].get("readOnly")))
+                yield Fact(ONE_NODE_CLAIM.name, (namespace, claim), who, here, pods=pods, decides=False)
+        for number, container in enumerate(spec["containers"]) if runs else ():
+            for index, mount in enumerate(container.get("volumeMounts") or ()):
+                claim, read_only = claims.get(mount["name"], ("", True))
+                if mount.get("subPath") and not (read_only or mount.get("readOnly")):
+                    here = (*route, "spec", "containers", number, "volumeMounts", index, "subPath")
+                    yield Fact(SHARED_OUTPUT.name, (namespace, claim, mount["subPath"]), who, here)
+
+
+def conflicts(known: Iterable[tuple[str, Fact, Callable[[], Location]]]) -> Iterator[Diagnostic]:
+    """What is wrong among facts, each with its cluster and where it stands."""
+    groups: dict[tuple[str, ...], list[tuple[Fact, Callable[[], Location]]]] = defaultdict(list)
+    for cluster, fact, place in known:
+        groups[cluster, fact.rule, *fact.about].append((fact, place))
+    for (_, rule, *_), entries in groups.items():
+        if len(entries) > 1:
+            yield from _JUDGED.get(rule, _twice)(SET_RULES[rule], entries)
+
+
+_Entries = list[tuple[Fact, "Callable[[], Location]"]]
+
+
+def _twice(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
+    first, there = entries[0]
+    seen = {first.who}
+    for fact, place in entries[1:]:
+        if rule is SAME_OBJECT or fact.who not in seen:
+            seen.add(fact.who)
+            what = (
+                "stands here again" if rule is SAME_OBJECT else f"and {first.who} share `{'` `'.join(fact.about[1:])}`"
+            )
+            yield _finding(rule, fact, place(), what, (there(), "the other one"))
+
+
+def _pods(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
+    decides = [entry for entry in entries if entry[0].decides]
+    uses = [fact for fact, _ in entries if not fact.decides]
+    if decides and (count := sum(fact.pods for fact in uses)) > 1:
+        users = ", ".join(dict.fromkeys(fact.who for fact in uses))
+        fact, place = decides[0]
+        yield _finding(rule, fact, place(), f"is for one node, and {count} pods use it: {users}")
+
+
+def _parts(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
+    decides = [entry for entry in entries if entry[0].decides]
+    for fact, place in entries:
+        if decides and not fact.decides:
+            other, there = decides[0]
+            yield _finding(rule, fact, place(), f"uses {other.who}, which is finished", (there(), "there"))
+
+
+_JUDGED = {ONE_NODE_CLAIM.name: _pods, OF_FINISHED.name: _parts}
+
+
+def _finding(rule: Rule, fact: Fact, place: Location, what: str, *related: tuple[Location, str]) -> Diagnostic:
+    severity = Severity.WARNING if rule.severity is Severity.ERROR and not fact.ours else rule.severity
+    message = f"{fact.who} {what}"
+    if fact.reason:
+        return Diagnostic(place, rule.name, said(f"silenced ({fact.reason}): {message}"), "", related, Severity.NOTE)
+    return Diagnostic(place, rule.name, said(message), said(rule.hint), related, severity)

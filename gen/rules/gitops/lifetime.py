@@ -1,0 +1,62 @@
+"""What deletes itself is missing in the cluster, and what is missing is created, and trains, again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen.kubernetes import QUEUE_LABEL, at
+from gen.rules.gitops.runs import RUNS, having
+from gen.rules.rule import gitops
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.rules.field_checks import Faults
+    from gen.rules.object_view import View
+
+_AGAIN = (
+    "An engine takes the deleted object for missing and creates it again, so a finished training starts anew "
+    "(argo-cd#8586, #13851, apache/airflow#37460)."
+)
+
+
+@gitops(
+    "self-deletion",
+    *having("ttl"),
+    reason=f"{_AGAIN} The finished object is the record that it has run.",
+    remedy="Remove `ttlSecondsAfterFinished`; `state: finished` in the job, or removing its file, ends a run.",
+)
+def self_deletion(view: View) -> Faults:
+    """A run does not delete itself some time after it has ended."""
+    route = RUNS[view.group, view.kind].ttl
+    if route is not None and at(view.body, *route) is not None:
+        yield route, "the object would be deleted when it has ended, and then created and run again"
+
+
+@gitops(
+    "ray-deletes-self",
+    ("ray.io", "RayJob"),
+    reason=f"{_AGAIN} `shutdownAfterJobFinishes` removes the cluster alone and keeps the RayJob.",
+    remedy="Write `DeleteCluster` or `DeleteWorkers` instead.",
+)
+def ray_deletes_self(view: View) -> Faults:
+    """A RayJob has no `deletionStrategy` with the policy `DeleteSelf`."""
+    strategy = view.spec.get("deletionStrategy") or {}
+    holders: list[tuple[Route, Any]] = [((field,), strategy.get(field)) for field in ("onSuccess", "onFailure")]
+    holders += [(("deletionRules", index), rule) for index, rule in enumerate(strategy.get("deletionRules") or ())]
+    for route, holder in holders:
+        if at(holder, "policy") == "DeleteSelf":
+            yield ("spec", "deletionStrategy", *route, "policy"), "the RayJob would delete itself, and then run again"
+
+
+@gitops(
+    "suspended-in-queue",
+    *having("suspend"),
+    reason="Kueue suspends and resumes a run of a queue. `suspend: true` in Git evicts an admitted run at the next "
+    "sync, and `suspend: false` starts one that was not admitted.",
+    remedy="Remove `suspend`; Kueue's webhook sets it when the object is created.",
+)
+def suspended_in_queue(view: View) -> Faults:
+    """A run with a queue does not say whether it is suspended."""
+    route = RUNS[view.group, view.kind].suspend
+    if route is not None and QUEUE_LABEL in (view.metadata.get("labels") or {}) and at(view.body, *route) is not None:
+        yield route, f"the queue in the label `{QUEUE_LABEL}` decides that"

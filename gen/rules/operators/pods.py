@@ -1,0 +1,49 @@
+"""What is only asked of a pod itself, and not of the template that an operator makes it of.
+
+From `ValidatePodCreate` and `ValidateObjectMeta` of `pkg/apis/core/validation/validation.go`: the object is accepted,
+and its pods are not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.rules.field_checks import Table
+from gen.rules.object_view import containers
+from gen.rules.rule import Judge, Rule
+from gen.rules.server.metadata import finalizers
+from gen.rules.server.ports import host_ports, taken_twice
+from gen.rules.value_checks import qualified_name
+
+if TYPE_CHECKING:
+    from gen.rules.field_checks import Faults
+    from gen.rules.object_view import View
+
+_FINALIZERS = Table({"finalizers.*": qualified_name})
+
+
+def _pod_creation(view: View) -> Faults:
+    """Finalizers, images, nodes and ports of the host in pod templates are what a pod may have."""
+    for route, template in view.templates if view.is_custom else ():
+        metadata, pod, at = template.get("metadata") or {}, template["spec"], (*route, "spec")
+        yield from _FINALIZERS.faults(metadata, (*route, "metadata"))
+        yield from finalizers(metadata.get("finalizers") or [], (*route, "metadata", "finalizers"), any_word=False)
+        for here, container in containers(pod, at):
+            image = container.get("image", "")
+            if image != image.strip():
+                yield (*here, "image"), "the image has spaces around it"
+        if pod.get("schedulingGates") and pod.get("nodeName"):
+            yield (*at, "nodeName"), "a pod with scheduling gates cannot be on a node"
+        if pod.get("hostNetwork"):
+            yield from taken_twice(list(host_ports(pod, (*at, "containers"), on_host=True)))
+
+
+pod_creation = Rule(
+    "pod-creation",
+    _pod_creation.__doc__ or "",
+    "The object is accepted, and when its operator makes pods, the API server refuses them.",
+    "Remove what a pod cannot have.",
+    _pod_creation,
+    Judge.OPERATOR,
+    of_pods=True,
+)

@@ -1,0 +1,155 @@
+"""Kinds of the Kubeflow Trainer 2 (`trainer.kubeflow.org/v1alpha1`).
+
+From `pkg/runtime/framework/plugins` and `pkg/webhooks` of kubeflow/trainer 2.3. What depends on the runtime that a job
+names, which lies in the cluster, cannot be known here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.diagnostics import Severity
+from gen.rules.operators.common import last, name_fault
+from gen.rules.rule import operators
+from gen.rules.value_checks import form
+
+if TYPE_CHECKING:
+    from gen.rules.field_checks import Faults
+    from gen.rules.object_view import View
+
+_JOB = "trainer.kubeflow.org/TrainJob"
+_RUNTIMES = ("trainer.kubeflow.org/TrainingRuntime", "trainer.kubeflow.org/ClusterTrainingRuntime")
+_WEBHOOK = "The webhook of the Trainer refuses it."
+_RESERVED: Final = {
+    "torch": {f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")},
+    "xgboost": {f"DMLC_{name}" for name in ("TRACKER_URI", "TRACKER_PORT", "TASK_ID", "NUM_WORKER")},
+    "mpi": {
+        f"OMPI_MCA_{name}"
+        for name in (
+            "orte_default_hostfile",
+            "orte_keep_fqdn_hostnames",
+            "orte_set_default_slots",
+            "plm_rsh_args",
+        )
+    },
+}
+_FRAMEWORKS = {"torch": "torch", "xgboost": "xgboost", "mpi": "mpi", "deepspeed": "mpi", "mlx": "mpi", "jax": ""}
+_INJECTED = {"node", "dataset-initializer", "model-initializer"}
+_STEPS = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
+_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+_DISABLED = "trainer.kubeflow.org/webhook-validation"
+_manager = form(
+    r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)+/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
+    317,
+    "is no path after a domain",
+    "a domain, `/` and a path, such as `example.com/gen`",
+)
+
+
+def _framework(name: str) -> list[str]:
+    """The frameworks whose variables are reserved in a runtime of this name: all, when the name does not tell."""
+    found = [framework for word, framework in _FRAMEWORKS.items() if word in name]
+    return found or list(_RESERVED)
+
+
+@operators(
+    "trainjob-env",
+    _JOB,
+    reason=f"{_WEBHOOK} The Trainer sets these variables itself.",
+    remedy="Leave the variable out; `numNodes` and `numProcPerNode` say how many there are.",
+)
+def trainjob_env(view: View) -> Faults:
+    """The trainer's variables are none of those that the runtime sets."""
+    runtime = (view.spec.get("runtimeRef") or {}).get("name", "")
+    reserved = {name for framework in _framework(runtime) for name in _RESERVED.get(framework, ())}
+    for index, variable in enumerate((view.spec.get("trainer") or {}).get("env") or ()):
+        if variable.get("name") in reserved:
+            yield ("spec", "trainer", "env", index, "name"), f"`{variable['name']}` is set by the Trainer"
+
+
+@operators(
+    "trainjob-trainer",
+    _JOB,
+    reason="Without the block, the plugins for torch, JAX and XGBoost set no address and no rank.",
+    remedy="Write `trainer: {}` at least, or `trainer: {numNodes: …}`.",
+    severity=Severity.WARNING,
+)
+def trainjob_trainer(view: View) -> Faults:
+    """A job has a `trainer` block."""
+    if "spec" in view.body and "trainer" not in view.spec:
+        yield ("spec",), "has no `trainer`, so no variables for the rendezvous are set"
+
+
+@operators(
+    "trainjob-patch-manager",
+    _JOB,
+    reason=_WEBHOOK,
+    remedy="Write a domain and a path, such as `example.com/gen`.",
+)
+def trainjob_patch_manager(view: View) -> Faults:
+    """The manager of a runtime patch is a path after a domain."""
+    for index, patch in enumerate(view.spec.get("runtimePatches") or ()):
+        fault = _manager(patch.get("manager", ""))
+        if fault is not None:
+            yield ("spec", "runtimePatches", index, "manager"), fault
+
+
+@operators(
+    "trainjob-patch-env",
+    _JOB,
+    reason=f"{_WEBHOOK} The variables of these containers are for `spec.trainer` and `spec.initializer`.",
+    remedy="Write the variables in `spec.trainer.env` or `spec.initializer`.",
+)
+def trainjob_patch_env(view: View) -> Faults:
+    """Runtime patches give no variables to the containers that train or load data."""
+    for index, patch in enumerate(view.spec.get("runtimePatches") or ()):
+        template = ((patch.get("trainingRuntimeSpec") or {}).get("template") or {}).get("spec") or {}
+        for number, job in enumerate(template.get("replicatedJobs") or ()):
+            pod: Any = job
+            for step in ("template", "spec", "template", "spec"):
+                pod = (pod or {}).get(step) or {}
+            at = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs", number)
+            inner = ("template", "spec", "template", "spec", "containers")
+            for position, container in enumerate(pod.get("containers") or ()):
+                if container.get("env") and container.get("name") in _INJECTED:
+                    here = ("spec", "runtimePatches", index, *at, *inner, position, "env")
+                    yield here, f"no patch of the variables of `{container['name']}` is taken"
+
+
+@operators(
+    "trainjob-name",
+    _JOB,
+    reason="The job set of the job makes pods `<job>-node-0-<index>-xxxxx`, and their names are those of hosts.",
+    remedy="Shorten the name to 48 characters with up to 10 nodes, 33 with initializers.",
+)
+def trainjob_name(view: View) -> Faults:
+    """The names of pods that are made of the name have at most 63 characters."""
+    name, nodes = view.metadata.get("name", ""), (view.spec.get("trainer") or {}).get("numNodes", 1)
+    steps = [f"{name}-node-0-{last(nodes)}-xxxxx"]
+    steps += [f"{name}-{step}-initializer-0-0-xxxxx" for step in view.spec.get("initializer") or {}]
+    if "mpi" in _framework((view.spec.get("runtimeRef") or {}).get("name", ""))[:1]:
+        steps.append(f"{name}-launcher-0-0-xxxxx")
+    yield from name_fault(view, *steps)
+
+
+@operators(
+    "runtime-jobs",
+    *_RUNTIMES,
+    reason=_WEBHOOK,
+    remedy="Write `replicas: 1`, and name the container after the step: `node` for the trainer.",
+)
+def runtime_jobs(view: View) -> Faults:
+    """A replicated job that is a step of a training has one replica and the container of that step."""
+    if (view.metadata.get("labels") or {}).get(_DISABLED) == "disabled":
+        return
+    jobs = ((view.spec.get("template") or {}).get("spec") or {}).get("replicatedJobs") or ()
+    for index, job in enumerate(jobs):
+        template, at = job.get("template") or {}, ("spec", "template", "spec", "replicatedJobs", index)
+        step = ((template.get("metadata") or {}).get("labels") or {}).get(_STEP)
+        if step not in _STEPS:
+            continue
+        if job.get("replicas", 1) != 1:
+            yield (*at, "replicas"), f"the step `{step}` has 1 replica, not {job['replicas']}"
+        pod = ((template.get("spec") or {}).get("template") or {}).get("spec") or {}
+        if all(container.get("name") != _STEPS[step] for container in pod.get("containers") or ()):
+            yield (*at, "template"), f"the step `{step}` has no container `{_STEPS[step]}`"

@@ -1,0 +1,220 @@
+"""Kinds of the training operator (`kubeflow.org/v1`), except MPIJob.
+
+From `pkg/webhooks/<kind>/*_webhook.go`, `pkg/common/util/webhooks.go` and `pkg/controller.v1/common` of
+kubeflow/trainer 1.9, which holds the training operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from gen.diagnostics import Severity
+from gen.rules.fault import none_of
+from gen.rules.operators.common import MULTIKUEUE, last, name_fault, replicas
+from gen.rules.rule import operators
+from gen.rules.value_checks import dns_1035_label
+
+if TYPE_CHECKING:
+    from gen.rules.field_checks import Faults
+    from gen.rules.object_view import View
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingKind:
+    """What the operator looks for in a kind."""
+
+    field: str
+    container: str
+    roles: tuple[str, ...]
+
+
+KINDS: Final = {
+    "TFJob": TrainingKind("tfReplicaSpecs", "tensorflow", ("PS", "Worker", "Chief", "Master", "Evaluator")),
+    "PyTorchJob": TrainingKind("pytorchReplicaSpecs", "pytorch", ("Master", "Worker")),
+    "XGBoostJob": TrainingKind("xgbReplicaSpecs", "xgboost", ("Master", "Worker")),
+    "PaddleJob": TrainingKind("paddleReplicaSpecs", "paddle", ("Master", "Worker")),
+    "JAXJob": TrainingKind("jaxReplicaSpecs", "jax", ("Worker",)),
+}
+_ALL = tuple(f"kubeflow.org/{kind}" for kind in KINDS)
+_OPERATOR = "kubeflow.org/training-operator"
+WEBHOOK = "The webhook of the training operator refuses it."
+_POLICIES = ("Always", "OnFailure", "Never", "ExitCode")
+_CLEAN = ("None", "Running", "All")
+
+
+@operators(
+    "training-name",
+    *_ALL,
+    reason=f"{WEBHOOK} The operator makes services of the name, which begin with a letter.",
+    remedy="Begin the name with a letter, and use lower case letters, digits and `-`, at most 63.",
+)
+def training_name(view: View) -> Faults:
+    """The name is a DNS-1035 label."""
+    name = view.metadata.get("name", "")
+    fault = dns_1035_label(name) if name else None
+    if fault is not None:
+        yield ("metadata", "name"), fault
+
+
+@operators(
+    "training-name-length",
+    *_ALL,
+    reason="Each pod has a service `<job>-<role>-<index>`. A longer name is accepted, and then no service is made.",
+    remedy="Shorten the name: with up to 10 workers it has 54 characters at most.",
+)
+def training_name_length(view: View) -> Faults:
+    """The names of services that the operator makes of the name have at most 63 characters."""
+    name = view.metadata.get("name", "")
+    if dns_1035_label(name) is None:
+        for role, _, spec in replicas(view, KINDS[view.kind].field):
+            yield from name_fault(view, f"{name}-{role.lower()}-{last(spec.get('replicas', 1))}")
+
+
+@operators(
+    "training-replicas",
+    *_ALL,
+    reason=f"{WEBHOOK} The definition itself takes a job without any role.",
+    remedy="Write the replica specs of the kind, with at least one role.",
+)
+def training_replicas(view: View) -> Faults:
+    """A training job has a `spec` with roles in its replica map."""
+    field = KINDS[view.kind].field
+    if not view.spec.get(field):
+        yield ("spec",) if "spec" in view.body else (), f"`spec.{field}` has no roles"
+
+
+@operators(
+    "training-roles",
+    *_ALL,
+    reason=f"{WEBHOOK} For a TFJob it does not, and makes pods that belong to no role.",
+    remedy="Use one of the roles of the kind, in exactly this spelling.",
+)
+def training_roles(view: View) -> Faults:
+    """Roles in the replica map are those of the kind, capitals included."""
+    kind = KINDS[view.kind]
+    for role, route, _ in replicas(view, kind.field):
+        if role not in kind.roles:
+            expected = ", ".join(f"`{one}`" for one in kind.roles)
+            yield route, f"a {view.kind} has no role `{role}`; expected {expected}"
+
+
+@operators(
+    "training-containers",
+    *_ALL,
+    reason=WEBHOOK,
+    remedy="Name the container that trains after the framework: it is the one that the operator prepares.",
+)
+def training_containers(view: View) -> Faults:
+    """Every role has a container with the name that the operator looks for."""
+    kind = KINDS[view.kind]
+    for role, route, spec in replicas(view, kind.field):
+        at = (*route, "template", "spec", "containers")
+        found = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
+        if not found:
+            yield route, f"the role `{role}` has no containers"
+        elif all(container.get("name") != kind.container for container in found):
+            yield at, f"no container is called `{kind.container}`"
+
+
+@operators(
+    "training-restart-policy",
+    *_ALL,
+    "kubeflow.org/MPIJob",
+    reason="The definition takes any text, and the operators know these only.",
+    remedy="Write `OnFailure` or `Never`; MPIJob v2beta1 knows no others.",
+)
+def training_restart_policy(view: View) -> Faults:
+    """The restart policy of a role is one that the operator knows."""
+    allowed = ("Never", "OnFailure") if view.body["apiVersion"].endswith("v2beta1") else _POLICIES
+    field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
+    for _, route, spec in replicas(view, field):
+        policy = spec.get("restartPolicy", "")
+        if policy and policy not in allowed:
+            yield (*route, "restartPolicy"), none_of(policy, allowed)
+
+
+@operators(
+    "training-always",
+    *_ALL,
+    reason="A pod that is always restarted never succeeds, so the job never completes.",
+    remedy="Write `OnFailure`.",
+    severity=Severity.WARNING,
+)
+def training_always(view: View) -> Faults:
+    """Pods that train are not restarted when they are done."""
+    for _, route, spec in replicas(view, KINDS[view.kind].field):
+        if spec.get("restartPolicy") == "Always":
+            yield (*route, "restartPolicy"), "with `Always` the pods never succeed"
+
+
+@operators(
+    "restart-policy-of-template",
+    *_ALL,
+    "kubeflow.org/MPIJob",
+    reason="The operator replaces it by the role's `restartPolicy`, or by its own default.",
+    remedy="Write `restartPolicy` beside `template`.",
+    severity=Severity.WARNING,
+)
+def restart_policy_of_template(view: View) -> Faults:
+    """The restart policy stands with the role, and not only in its pod template."""
+    field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
+    for _, route, spec in replicas(view, field):
+        inner = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy")
+        if inner and inner != spec.get("restartPolicy"):
+            at = (*route, "template", "spec", "restartPolicy")
+            yield at, f"`{inner}` is ignored; the role's `restartPolicy` counts"
+
+
+@operators(
+    "clean-pod-policy",
+    *_ALL,
+    "kubeflow.org/MPIJob",
+    reason="The operators test for `None` and `Running`, and take any other text, such as `none`, for `All`.",
+    remedy="Write `None`, `Running` or `All`.",
+)
+def clean_pod_policy(view: View) -> Faults:
+    """The policy that says which pods are removed at the end is a word that the operator knows."""
+    for holder, route in ((view.spec.get("runPolicy") or {}, ("spec", "runPolicy")), (view.spec, ("spec",))):
+        policy = holder.get("cleanPodPolicy")
+        if policy and policy not in _CLEAN:
+            yield (*route, "cleanPodPolicy"), none_of(policy, ("None", "Running", "All"))
+
+
+@operators(
+    "tf-chief",
+    "kubeflow.org/TFJob",
+    reason=WEBHOOK,
+    remedy="Keep either `Chief` or `Master`.",
+)
+def tf_chief(view: View) -> Faults:
+    """A TFJob has at most one of `Chief` and `Master`."""
+    roles = view.spec.get("tfReplicaSpecs") or {}
+    if "Chief" in roles and "Master" in roles:
+        yield ("spec", "tfReplicaSpecs", "Master"), "`Chief` and `Master` exclude each other"
+
+
+@operators(
+    "tf-success-policy",
+    "kubeflow.org/TFJob",
+    reason="Any text but `AllWorkers` means that the first worker decides; with a chief it is ignored.",
+    remedy="Write `AllWorkers`, or leave it out.",
+)
+def tf_success_policy(view: View) -> Faults:
+    """The success policy is `AllWorkers` or empty."""
+    policy = view.spec.get("successPolicy", "")
+    if policy not in {"", "AllWorkers"}:
+        yield ("spec", "successPolicy"), f"`{policy}` is not `AllWorkers`"
+
+
+@operators(
+    "training-managed-by",
+    *(kind for kind in _ALL if not kind.endswith("JAXJob")),
+    reason=WEBHOOK,
+    remedy=f"Write `{_OPERATOR}` or `{MULTIKUEUE}`, or leave it out.",
+)
+def training_managed_by(view: View) -> Faults:
+    """`managedBy` names the operator or MultiKueue."""
+    manager = (view.spec.get("runPolicy") or {}).get("managedBy", _OPERATOR)
+    if manager not in {_OPERATOR, MULTIKUEUE}:
+        yield ("spec", "runPolicy", "managedBy"), none_of(manager, (_OPERATOR, MULTIKUEUE))

@@ -1,0 +1,29 @@
+"""Argo Workflows (`argoproj.io/v1alpha1`): how long names may be.
+
+From `workflow/validate/validate.go` of argoproj/argo-workflows 4.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.rules.rule import operators
+
+if TYPE_CHECKING:
+    from gen.rules.field_checks import Faults
+    from gen.rules.object_view import View
+
+_LONGEST = {"Workflow": 63, "WorkflowTemplate": 63, "ClusterWorkflowTemplate": 63, "CronWorkflow": 52}
+
+
+@operators(
+    "workflow-name",
+    *(f"argoproj.io/{kind}" for kind in _LONGEST),
+    reason="The controller refuses longer names: that of a workflow is a label of its pods, and to that of a cron "
+    "workflow a time is appended.",
+    remedy="Write at most 63 characters, for a CronWorkflow 52.",
+)
+def workflow_name(view: View) -> Faults:
+    """The name leaves room for what is made of it."""
+    if len(view.metadata.get("name", "")) > _LONGEST[view.kind]:
+        yield ("metadata", "name"), f"longer than {_LONGEST[view.kind]} characters"

@@ -1,0 +1,81 @@
+"""Labels and what selects by them: whether they are well formed, and whether a selector takes a set of labels.
+
+From `apimachinery/pkg/apis/meta/v1/validation/validation.go` and `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen.rules.fault import none_of, told
+from gen.rules.value_checks import label_value, qualified_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.field_checks import Refusals
+
+VALUES = {"In": (1, None), "NotIn": (1, None), "Exists": (0, 0), "DoesNotExist": (0, 0)}
+"""Operators, each with how many values it takes at least and at most."""
+
+NODE_VALUES = {**VALUES, "Gt": (1, 1), "Lt": (1, 1)}
+"""The same of node selectors."""
+
+
+def labels(found: Any, route: Route) -> Refusals:
+    for key, value in (found or {}).items():
+        for fault in (qualified_name(key), label_value(value)):
+            if fault is not None:
+                yield (*route, key), fault
+
+
+def selector(found: Any, route: Route) -> Refusals:
+    """Refusals of a label selector."""
+    yield from labels((found or {}).get("matchLabels"), (*route, "matchLabels"))
+    for index, entry in enumerate((found or {}).get("matchExpressions") or ()):
+        yield from requirement(entry, (*route, "matchExpressions", index), VALUES)
+
+
+def requirement(
+    entry: Body, route: Route, operators: Mapping[str, tuple[int, int | None]], *, any_value: bool = False
+) -> Refusals:
+    """Refusals of a key, an operator and values. The values of mere preferences may be anything."""
+    fault = qualified_name(entry.get("key", ""))
+    if fault is not None:
+        yield (*route, "key"), fault
+    values = entry.get("values") or []
+    yield from number_of_values(entry.get("operator", ""), values, route, operators)
+    for index, value in enumerate(() if any_value else values):
+        fault = label_value(value)
+        if fault is not None:
+            yield (*route, "values", index), fault
+
+
+def number_of_values(
+    operator: str, values: list[Any], route: Route, operators: Mapping[str, tuple[int, int | None]]
+) -> Refusals:
+    if operator not in operators:
+        yield (*route, "operator"), none_of(operator, operators)
+        return
+    least, most = operators[operator]
+    if len(values) < least:
+        yield (*route, "values"), told(f"`{operator}` needs a value", "add one to `values`")
+    elif most is not None and len(values) > most:
+        what = "one value" if most else "no values"
+        hint = "keep one of `values`" if most else "remove `values`, or use `In` or `NotIn`"
+        yield (*route, "values"), told(f"`{operator}` takes {what}", hint)
+
+
+def selects(found: Body, chosen: Mapping[str, str]) -> bool:
+    """Whether a well-formed selector takes these labels."""
+    if any(chosen.get(key) != value for key, value in (found.get("matchLabels") or {}).items()):
+        return False
+    return all(_fits(entry, chosen) for entry in found.get("matchExpressions") or ())
+
+
+def _fits(entry: Body, chosen: Mapping[str, str]) -> bool:
+    here = entry["key"] in chosen
+    among = here and chosen[entry["key"]] in (entry.get("values") or ())
+    return {"In": among, "NotIn": not among, "Exists": here, "DoesNotExist": not here}[entry["operator"]]

@@ -1,0 +1,156 @@
+"""Horizontal autoscalers: what is scaled, how far, and by which metrics.
+
+From `validateHorizontalPodAutoscalerSpec` of `pkg/apis/autoscaling/validation/validation.go`, and the defaults of
+`pkg/apis/autoscaling/v2/defaults.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen.rules.fault import none_of, told
+from gen.rules.field_checks import Table
+from gen.rules.quantities import positive, quantity
+from gen.rules.rule import server
+from gen.rules.selectors import selector
+from gen.rules.value_checks import at_least, between, both, dns_label, not_empty, one_of
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_SOURCES = {
+    "Object": "object",
+    "Pods": "pods",
+    "Resource": "resource",
+    "ContainerResource": "containerResource",
+    "External": "external",
+}
+_TARGETS = {"AverageValue": "averageValue", "Utilization": "averageUtilization", "Value": "value"}
+_OF_APPS = {"Deployment", "StatefulSet", "ReplicaSet"}
+
+
+def path_segment(value: Any) -> Told | None:
+    """A name that stands in the path of a request."""
+    if not value:
+        return not_empty(value)
+    if value not in {".", ".."} and "/" not in value and "%" not in value:
+        return None
+    hint = "write a name without `/` and `%`, other than `.` and `..`"
+    return told(f"`{value}` cannot be part of a path", hint)
+
+
+def _policies(value: Any) -> Told | None:
+    return None if value else told("must not be empty", "add a policy, or remove `policies`")
+
+
+_SCALER = Table(
+    {
+        "minReplicas": at_least(1),
+        "maxReplicas": at_least(1),
+        "scaleTargetRef.kind": path_segment,
+        "scaleTargetRef.name": path_segment,
+        **{
+            f"behavior.{way}.{field}": check
+            for way in ("scaleUp", "scaleDown")
+            for field, check in {
+                "stabilizationWindowSeconds": between(0, 3600),
+                "selectPolicy": one_of("Max", "Min", "Disabled"),
+                "policies": _policies,
+                "tolerance": quantity,
+                "policies.*.type": one_of("Pods", "Percent"),
+                "policies.*.value": at_least(1),
+                "policies.*.periodSeconds": between(1, 1800),
+            }.items()
+        },
+    }
+)
+_METRIC = Table(
+    {
+        "object.describedObject.kind": path_segment,
+        "object.describedObject.name": path_segment,
+        **{f"{kind}.metric.name": path_segment for kind in ("object", "pods", "external")},
+        "resource.name": not_empty,
+        "containerResource.name": not_empty,
+        "containerResource.container": both(not_empty, dns_label),
+    }
+)
+_TARGET = Table({"averageUtilization": at_least(1), "value": positive, "averageValue": positive})
+_OF_TARGET = {
+    "object": ("value", "averageValue"),
+    "pods": ("averageValue",),
+    "external": ("value", "averageValue"),
+    "resource": ("averageUtilization", "averageValue"),
+    "containerResource": ("averageUtilization", "averageValue"),
+}
+"""The one field that a target of each source has, out of these."""
+
+
+@server(
+    "autoscaling",
+    "autoscaling/HorizontalPodAutoscaler",
+    remedy="Give each metric the source of its type with one target value.",
+)
+def autoscaling(view: View) -> Refusals:
+    """Targets, metrics and behaviour of an autoscaler are complete."""
+    if view.kind != "HorizontalPodAutoscaler" or view.body["apiVersion"] != "autoscaling/v2":
+        return
+    spec, route = view.spec, ("spec",)
+    if not spec:
+        hint = "add `scaleTargetRef` and `maxReplicas`"
+        yield route, told("says neither what to scale nor how far", hint)
+        return
+    yield from _SCALER.faults(spec, route)
+    least = spec.get("minReplicas", 1)
+    if spec["maxReplicas"] < least:
+        hint = f"write {least} or more, or lower `minReplicas`"
+        yield (*route, "maxReplicas"), told(f"{spec['maxReplicas']} is less than `minReplicas`", hint)
+    version, kind = (spec["scaleTargetRef"].get(field, "") for field in ("apiVersion", "kind"))
+    if not version.rpartition("/")[0] and version != "v1":
+        hint = "write `apps/v1`" if kind in _OF_APPS else f"write group and version of `{kind}`, such as `apps/v1`"
+        yield (*route, "scaleTargetRef", "apiVersion"), told(f"`{version}` has no group", hint)
+    for index, metric in enumerate(spec.get("metrics") or ()):
+        yield from _metric(metric, (*route, "metrics", index))
+
+
+def _metric(metric: Body, route: Route) -> Refusals:
+    wanted = _SOURCES.get(metric["type"])
+    if wanted is None:
+        yield (*route, "type"), none_of(metric["type"], _SOURCES)
+    elif wanted not in metric:
+        yield (*route, wanted), _other_source(metric, wanted)
+    for source in _OF_TARGET.keys() & metric.keys():
+        if wanted not in {None, source} and wanted in metric:
+            yield (*route, source), told(f"the type is `{metric['type']}`", f"move `{source}` to a metric of its own")
+        yield from _METRIC.faults({source: metric[source]}, route)
+        found = (metric[source].get("metric") or {}).get("selector")
+        yield from selector(found, (*route, source, "metric", "selector"))
+        yield from _target(metric[source].get("target") or {}, source, (*route, source, "target"))
+
+
+def _other_source(metric: Body, wanted: str) -> Told:
+    message = f"a metric of type `{metric['type']}` needs `{wanted}`"
+    for kind, source in _SOURCES.items():
+        if source in metric:
+            return told(message, f"write `type: {kind}`, or `{wanted}` instead of `{source}`")
+    return told(message, f"add `{wanted}`")
+
+
+def _target(target: Body, source: str, route: Route) -> Refusals:
+    if target.get("type") not in _TARGETS:
+        yield (*route, "type"), none_of(target.get("type", ""), _TARGETS)
+    yield from _TARGET.faults(target, route)
+    fields = [field for field in _OF_TARGET[source] if field in target]
+    both_given = len(fields) > 1 and source != "object"
+    if not fields or both_given:
+        yield route, _one_value(target, _OF_TARGET[source], both=both_given)
+
+
+def _one_value(target: Body, fields: tuple[str, ...], *, both: bool) -> Told:
+    named = [f"`{field}`" for field in fields]
+    of_type = _TARGETS.get(target.get("type", ""))
+    hint = f"add `{of_type}`" if of_type in fields else f"add {' or '.join(named)}"
+    return told(f"needs one of {', '.join(named)}", "keep one of the two" if both else hint)

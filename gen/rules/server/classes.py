@@ -1,0 +1,164 @@
+"""Classes of storage and of priority, and secrets: kinds with a few fields each.
+
+From `ValidateStorageClass` of `pkg/apis/storage/validation/validation.go`, `ValidatePriorityClass` of
+`pkg/apis/scheduling/validation/validation.go` and `ValidateSecret` of `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import TYPE_CHECKING, Final
+
+from gen.diagnostics import counted
+from gen.rules.fault import none_of, told
+from gen.rules.rule import server
+from gen.rules.value_checks import config_key, lower_case, not_empty, one_of, qualified_name
+
+if TYPE_CHECKING:
+    from gen.kubernetes import Body
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+    from gen.rules.value_checks import Check
+
+_MOST_PARAMETERS, _LARGEST_PARAMETERS = 512, 256 << 10
+_HIGHEST_PRIORITY = 1_000_000_000
+_SYSTEM_PRIORITIES = {"system-node-critical", "system-cluster-critical"}
+_LARGEST_SECRET = 1 << 20
+
+_NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/dockercfg": (".dockercfg",),
+}
+"""Keys that a secret of a type has to have."""
+
+_DOCKER_FILE = "write the JSON that `docker login` makes: plain in `stringData`, or once encoded in `data`"
+
+
+@server(
+    "classes",
+    "storage.k8s.io/StorageClass",
+    "scheduling.k8s.io/PriorityClass",
+    remedy="Use one of the words that the finding lists.",
+)
+def classes(view: View) -> Refusals:
+    """Storage classes and priority classes have values out of the known words and ranges."""
+    if view.kind == "StorageClass" and not view.is_custom:
+        yield from _storage_class(view.body)
+    elif view.kind == "PriorityClass" and not view.is_custom:
+        yield from _priority_class(view.body)
+
+
+def _storage_class(body: Body) -> Refusals:
+    checks: dict[str, Check] = {
+        "volumeBindingMode": one_of("Immediate", "WaitForFirstConsumer"),
+        "reclaimPolicy": one_of("Delete", "Retain"),
+        "provisioner": lambda value: not_empty(value) or lower_case(qualified_name)(value),
+    }
+    for field, check in checks.items():
+        fault = check(body[field]) if field in body else None
+        if fault is not None:
+            yield (field,), fault
+    parameters = body.get("parameters") or {}
+    for key in parameters:
+        if not key:
+            yield ("parameters", key), told("a parameter has no name", "give it a name, or remove it")
+    size = sum(len(key) + len(value) for key, value in parameters.items())
+    if len(parameters) > _MOST_PARAMETERS or size > _LARGEST_PARAMETERS:
+        message = f"more than {_MOST_PARAMETERS} parameters, or {_LARGEST_PARAMETERS} characters"
+        yield ("parameters",), told(message, "remove parameters, or shorten their values")
+    yield from _topologies(body)
+
+
+def _topologies(body: Body) -> Refusals:
+    seen: list[object] = []
+    for index, term in enumerate(body.get("allowedTopologies") or ()):
+        at = ("allowedTopologies", index, "matchLabelExpressions")
+        keys: list[str] = []
+        for number, entry in enumerate(term.get("matchLabelExpressions") or ()):
+            values = entry.get("values") or []
+            if not values:
+                yield (*at, number, "values"), told("needs a value", "add one to `values`")
+            if len(set(values)) < len(values):
+                yield (*at, number, "values"), told("a value is there twice", "write each value once")
+            fault = qualified_name(entry.get("key", ""))
+            if fault is None and entry["key"] in keys:
+                fault = told(f"`{entry['key']}` is there twice", "write one entry with the values of both")
+            if fault is not None:
+                yield (*at, number, "key"), fault
+            keys.append(entry.get("key", ""))
+        if not term.get("matchLabelExpressions"):
+            yield at, told("needs an expression", "add one with `key` and `values`, or remove this topology")
+        said = {
+            entry.get("key"): sorted(entry.get("values") or ()) for entry in term.get("matchLabelExpressions") or ()
+        }
+        if said in seen:
+            yield at, told("is there twice", "remove one of the two")
+        seen.append(said)
+
+
+def _priority_class(body: Body) -> Refusals:
+    name = (body.get("metadata") or {}).get("name", "")
+    if name.startswith("system-"):
+        if name not in _SYSTEM_PRIORITIES:
+            hint = "begin the name with another word"
+            yield ("metadata", "name"), told("`system-` is for priorities of Kubernetes itself", hint)
+    elif body["value"] > _HIGHEST_PRIORITY:
+        message = f"{body['value']} is more than {_HIGHEST_PRIORITY}"
+        yield ("value",), told(message, f"write {_HIGHEST_PRIORITY} or less")
+    if body.get("preemptionPolicy", "Never") not in {"Never", "PreemptLowerPriority"}:
+        yield ("preemptionPolicy",), none_of(body["preemptionPolicy"], ("Never", "PreemptLowerPriority"))
+
+
+@server(
+    "secrets",
+    "Secret",
+    remedy="Write plain text in `stringData`, or encode the value.",
+)
+def secrets(view: View) -> Refusals:
+    """Keys of a secret are file names, values are base64, and typed secrets have the keys of their type."""
+    if view.kind != "Secret" or view.is_custom:
+        return
+    data: Body = view.body.get("data") or {}
+    plain: Body = view.body.get("stringData") or {}
+    decoded: dict[str, bytes] = {key: text.encode() for key, text in plain.items()}
+    for key, text in data.items():
+        try:
+            value = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
+        except (binascii.Error, ValueError):
+            yield ("data", key), told("is no base64", "write plain text in `stringData`, or encode the value")
+            continue
+        decoded.setdefault(key, value)
+    for field, found in (("data", data), ("stringData", plain)):
+        for key in found:
+            fault = config_key(key)
+            if fault is not None:
+                yield (field, key), fault
+    excess = sum(len(value) for value in decoded.values()) - _LARGEST_SECRET
+    if excess > 0:
+        message = f"the values take more than {_LARGEST_SECRET} bytes"
+        hint = f"move at least {counted(excess, 'byte')} to another secret"
+        yield ("data" if data else "stringData",), told(message, hint)
+    yield from _of_type(view.body.get("type", ""), view, decoded)
+
+
+def _of_type(kind: str, view: View, decoded: dict[str, bytes]) -> Refusals:
+    for key in _NEEDED.get(kind, ()):
+        if key not in decoded:
+            hint = f"write a value for `{key}` in `data` or `stringData`"
+            yield ("data",), told(f"a secret of type `{kind}` needs `{key}`", hint)
+        elif "docker" in kind:
+            try:
+                json.loads(decoded[key])
+            except ValueError:
+                yield ("data", key), told("is no JSON", _DOCKER_FILE)
+    if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & decoded.keys():
+        hint = "write at least one of the two in `data` or `stringData`"
+        yield ("data",), told(f"a secret of type `{kind}` needs `username` or `password`", hint)
+    account = "kubernetes.io/service-account.name"
+    if kind == "kubernetes.io/service-account-token" and not (view.metadata.get("annotations") or {}).get(account):
+        message = f"a secret of type `{kind}` needs the annotation `{account}`"
+        yield ("metadata", "annotations"), told(message, "add it with the name of a service account")

@@ -1,0 +1,126 @@
+"""Cron jobs: when a job is made. What is made is a matter of the rules of jobs.
+
+From `validateCronJobSpec` of `pkg/apis/batch/validation/validation.go`; schedules as `robfig/cron` reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gen.diagnostics import near
+from gen.rules.fault import told, unknown
+from gen.rules.field_checks import Table
+from gen.rules.rule import server
+from gen.rules.value_checks import at_least, given, one_of
+
+if TYPE_CHECKING:
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_LONGEST_NAME = 52
+_EVERY = re.compile(r"@every (?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+")
+_WORDS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+_FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
+    (0, 6, {name: number for number, name in enumerate(_DAYS)}),
+)
+_TAKES = ("minute: 0 to 59", "hour: 0 to 23", "day: 1 to 31", "month: 1 to 12", "day of the week: 0 (Sunday) to 6")
+_PART = re.compile(r"(\*|\?|\w{1,18})(?:-(\w{1,18}))?(?:/([0-9]{1,18}))?", re.ASCII)
+_ZONED = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
+
+
+def _schedule(value: Any) -> Told | None:
+    if "TZ" in value:
+        zoned = _ZONED.fullmatch(value)
+        hint = f'write `schedule: "{zoned[2]}"` and `timeZone: {zoned[1]}`' if zoned else "write the zone as `timeZone`"
+        return told(f"`{value}` names a time zone", hint)
+    if value in _WORDS or _EVERY.fullmatch(value):
+        return None
+    fields = value.split()
+    fits = len(fields) == len(_FIELDS) and all(map(_fits, fields, _FIELDS))
+    return None if fits else _no_schedule(value, fields)
+
+
+def _no_schedule(value: str, fields: list[str]) -> Told:
+    message = f"`{value}` is no schedule of five fields"
+    if value.startswith("@every"):
+        return told(message, "write a time in `h`, `m` and `s`, such as `@every 1h30m`")
+    if value.startswith("@"):
+        return unknown(message, value, (*_WORDS, "@every 1h30m"), "")
+    if len(fields) != len(_FIELDS):
+        return told(message, "write minute, hour, day, month and day of the week, such as `0 3 * * *`")
+    field, takes = next((field, _TAKES[at]) for at, field in enumerate(fields) if not _fits(field, _FIELDS[at]))
+    return told(message, f"correct `{field}`, the {takes}, `*`, or steps such as `*/2`")
+
+
+def _fits(field: str, limits: tuple[int, int, dict[str, int]]) -> bool:
+    low, high, names = limits
+    for part in field.split(","):
+        if not part:  # is skipped
+            continue
+        match = _PART.fullmatch(part)
+        if match is None or (match[1] in "*?" and match[2]) or match[3] == "0":
+            return False
+        if match[1] in "*?":
+            continue
+        ends = [
+            names.get(word.lower(), int(word) if word.isdecimal() else -1) for word in (match[1], match[2] or match[1])
+        ]
+        if not low <= ends[0] <= ends[1] <= high:
+            return False
+    return True
+
+
+@cache
+def _zones() -> frozenset[str]:
+    import zoneinfo  # noqa: PLC0415 - where no zone is named it is not needed
+
+    return frozenset(zoneinfo.available_timezones())
+
+
+def _time_zone(value: Any) -> Told | None:
+    if value in _zones() and value.lower() != "local":
+        return None
+    # one abbreviation is not meant by another, so only those are near that are the same but for capitals
+    guess = near(value, (zone for zone in sorted(_zones()) if "/" in zone or zone.lower() == value.lower()))
+    hint = f"did you mean `{guess}`?" if guess else "write one such as `Europe/Berlin`"
+    return told(f"`{value}` is no time zone", hint)
+
+
+_CRON = Table(
+    {
+        "schedule": _schedule,
+        "timeZone": _time_zone,
+        "startingDeadlineSeconds": at_least(0),
+        "concurrencyPolicy": given(one_of("Allow", "Forbid", "Replace")),
+        "successfulJobsHistoryLimit": at_least(0),
+        "failedJobsHistoryLimit": at_least(0),
+    }
+)
+
+
+@server(
+    "cron-jobs",
+    "batch/CronJob",
+    remedy="Write five fields, such as `0 3 * * *`, and a time zone such as `Europe/Berlin`.",
+)
+def cron_jobs(view: View) -> Refusals:
+    """Schedules, time zones and policies of cron jobs can be read."""
+    if view.kind != "CronJob" or view.is_custom:
+        return
+    yield from _CRON.faults(view.spec, ("spec",))
+    if len(view.metadata.get("name", "")) > _LONGEST_NAME:
+        message = f"longer than {_LONGEST_NAME} characters; the names of its jobs are 11 longer"
+        yield ("metadata", "name"), told(message, f"shorten it by {len(view.metadata['name']) - _LONGEST_NAME}")
+    template = (view.spec.get("jobTemplate") or {}).get("spec") or {}
+    for field in ("selector", "manualSelector"):
+        if template.get(field):
+            yield ("spec", "jobTemplate", "spec", field), told("is made by the server", f"remove `{field}`")

@@ -1,0 +1,161 @@
+"""Environment variables and where they come from.
+
+From `ValidateEnv`, `ValidateEnvFrom` and `validateContainerResourceDivisor` of
+`pkg/apis/core/validation/validation.go`, and `ConvertDownwardAPIFieldLabel` of `pkg/apis/core/pods/helpers.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gen.diagnostics import did_you_mean
+from gen.rules.fault import told
+from gen.rules.field_checks import Table
+from gen.rules.quantities import amount, quantity
+from gen.rules.rule import server
+from gen.rules.value_checks import (
+    config_key,
+    dns_name,
+    env_name,
+    given,
+    lower_case,
+    qualified_name,
+    strict_env_name,
+    with_suffix,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
+_FILES_SINCE = 35
+_ANY_NAME_SINCE = 32
+
+_FIELDS = {
+    *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "spec.host"),
+    *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
+}
+_RESOURCES = {f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")}
+_HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
+_SUBSCRIPT = re.compile(r"(metadata\.(?:labels|annotations))\['(.*)'\]", re.DOTALL)
+
+_CPU_DIVISORS = {amount(text) for text in ("1m", "1")}
+_BYTE_DIVISORS = {amount(text) for text in ("1", "1k", "1M", "1G", "1T", "1P", "1E")}
+_BINARY_DIVISORS = {amount(text) for text in ("1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")}
+
+_KEYS = {
+    f"env.*.valueFrom.{source}.{field}": check
+    for source in ("configMapKeyRef", "secretKeyRef")
+    for field, check in {"key": config_key, "name": dns_name}.items()
+}
+_ANY_NAMES, _STRICT_NAMES = (
+    Table({"env.*.name": check, "envFrom.*.prefix": given(check), **_KEYS}) for check in (env_name, strict_env_name)
+)
+
+
+@server(
+    "environment",
+    of_pods=True,
+    remedy="Use either `value` or one kind of `valueFrom`, with a name and a key.",
+)
+def environment(view: View) -> Refusals:
+    """Variables have names, one source each, and references to fields and resources that a pod can know."""
+    table = _ANY_NAMES if view.minor >= _ANY_NAME_SINCE else _STRICT_NAMES
+    sources = (*_SOURCES, "fileKeyRef") if view.minor >= _FILES_SINCE else _SOURCES
+    for route, container in view.containers:
+        yield from table.faults(container, route)
+        for index, variable in enumerate(container.get("env") or ()):
+            if "valueFrom" in variable:
+                yield from _origin(variable, (*route, "env", index, "valueFrom"), sources)
+        for index, source in enumerate(container.get("envFrom") or ()):
+            yield from _whole_source(source, (*route, "envFrom", index))
+
+
+def _origin(variable: Body, route: Route, sources: Collection[str]) -> Refusals:
+    origin = variable["valueFrom"]
+    found = [source for source in sources if source in origin]
+    if not found:
+        message = "needs one of " + ", ".join(f"`{source}`" for source in sources)
+        yield route, told(message, "add one of them, or write `value` in place of `valueFrom`")
+    elif variable.get("value"):
+        yield route, told("a variable has either `value` or `valueFrom`", "remove `value`, or `valueFrom`")
+    elif len(found) > 1:
+        message = "takes one of " + ", ".join(f"`{source}`" for source in found)
+        yield route, told(message, "keep one of them")
+    if "fieldRef" in origin:
+        yield from field_reference(origin["fieldRef"], (*route, "fieldRef"), _FIELDS)
+    if "resourceFieldRef" in origin:
+        yield from resource_reference(origin["resourceFieldRef"], (*route, "resourceFieldRef"))
+    for source, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
+        if source in origin and "name" not in origin[source]:
+            yield (*route, source), told("has no `name`", f"add the `name` of a `{kind}`")
+
+
+def _whole_source(source: Body, route: Route) -> Refusals:
+    found = [field for field in ("configMapRef", "secretRef") if field in source]
+    if len(found) != 1:
+        hint = "keep one of the two, and make an entry of its own for the other" if found else "add one of the two"
+        yield route, told("needs either `configMapRef` or `secretRef`", hint)
+    for field in found:
+        fault = dns_name(with_suffix(source[field].get("name", "")))
+        if fault is not None:
+            yield (*route, field, "name"), fault
+
+
+def field_reference(reference: Body, route: Route, fields: Collection[str]) -> Refusals:
+    """Refusals of a reference to a field of the pod."""
+    if reference.get("apiVersion", "v1") not in {"", "v1"}:
+        yield (*route, "apiVersion"), told(f"`{reference['apiVersion']}` is not `v1`", "write `v1`, or leave it out")
+        return
+    path = reference["fieldPath"]
+    subscript = _SUBSCRIPT.fullmatch(path)
+    if subscript is not None:
+        check = qualified_name if subscript[1].endswith("labels") else lower_case(qualified_name)
+        fault = check(subscript[2])
+        if fault is not None:
+            yield (*route, "fieldPath"), fault
+    elif path not in fields:
+        yield (
+            (*route, "fieldPath"),
+            told(f"`{path}` is no field that a pod can know of itself", _near_field(path, fields)),
+        )
+
+
+def _near_field(path: str, fields: Collection[str]) -> str:
+    for mapping in ("metadata.labels", "metadata.annotations"):
+        if path.startswith(mapping):
+            return f"name one of them by its key, as in `{mapping}['example.com/key']`"
+    return did_you_mean(path, fields)
+
+
+def resource_reference(reference: Body, route: Route) -> Refusals:
+    """Refusals of a reference to what a container asks for."""
+    name = reference["resource"]
+    if name not in _RESOURCES and not name.startswith(_HUGE_PAGES):
+        yield (*route, "resource"), _unknowable(name)
+    divisor: Any = reference.get("divisor", 0)
+    fault = quantity(divisor)
+    if fault is not None:
+        yield (*route, "divisor"), fault
+        return
+    known = name in _RESOURCES or name.startswith(_HUGE_PAGES)
+    of_bytes = _BINARY_DIVISORS if str(divisor).endswith("i") else _BYTE_DIVISORS
+    if known and amount(divisor) and amount(divisor) not in (_CPU_DIVISORS if name.endswith(".cpu") else of_bytes):
+        expected = "`1` or `1m`" if name.endswith(".cpu") else "`1`, `1k`, `1Ki`, `1M`, `1Mi` and so on"
+        yield (*route, "divisor"), told(f"`{divisor}` is no divisor of `{name}`", f"write {expected}")
+
+
+def _unknowable(name: str) -> Told:
+    message = f"`{name}` is no resource that a container can know of itself"
+    if name in {resource.partition(".")[2] for resource in _RESOURCES}:
+        return told(message, f"write `limits.{name}`, or `requests.{name}`")
+    if "/" in name or "gpu" in name.lower():
+        return told(message, "write the amount itself as the `value` of a variable")
+    return told(message, did_you_mean(name, _RESOURCES))

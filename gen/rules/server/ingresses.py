@@ -1,0 +1,133 @@
+"""Ingresses: hosts, paths, backends.
+
+From `ValidateIngressSpec` of `pkg/apis/networking/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table
+from gen.rules.rule import server
+from gen.rules.server.autoscaling import path_segment
+from gen.rules.value_checks import (
+    ANY_SERVICE_NAME_SINCE,
+    absolute,
+    dns_1035_label,
+    dns_label,
+    dns_name,
+    dns_wildcard,
+    given,
+    ip,
+    not_empty,
+    one_of,
+    port,
+    port_name,
+)
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_TYPES = ("Exact", "Prefix", "ImplementationSpecific")
+_NOT_IN_PATHS = ("//", "/./", "/../", "%2f", "%2F")
+_NOT_AT_END = ("/..", "/.")
+_OR_ANY_PATH = "or write `pathType: ImplementationSpecific`"
+_CLASS = "kubernetes.io/ingress.class"
+_ONE_CLASS = f"remove the annotation `{_CLASS}`"
+
+
+def _host(value: Any) -> Told | None:
+    if ip(value) is None:
+        return told(f"`{value}` is an address", "write a DNS name, or leave `host` out to mean every host")
+    return _named(value)
+
+
+def _named(value: Any) -> Told | None:
+    return dns_wildcard(value) if "*" in value else dns_name(value)
+
+
+_INGRESS = Table(
+    {
+        "ingressClassName": dns_name,
+        "rules.*.host": given(_host),
+        "rules.*.http.paths": not_empty,
+        "rules.*.http.paths.*.pathType": one_of(*_TYPES),
+        "tls.*.hosts.*": _named,
+        "tls.*.secretName": given(dns_name),
+    }
+)
+_BACKEND = Table(
+    {
+        "service.port.name": given(port_name),
+        "service.port.number": given(port),
+        "resource.apiGroup": dns_name,
+        "resource.kind": path_segment,
+        "resource.name": path_segment,
+    }
+)
+
+
+@server(
+    "ingresses",
+    "networking.k8s.io/Ingress",
+    remedy="Give each path a `pathType` and a backend with a service and one port.",
+)
+def ingresses(view: View) -> Refusals:
+    """Hosts, paths and backends of an ingress are complete."""
+    if view.kind != "Ingress":
+        return
+    spec, route = view.spec, ("spec",)
+    yield from _INGRESS.faults(spec, route)
+    if not spec.get("rules") and "defaultBackend" not in spec:
+        yield route, told("needs `rules` or a `defaultBackend`", "add one of the two")
+    name = dns_label if view.minor >= ANY_SERVICE_NAME_SINCE else dns_1035_label
+    services = Table({"service.name": name})
+    for at, backend in _backends(spec, route):
+        yield from services.faults(backend, at)
+        yield from _BACKEND.faults(backend, at)
+        yield from _target(backend, at)
+    for number, rule in enumerate(spec.get("rules") or ()):
+        for index, path in enumerate((rule.get("http") or {}).get("paths") or ()):
+            yield from _path(path, (*route, "rules", number, "http", "paths", index))
+    older = (view.metadata.get("annotations") or {}).get(_CLASS)
+    if older is not None and spec.get("ingressClassName", older) != older:
+        yield (*route, "ingressClassName"), told(f"is not the annotation's, `{older}`", _ONE_CLASS)
+
+
+def _backends(spec: Body, route: Route) -> list[tuple[Route, Body]]:
+    found: list[tuple[Route, Body]] = []
+    if "defaultBackend" in spec:
+        found.append(((*route, "defaultBackend"), spec["defaultBackend"]))
+    for number, rule in enumerate(spec.get("rules") or ()):
+        for index, path in enumerate((rule.get("http") or {}).get("paths") or ()):
+            found.append(((*route, "rules", number, "http", "paths", index, "backend"), path["backend"]))
+    return found
+
+
+def _target(backend: Body, route: Route) -> Refusals:
+    if ("service" in backend) == ("resource" in backend):
+        hint = "remove one of the two" if "service" in backend else "add `service` with a `name` and a `port`"
+        yield route, told("needs either `service` or `resource`", hint)
+    elif "service" in backend:
+        wanted = backend["service"].get("port") or {}
+        if bool(wanted.get("name")) == bool(wanted.get("number")):
+            hint = "remove one of the two" if wanted.get("name") else "add `port.number`, or `port.name`"
+            yield (*route, "service"), told("needs either a `name` or a `number` of a port", hint)
+
+
+def _path(path: Body, route: Route) -> Refusals:
+    text, kind, at = path.get("path", ""), path["pathType"], (*route, "path")
+    needed = kind in _TYPES and (text or kind != "ImplementationSpecific")
+    if needed and (fault := absolute(text)) is not None:
+        yield at, fault
+    elif kind in {"Exact", "Prefix"}:
+        for part in _NOT_IN_PATHS:
+            if part in text:
+                yield at, told(f"`{text}` contains `{part}`", f"write the path without `{part}`, {_OR_ANY_PATH}")
+        if text.endswith(_NOT_AT_END):
+            yield at, told(f"`{text}` ends with dots", f"remove them, {_OR_ANY_PATH}")

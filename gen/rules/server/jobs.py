@@ -1,0 +1,152 @@
+"""Batch jobs: how many pods, which of them belong to the job, and what a template may say.
+
+From `ValidateJob` and `validateJobSpec` of `pkg/apis/batch/validation/validation.go`, `pkg/apis/batch/v1/defaults.go`,
+and `generateSelector` of `pkg/registry/batch/job/strategy.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table
+from gen.rules.rule import server
+from gen.rules.selectors import selector, selects
+from gen.rules.server.pods import restart_policy
+from gen.rules.server.workloads import NO_CONTAINERS, not_selected
+from gen.rules.value_checks import at_least, between, dns_label, domain_path, one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_JOB = Table(
+    {
+        **dict.fromkeys(("parallelism", "completions", "backoffLimit", "backoffLimitPerIndex"), at_least(0)),
+        **dict.fromkeys(("maxFailedIndexes", "activeDeadlineSeconds", "ttlSecondsAfterFinished"), at_least(0)),
+        "completionMode": one_of("NonIndexed", "Indexed"),
+        "podReplacementPolicy": one_of("TerminatingOrFailed", "Failed"),
+        "managedBy": domain_path,
+    }
+)
+_MOST_INDICES = 100_000
+_MOST_OF_MANY = 10_000
+"""Pods at once, and failed indices, of a job with more completions than that and a limit per index."""
+
+_LONGEST_NAME = 63
+_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+_UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
+_UID = "\0"
+"""Stands for what the server will give the job."""
+
+
+def job_specs(view: View) -> Iterator[tuple[Route, Body]]:
+    """The `spec` of a job, or of the one that a cron job makes."""
+    if view.is_custom:
+        return
+    if view.kind == "Job":
+        yield ("spec",), view.spec
+    elif view.kind == "CronJob":
+        yield ("spec", "jobTemplate", "spec"), (view.spec.get("jobTemplate") or {}).get("spec") or {}
+
+
+@server(
+    "jobs",
+    "batch/Job",
+    "batch/CronJob",
+    remedy="Set `restartPolicy` to `Never` or `OnFailure`; fields per index need `completionMode: Indexed`.",
+)
+def jobs(view: View) -> Refusals:
+    """Completions, indices, restart policies and selectors of batch jobs go together."""
+    for route, spec in job_specs(view):
+        if not view.templates:
+            yield (*route, "template"), NO_CONTAINERS
+            return
+        yield from _JOB.faults(spec, route)
+        yield from _indices(spec, route)
+        yield from _template(spec, route)
+        if view.kind == "Job":
+            name = view.metadata.get("name", "")
+            yield from _selection(spec, name, route)
+            if len(name) > _LONGEST_NAME and not spec.get("manualSelector"):
+                message = f"the name becomes a label of the pods, of at most {_LONGEST_NAME} characters"
+                yield ("metadata", "name"), told(message, f"shorten it by {len(name) - _LONGEST_NAME}")
+            completions = spec.get("completions") or 0
+            if name and spec.get("completionMode") == "Indexed" and completions > 0:
+                fault = _name_of_pod(f"{name}-{completions - 1}")
+                if fault is not None:
+                    yield (*route, "completions"), fault
+
+
+def _name_of_pod(name: str) -> Told | None:
+    fault = dns_label(name)
+    if fault is None:
+        return None
+    over = len(name) - _LONGEST_NAME
+    hint = "write `metadata.name` in lower case letters, digits and `-`, without `.`"
+    return told(f"the name of the last pod: {fault}", f"shorten `metadata.name` by {over}" if over > 0 else hint)
+
+
+def _indices(spec: Body, route: Route) -> Refusals:
+    if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
+        hint = "add `backoffLimitPerIndex`, or remove `maxFailedIndexes`"
+        yield (*route, "maxFailedIndexes"), told("needs `backoffLimitPerIndex` beside it", hint)
+    completions = spec.get("completions", None if "parallelism" in spec else 1)
+    if spec.get("completionMode") != "Indexed":
+        for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
+            if field in spec:
+                hint = f"write `completionMode: Indexed`, or remove `{field}`"
+                yield (*route, field), told("needs `completionMode: Indexed`", hint)
+    elif completions is None:
+        hint = "add `completions` with the number of indices"
+        yield (*route, "completionMode"), told("`Indexed` needs `completions`", hint)
+    else:
+        many = completions > _MOST_INDICES and "backoffLimitPerIndex" in spec
+        most = _MOST_OF_MANY if many else _MOST_INDICES
+        limits = {"parallelism": most, "maxFailedIndexes": min(completions, most)}
+        yield from Table({field: between(0, limit) for field, limit in limits.items()}).faults(spec, route)
+        if many and "maxFailedIndexes" not in spec:
+            message = f"with over {_MOST_INDICES} completions needs `maxFailedIndexes`"
+            yield (*route, "backoffLimitPerIndex"), told(message, f"add `maxFailedIndexes` of at most {most}")
+
+
+def _template(spec: Body, route: Route) -> Refusals:
+    policy = restart_policy(spec["template"]["spec"])
+    allowed = ("Never",) if "podFailurePolicy" in spec else ("Never", "OnFailure")
+    if policy not in allowed:
+        words = " or ".join(f"`{word}`" for word in allowed)
+        reason = " with a `podFailurePolicy`" if "podFailurePolicy" in spec else ""
+        message = f"the restart policy of a job{reason} is {words}, not `{policy}`"
+        other = ", or remove `podFailurePolicy`" if policy == "OnFailure" else "" if reason else ", or `OnFailure`"
+        yield (*route, "template", "spec", "restartPolicy"), told(message, f"write `restartPolicy: Never`{other}")
+    if "podFailurePolicy" in spec and spec.get("podReplacementPolicy", "Failed") != "Failed":
+        hint = "write `Failed`, or leave `podReplacementPolicy` out"
+        yield (*route, "podReplacementPolicy"), told("with a `podFailurePolicy` it is `Failed`", hint)
+
+
+def _selection(spec: Body, name: str, route: Route) -> Refusals:
+    at = (*route, "selector")
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    here = (*route, "template", "metadata", "labels")
+    found = spec.get("selector")
+    malformed = list(selector(found, at))
+    yield from malformed
+    if spec.get("manualSelector"):
+        if found is None:
+            hint = "remove `manualSelector`, or add a `selector` that takes the template's labels"
+            yield (*route, "manualSelector"), told("needs a `selector`", hint)
+        elif not malformed and not selects(found, labels):
+            yield at, not_selected(found, labels)
+        return
+    own = {**dict.fromkeys(_NAME_LABELS, name), **dict.fromkeys(_UID_LABELS, _UID)}
+    for key, value in own.items():
+        if labels.get(key, value) != value:
+            yield (*here, key), told("is set by the server", "remove this label")
+    if found is not None and not malformed and not (selects(found, own) and selects(found, {**labels, **own})):
+        hint = "remove `selector`, or add `manualSelector: true` to choose labels yourself"
+        yield at, told("is made by the server", hint)

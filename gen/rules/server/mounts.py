@@ -1,0 +1,109 @@
+"""Where containers see volumes: mounts and block devices.
+
+From `ValidateVolumeMounts` and `ValidateVolumeDevices` of `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.rules.fault import told, unknown
+from gen.rules.field_checks import Table, doubled
+from gen.rules.object_view import containers
+from gen.rules.rule import server
+from gen.rules.value_checks import both, descending, given, no_step_back, not_empty, one_of
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_CONTAINER = Table(
+    {
+        "volumeMounts.*.mountPath": not_empty,
+        "volumeMounts.*.subPath": given(descending),
+        "volumeMounts.*.subPathExpr": given(descending),
+        "volumeMounts.*.mountPropagation": one_of("Bidirectional", "HostToContainer", "None"),
+        "volumeMounts.*.recursiveReadOnly": one_of("Disabled", "IfPossible", "Enabled"),
+        "volumeDevices.*.devicePath": both(not_empty, no_step_back),
+    }
+)
+_BLOCK = {"persistentVolumeClaim", "ephemeral"}
+
+
+@server(
+    "mounts",
+    of_pods=True,
+    remedy="Add the volume to the pod, or correct the name of the mount.",
+)
+def mounts(view: View) -> Refusals:
+    """Every mount and device names a volume of its pod, and no path is taken twice."""
+    for route, pod in view.pods:
+        volumes = {**{volume["name"]: volume for volume in pod.get("volumes") or ()}, **_claimed(view)}
+        for at, container in containers(pod, route):
+            yield from _CONTAINER.faults(container, at)
+            yield from _mounts(container, (*at, "volumeMounts"), volumes)
+            yield from _devices(container, (*at, "volumeDevices"), volumes)
+
+
+def _claimed(view: View) -> Body:
+    """The volumes that a stateful set makes for its pods."""
+    if view.kind != "StatefulSet" or view.is_custom:
+        return {}
+    claims = view.spec.get("volumeClaimTemplates") or ()
+    return {(claim.get("metadata") or {}).get("name", ""): {"persistentVolumeClaim": {}} for claim in claims}
+
+
+def _mounts(container: Body, route: Route, volumes: Body) -> Refusals:
+    found = container.get("volumeMounts") or []
+    for at, (path,) in doubled(found, route, "mountPath"):
+        yield (*at, "mountPath"), told(f"`{path}` is mounted twice", "give one of the two another path")
+    for index, mount in enumerate(found):
+        at = (*route, index)
+        if mount["name"] not in volumes:
+            yield (*at, "name"), _unknown(mount["name"], volumes)
+        if mount.get("subPath") and mount.get("subPathExpr"):
+            yield (*at, "subPathExpr"), told("`subPath` and `subPathExpr` exclude each other", "keep one of the two")
+        if mount.get("mountPropagation") == "Bidirectional" and not _is_privileged(container):
+            hint = "use `HostToContainer`, or set `securityContext.privileged: true`"
+            yield (*at, "mountPropagation"), told("`Bidirectional` is for privileged containers", hint)
+        if mount.get("recursiveReadOnly") in {"Enabled", "IfPossible"}:
+            yield from _recursive(mount, at)
+
+
+def _unknown(name: str, volumes: Body) -> Told:
+    return unknown(f"`{name}` is no volume of the pod", name, volumes, "add it to `volumes`")
+
+
+def _is_privileged(container: Body) -> bool:
+    return bool((container.get("securityContext") or {}).get("privileged"))
+
+
+def _recursive(mount: Body, route: Route) -> Refusals:
+    if not mount.get("readOnly"):
+        yield (*route, "recursiveReadOnly"), told("needs `readOnly: true`", "add `readOnly: true`")
+    if mount.get("mountPropagation", "None") != "None":
+        hint = "remove `mountPropagation`, or `recursiveReadOnly`"
+        yield (*route, "recursiveReadOnly"), told("excludes `mountPropagation`", hint)
+
+
+def _devices(container: Body, route: Route, volumes: Body) -> Refusals:
+    found = container.get("volumeDevices") or []
+    mounted = container.get("volumeMounts") or []
+    for field in ("name", "devicePath"):
+        for at, (value,) in doubled(found, route, field):
+            yield (*at, field), told(f"`{value}` is a device twice", "remove one of the two")
+    for index, device in enumerate(found):
+        at = (*route, index)
+        if device["name"] not in volumes:
+            yield (*at, "name"), _unknown(device["name"], volumes)
+        elif not _BLOCK & volumes[device["name"]].keys():
+            hint = "name a volume with `persistentVolumeClaim`, or mount it with `volumeMounts`"
+            yield (*at, "name"), told(f"`{device['name']}` is no claim, so it has no block device", hint)
+        for mount in mounted:
+            if device["name"] == mount["name"]:
+                yield (*at, "name"), told(f"`{device['name']}` is mounted as well", "keep the device, or the mount")
+            if device["devicePath"] == mount["mountPath"]:
+                yield (*at, "devicePath"), told(f"`{device['devicePath']}` is a mount as well", "take another path")

@@ -1,0 +1,150 @@
+"""Fields of a pod's `spec` that are no container's, volume's or matter of scheduling.
+
+From `ValidatePodSpec` of `pkg/apis/core/validation/validation.go`, and `pkg/apis/core/v1/defaults.go` for what an empty
+value means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table, doubled
+from gen.rules.rule import server
+from gen.rules.selectors import labels
+from gen.rules.value_checks import (
+    LARGEST_ID,
+    between,
+    dns_label,
+    dns_name,
+    form,
+    given,
+    ip,
+    not_empty,
+    one_of,
+    qualified_name,
+)
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_POD = Table(
+    {
+        "restartPolicy": given(one_of("Always", "OnFailure", "Never")),
+        "dnsPolicy": given(one_of("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")),
+        "preemptionPolicy": one_of("PreemptLowerPriority", "Never"),
+        "os.name": one_of("linux", "windows"),
+        "hostname": given(dns_label),
+        "subdomain": given(dns_label),
+        "nodeName": given(dns_name),
+        "serviceAccountName": given(dns_name),
+        "priorityClassName": given(dns_name),
+        "runtimeClassName": dns_name,
+        "activeDeadlineSeconds": between(1, LARGEST_ID),
+        "dnsConfig.nameservers.*": ip,
+        "hostAliases.*.ip": ip,
+        "hostAliases.*.hostnames.*": dns_name,
+        "readinessGates.*.conditionType": qualified_name,
+        "schedulingGates.*.name": qualified_name,
+        "resourceClaims.*.name": dns_label,
+        "resourceClaims.*.resourceClaimName": dns_name,
+        "resourceClaims.*.resourceClaimTemplateName": dns_name,
+    }
+)
+_OLD_ACCOUNT = Table({"serviceAccount": given(dns_name)})
+_SEARCH_LABEL = "_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?"
+_search = form(
+    rf"{_SEARCH_LABEL}(?:\.{_SEARCH_LABEL})*",
+    253,
+    "is no DNS name",
+    "lower case letters, digits, `-` and `_`, parted by `.`",
+)
+_RELAXED_SEARCH_SINCE = 33
+_MOST_NAMESERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
+
+
+@server(
+    "pods",
+    of_pods=True,
+    remedy="Use one of the words that the finding lists, or leave the field out.",
+)
+def pods(view: View) -> Refusals:
+    """Fields of a pod that are no container's: policies, DNS, host names and aliases, gates, claims, what is shared
+    with the host.
+    """
+    for route, pod in view.pods:
+        yield from _POD.faults(pod, route)
+        yield from labels(pod.get("nodeSelector"), (*route, "nodeSelector"))
+        if not pod.get("serviceAccountName"):  # the old name counts only then
+            yield from _OLD_ACCOUNT.faults(pod, route)
+        yield from _dns(pod, route, view.minor)
+        yield from _claims(pod.get("resourceClaims") or [], (*route, "resourceClaims"))
+        yield from _host(pod, route)
+        for at, (name,) in doubled(pod.get("schedulingGates"), (*route, "schedulingGates"), "name"):
+            yield at, told(f"two gates are called `{name}`", "remove one of the two")
+        if pod.get("schedulingGates") and pod.get("nodeName"):
+            hint = "remove `nodeName`, or the gates"
+            yield (*route, "nodeName"), told("a pod with `schedulingGates` has no node yet", hint)
+        if pod.get("ephemeralContainers"):
+            hint = "remove the field; `kubectl debug` adds such containers to a pod that runs"
+            yield (*route, "ephemeralContainers"), told("a new pod has no ephemeral containers", hint)
+
+
+def _dns(pod: Body, route: Route, minor: int) -> Refusals:
+    config: Body = pod.get("dnsConfig") or {}
+    here = (*route, "dnsConfig")
+    servers: list[str] = config.get("nameservers") or []
+    searches: list[str] = config.get("searches") or []
+    if pod.get("dnsPolicy") == "None" and not servers:
+        hint = "add one there, or use another policy, such as `ClusterFirst`"
+        yield (*route, "dnsPolicy"), told("`None` needs a name server in `dnsConfig.nameservers`", hint)
+    if len(servers) > _MOST_NAMESERVERS:
+        message = f"there are more than {_MOST_NAMESERVERS} name servers"
+        yield (*here, "nameservers"), told(message, f"keep at most {_MOST_NAMESERVERS} of them")
+    if len(searches) > _MOST_SEARCHES or len(" ".join(searches)) > _LONGEST_SEARCHES:
+        message = f"more than {_MOST_SEARCHES} domains, or {_LONGEST_SEARCHES} characters"
+        yield (*here, "searches"), told(message, "remove some of the domains")
+    relaxed = minor >= _RELAXED_SEARCH_SINCE
+    for index, search in enumerate(searches):
+        fault = (_search if relaxed else dns_name)(search.removesuffix("."))
+        if fault is not None and not (relaxed and search == "."):
+            yield (*here, "searches", index), fault
+    for index, option in enumerate(config.get("options") or ()):
+        if not_empty(option.get("name")):
+            yield (*here, "options", index), told("an option has no name", "add a `name`, or remove the option")
+
+
+def _claims(claims: list[Body], route: Route) -> Refusals:
+    for at, (name,) in doubled(claims, route, "name"):
+        yield at, told(f"two claims are called `{name}`", "give one of the two another name")
+    for index, claim in enumerate(claims):
+        sources = {"resourceClaimName", "resourceClaimTemplateName"} & claim.keys()
+        if len(sources) != 1:
+            message = "a claim needs either `resourceClaimName` or `resourceClaimTemplateName`"
+            yield (*route, index), told(message, "keep one of the two" if sources else "add one of the two")
+
+
+def _host(pod: Body, route: Route) -> Refusals:
+    if pod.get("shareProcessNamespace") and pod.get("hostPID"):
+        message = "`shareProcessNamespace` and `hostPID` exclude each other"
+        yield (*route, "shareProcessNamespace"), told(message, "keep one of the two")
+    if pod.get("hostUsers") is not False:
+        return
+    for field in ("hostNetwork", "hostPID", "hostIPC"):
+        if pod.get(field):
+            message = f"`{field}` needs the users of the host, and `hostUsers` is false"
+            yield (*route, field), told(message, f"remove `{field}`, or `hostUsers: false`")
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(pod.get(field) or ()):
+            if container.get("volumeDevices"):
+                hint = "remove `hostUsers: false` of the pod, or the devices"
+                at = (*route, field, index, "volumeDevices")
+                yield at, told("block devices need the users of the host", hint)
+
+
+def restart_policy(pod: Body) -> Any:
+    """With the default that the server sets."""
+    return pod.get("restartPolicy") or "Always"

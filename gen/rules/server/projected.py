@@ -1,0 +1,73 @@
+"""Projected volumes: files of several sources in one folder.
+
+From `validateProjectionSources` of `pkg/apis/core/validation/validation.go`. Sources whose feature is off are dropped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table
+from gen.rules.rule import server
+from gen.rules.server.volumes import reflected_file
+from gen.rules.value_checks import between, file_mode, file_name, not_empty
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_KINDS = ("secret", "configMap", "downwardAPI", "serviceAccountToken")
+_LISTS = ("secret", "configMap", "downwardAPI")
+_SOURCE = Table(
+    {
+        **{f"{kind}.items.*.mode": file_mode for kind in _LISTS},
+        **{f"{kind}.items.*.key": not_empty for kind in ("secret", "configMap")},
+        "serviceAccountToken.expirationSeconds": between(600, 1 << 32),
+    }
+)
+
+
+@server(
+    "projected",
+    of_pods=True,
+    remedy="Give each file a path of its own.",
+)
+def projected(view: View) -> Refusals:
+    """Projected volumes have sources of one kind each, and no two write to one path."""
+    for route, pod in view.pods:
+        for index, volume in enumerate(pod.get("volumes") or ()):
+            taken: set[str] = set()
+            for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+                yield from _source(source, (*route, "volumes", index, "projected", "sources", number), taken)
+
+
+def _source(source: Body, route: Route, taken: set[str]) -> Refusals:
+    found = [kind for kind in _KINDS if kind in source]
+    for kind in found[1:]:
+        message = f"an entry has one source, and `{found[0]}` is here already"
+        yield (*route, kind), told(message, f"move `{kind}` to an entry of its own")
+    yield from _SOURCE.faults(source, route)
+    for kind, what in (("secret", "secret"), ("configMap", "config map")):
+        if kind in source and not source[kind].get("name"):
+            yield (*route, kind), told("has no `name`", f"write the name of a {what} in `name`")
+    for kind in _LISTS:
+        for index, file in enumerate((source.get(kind) or {}).get("items") or ()):
+            at = (*route, kind, "items", index)
+            yield from _path(file["path"], (*at, "path"))
+            if file["path"] in taken:
+                message = f"two files are called `{file['path']}`"
+                yield (*at, "path"), told(message, "give one of the two another path")
+            taken.add(file["path"])
+            if kind == "downwardAPI":
+                yield from reflected_file(file, at)
+    if "serviceAccountToken" in source:
+        yield from _path(source["serviceAccountToken"]["path"], (*route, "serviceAccountToken", "path"))
+
+
+def _path(path: str, route: Route) -> Refusals:
+    fault = not_empty(path) or file_name(path)
+    if fault is not None:
+        yield route, fault

@@ -1,0 +1,202 @@
+"""Limits of a namespace: quotas, ranges and disruption budgets.
+
+From `ValidateResourceQuotaSpec` and `ValidateLimitRange` of `pkg/apis/core/validation/validation.go`, and
+`ValidatePodDisruptionBudgetSpec` of `pkg/apis/policy/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from gen.diagnostics import near
+from gen.rules.fault import none_of, told
+from gen.rules.field_checks import Table
+from gen.rules.quantities import amount, in_thousandths, is_whole, not_negative, quantity
+from gen.rules.rule import server
+from gen.rules.selectors import VALUES, selector
+from gen.rules.server.workloads import is_more_than_all, number_or_percent
+from gen.rules.value_checks import one_of, qualified_name
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_COUNTED = {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps"} | {
+    "persistentvolumeclaims",
+    "services.nodeports",
+    "services.loadbalancers",
+}
+_COMPUTE = {"cpu", "memory", "ephemeral-storage"}
+_OF_QUOTA = (
+    _COUNTED
+    | _COMPUTE
+    | {"requests.storage"}
+    | {f"{kind}.{name}" for kind in ("requests", "limits") for name in _COMPUTE}
+)
+_OF_OTHERS = _COMPUTE | _COUNTED | {"storage"}
+"""What limits of anything but pods and containers may name."""
+
+_HUGE_PAGES = re.compile(r"(?:requests\.|limits\.)?hugepages-.+")
+_SCOPES = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity")
+_SCOPES_WITHOUT_VALUE = {*_SCOPES} - {"PriorityClass"}
+_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
+
+
+@server(
+    "quotas",
+    "ResourceQuota",
+    "LimitRange",
+    "policy/PodDisruptionBudget",
+    remedy="Use a resource that can be limited, and keep minimum, default and maximum in order.",
+)
+def quotas(view: View) -> Refusals:
+    """Quotas, ranges and budgets are about known resources with possible amounts."""
+    if view.kind == "ResourceQuota" and not view.is_custom:
+        yield from _quota(view.spec, ("spec",))
+    elif view.kind == "LimitRange":
+        kinds = [limit.get("type") for limit in view.spec.get("limits") or ()]
+        for index, limit in enumerate(view.spec.get("limits") or ()):
+            at = ("spec", "limits", index)
+            if limit.get("type") in kinds[:index]:
+                message = f"`{limit.get('type')}` is there twice"
+                yield (*at, "type"), told(message, "write one entry with the limits of both")
+            yield from _range(limit, at)
+    elif view.kind == "PodDisruptionBudget":
+        yield from _budget(view.spec, ("spec",))
+
+
+def _quota(spec: Body, route: Route) -> Refusals:
+    for name, value in (spec.get("hard") or {}).items():
+        fault = _quota_name(name) or _not_negative(value) or _whole(name, value)
+        if fault is not None:
+            yield (*route, "hard", name), fault
+    for index, scope in enumerate(spec.get("scopes") or ()):
+        if scope not in _SCOPES:
+            yield (*route, "scopes", index), none_of(scope, _SCOPES)
+    entries = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    for index, entry in enumerate(entries):
+        at = (*route, "scopeSelector", "matchExpressions", index)
+        name, operator, values = entry.get("scopeName"), entry.get("operator"), entry.get("values") or []
+        if name not in _SCOPES:
+            yield (*at, "scopeName"), none_of(name, _SCOPES)
+        if operator not in VALUES:
+            yield (*at, "operator"), none_of(operator, VALUES)
+        elif (operator in {"In", "NotIn"}) != bool(values):
+            yield (*at, "values"), _scope_values(operator, name, given=bool(values))
+        if name in _SCOPES_WITHOUT_VALUE and operator != "Exists":
+            hint = "write `operator: Exists` without `values`"
+            yield (*at, "operator"), told(f"of the scope `{name}` it is `Exists`", hint)
+
+
+def _scope_values(operator: str, scope: Any, *, given: bool) -> Told:
+    without = scope in _SCOPES_WITHOUT_VALUE
+    if given:
+        return told(f"`{operator}` takes no values", "remove `values`" if without else "remove `values`, or use `In`")
+    return told(f"`{operator}` needs values", "use `Exists`" if without else "add the name of a priority class")
+
+
+def _quota_name(name: str) -> Told | None:
+    fault = qualified_name(name)
+    if fault is None and "/" not in name and name not in _OF_QUOTA and not _HUGE_PAGES.fullmatch(name):
+        hint = "name objects like `count/jobs.batch`, and devices like `requests.nvidia.com/gpu`"
+        return told(f"`{name}` is no resource that a quota counts", _near_or(hint, name, _OF_QUOTA))
+    return fault
+
+
+def _near_or(hint: str, name: str, known: set[str]) -> str:
+    """The near name; but a device is none of them, whatever it looks like."""
+    guess = "" if "gpu" in name else near(name, known)
+    return f"did you mean `{guess}`?" if guess else hint
+
+
+def _not_negative(value: Any) -> Told | None:
+    number = in_thousandths(value)
+    return not_negative(value) if number is None or number < 0 else None
+
+
+def _whole(name: str, value: Any) -> Told | None:
+    number = in_thousandths(value)
+    counted = name in _COUNTED or ("/" in name and not name.startswith(("requests.", "limits.")))
+    if counted and number is not None and not is_whole(number):
+        return told(f"`{value}` is not whole", f"write a whole number, such as `{math.ceil(number)}`")
+    return None
+
+
+_FIELDS = ("default", "defaultRequest", "max", "min", "maxLimitRequestRatio")
+
+
+def _range(limit: Body, route: Route) -> Refusals:
+    kind = limit.get("type", "")
+    if qualified_name(kind) or (kind not in _TYPES and "/" not in kind):
+        yield (*route, "type"), none_of(kind, _TYPES)
+    if kind == "Pod":
+        for field in ("default", "defaultRequest"):
+            if limit.get(field):
+                yield (*route, field), told("is not for the type `Pod`", "move it to an entry of the type `Container`")
+    if kind == "PersistentVolumeClaim" and not any("storage" in (limit.get(field) or {}) for field in ("min", "max")):
+        yield route, told("of claims it says `min` or `max` of `storage`", "add `storage` to one of the two")
+    for field in _FIELDS:
+        for name, value in (limit.get(field) or {}).items():
+            fault = _limited(kind, name) or quantity(value)
+            if fault is not None:
+                yield (*route, field, name), fault
+    yield from _order(limit, route)
+
+
+def _limited(kind: str, name: str) -> Told | None:
+    fault = qualified_name(name)
+    if fault is not None or "/" in name:
+        return fault
+    of_pods = kind in {"Pod", "Container"}
+    known = _COMPUTE if of_pods else _OF_OTHERS
+    if name in known or _HUGE_PAGES.fullmatch(name):
+        return None
+    hint = f"write {'`cpu`, `memory`, or a device such as `nvidia.com/gpu`' if of_pods else '`storage`'}"
+    return told(f"`{name}` is no resource of a `{kind}`", _near_or(hint, name, known))
+
+
+_DEFAULTS = ("defaultRequest", "default")
+_ORDER = (("min", "max"), _DEFAULTS, *(("min", field) for field in _DEFAULTS), *((field, "max") for field in _DEFAULTS))
+
+
+def _order(limit: Body, route: Route) -> Refusals:
+    for low, high in _ORDER:
+        for name in (limit.get(low) or {}).keys() & (limit.get(high) or {}).keys():
+            one, other = amount(limit[low][name]), amount(limit[high][name])
+            if one is not None and other is not None and one > other:
+                hint = f"write at most `{limit[high][name]}`, or raise `{high}`"
+                yield (*route, low, name), told(f"`{limit[low][name]}` is more than `{high}`", hint)
+    for name, value in (limit.get("maxLimitRequestRatio") or {}).items():
+        ratio = amount(value)
+        if ratio is not None and ratio < 1:
+            yield (*route, "maxLimitRequestRatio", name), told(f"`{value}` is less than 1", "write 1 or more")
+        lowest, highest = (amount((limit.get(field) or {}).get(name, "")) for field in ("min", "max"))
+        if ratio and lowest and highest and ratio > highest / lowest:
+            hint = "lower it, raise `max`, or lower `min`"
+            yield (*route, "maxLimitRequestRatio", name), told(f"`{value}` is more than `max` over `min`", hint)
+
+
+_BUDGET = Table(
+    {
+        "minAvailable": number_or_percent,
+        "maxUnavailable": number_or_percent,
+        "unhealthyPodEvictionPolicy": one_of("IfHealthyBudget", "AlwaysAllow"),
+    }
+)
+
+
+def _budget(spec: Body, route: Route) -> Refusals:
+    yield from _BUDGET.faults(spec, route)
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        message = "`minAvailable` and `maxUnavailable` exclude each other"
+        yield (*route, "maxUnavailable"), told(message, "keep one of the two")
+    for field in ("minAvailable", "maxUnavailable"):
+        value = spec.get(field)
+        if is_more_than_all(value):
+            yield (*route, field), told(f"`{value}` is more than all", "write `100%` or less")
+    yield from selector(spec.get("selector"), (*route, "selector"))

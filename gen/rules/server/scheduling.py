@@ -1,0 +1,103 @@
+"""Which nodes a pod may go to, besides affinity: tolerations and how pods spread.
+
+From `ValidateTolerations` and `validateTopologySpreadConstraints` of `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table, doubled
+from gen.rules.rule import server
+from gen.rules.selectors import selector
+from gen.rules.value_checks import at_least, given, label_value, not_empty, one_of, qualified_name
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_POLICY = one_of("Honor", "Ignore")
+_POD = Table(
+    {
+        "tolerations.*.key": given(qualified_name),
+        "tolerations.*.operator": given(one_of("Equal", "Exists")),
+        "tolerations.*.effect": given(one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
+        "topologySpreadConstraints.*.maxSkew": at_least(1),
+        "topologySpreadConstraints.*.minDomains": at_least(1),
+        "topologySpreadConstraints.*.topologyKey": not_empty,
+        "topologySpreadConstraints.*.whenUnsatisfiable": one_of("DoNotSchedule", "ScheduleAnyway"),
+        "topologySpreadConstraints.*.nodeAffinityPolicy": _POLICY,
+        "topologySpreadConstraints.*.nodeTaintsPolicy": _POLICY,
+    }
+)
+
+
+@server(
+    "scheduling",
+    of_pods=True,
+    remedy="A toleration without a key needs `operator: Exists`; `tolerationSeconds` needs `effect: NoExecute`.",
+)
+def scheduling(view: View) -> Refusals:
+    """Tolerations and spread constraints are complete and do not contradict themselves."""
+    for route, pod in view.pods:
+        yield from _POD.faults(pod, route)
+        for index, toleration in enumerate(pod.get("tolerations") or ()):
+            yield from _toleration(toleration, (*route, "tolerations", index))
+        at = (*route, "topologySpreadConstraints")
+        spread = pod.get("topologySpreadConstraints") or []
+        for here, (key, action) in doubled(spread, at, "topologyKey", "whenUnsatisfiable"):
+            yield here, told(f"`{key}` has two constraints with `{action}`", "remove one of the two")
+        for index, constraint in enumerate(spread):
+            yield from _constraint(constraint, (*at, index))
+
+
+def _toleration(toleration: Body, route: Route) -> Refusals:
+    operator, value = toleration.get("operator", ""), toleration.get("value", "")
+    if not toleration.get("key") and operator != "Exists":
+        hint = "add the `key` of the taint, or write `Exists` to tolerate all taints"
+        yield (*route, "operator"), told("without a `key` it must be `Exists`", hint)
+    if operator == "Exists" and value:
+        yield (*route, "value"), told("`Exists` takes no value", "remove `value`, or use the operator `Equal`")
+    fault = label_value(value) if operator in {"", "Equal"} else None
+    if fault is not None:
+        yield (*route, "value"), fault
+    if "tolerationSeconds" in toleration and toleration.get("effect") != "NoExecute":
+        hint = "remove it, or write `effect: NoExecute`"
+        yield (*route, "tolerationSeconds"), told("is for the effect `NoExecute` only", hint)
+
+
+def _constraint(constraint: Body, route: Route) -> Refusals:
+    if "minDomains" in constraint and constraint["whenUnsatisfiable"] != "DoNotSchedule":
+        hint = "remove it, or write `whenUnsatisfiable: DoNotSchedule`"
+        yield (*route, "minDomains"), told("is for `DoNotSchedule` only", hint)
+    yield from selector(constraint.get("labelSelector"), (*route, "labelSelector"))
+    yield from label_keys(constraint, route)
+
+
+def label_keys(term: Body, route: Route) -> Refusals:
+    """Refusals of labels whose values are taken from the pod itself."""
+    chosen = term.get("labelSelector") or {}
+    for field in ("matchLabelKeys", "mismatchLabelKeys"):
+        keys = term.get(field) or []
+        if keys and "labelSelector" not in term:
+            yield (*route, field), told("needs a `labelSelector` beside it", f"add one, or remove `{field}`")
+            continue
+        for index, key in enumerate(keys):
+            fault = qualified_name(key)
+            if fault is not None:
+                yield (*route, field, index), fault
+    matching = term.get("matchLabelKeys") or []
+    selected = set(chosen.get("matchLabels") or {})
+    for index, entry in enumerate(chosen.get("matchExpressions") or ()):
+        if entry["key"] in matching and entry["key"] in selected:
+            at = (*route, "labelSelector", "matchExpressions", index, "key")
+            hint = "remove the key from `matchLabelKeys`, or from all of the `labelSelector`"
+            yield at, told(f"`{entry['key']}` is one of the `matchLabelKeys`", hint)
+        selected.add(entry["key"])
+    for index, key in enumerate(matching):
+        if key in (term.get("mismatchLabelKeys") or ()):
+            hint = "remove it from one of the two lists"
+            yield (*route, "matchLabelKeys", index), told(f"`{key}` is one of the `mismatchLabelKeys`", hint)

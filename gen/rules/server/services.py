@@ -1,0 +1,141 @@
+"""Services: type, ports, traffic.
+
+From `validateService` of `pkg/apis/core/validation/validation.go` and `SetDefaults_Service` of
+`pkg/apis/core/v1/defaults.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table, doubled
+from gen.rules.rule import server
+from gen.rules.selectors import labels
+from gen.rules.server.addresses import addresses, is_headless
+from gen.rules.server.ports import PROTOCOL
+from gen.rules.value_checks import (
+    between,
+    cidr,
+    dns_label,
+    dns_name,
+    endpoint_ip,
+    given,
+    one_of,
+    port,
+    port_or_name,
+    qualified_name,
+)
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_SERVICE = Table(
+    {
+        "type": given(one_of("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")),
+        "sessionAffinity": given(one_of("None", "ClientIP")),
+        "internalTrafficPolicy": one_of("Cluster", "Local"),
+        "externalTrafficPolicy": given(one_of("Cluster", "Local")),
+        "trafficDistribution": one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
+        "externalIPs.*": endpoint_ip,
+        "loadBalancerSourceRanges.*": cidr,
+        "healthCheckNodePort": given(port),
+        "ports.*.name": given(dns_label),
+        "ports.*.port": port,
+        "ports.*.protocol": PROTOCOL,
+        "ports.*.targetPort": given(port_or_name),
+        "ports.*.nodePort": given(port),
+        "ports.*.appProtocol": qualified_name,
+    }
+)
+_STICKY = Table({"sessionAffinityConfig.clientIP.timeoutSeconds": between(1, 86400)})
+_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_FOR_LOAD_BALANCERS = told("is for the type `LoadBalancer`", "remove it, or use that type")
+_OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges")
+
+
+@server(
+    "services",
+    "Service",
+    remedy="Give several ports a name each, and leave out what is for another type.",
+)
+def services(view: View) -> Refusals:
+    """Ports, type and traffic of a service go together."""
+    if view.kind != "Service":
+        return
+    spec, route = view.spec, ("spec",)
+    kind = spec.get("type") or "ClusterIP"
+    yield from _SERVICE.faults(spec, route)
+    yield from labels(spec.get("selector"), (*route, "selector"))
+    if spec.get("sessionAffinity") == "ClientIP":
+        yield from _STICKY.faults(spec, route)
+    yield from _ports(spec, kind, (*route, "ports"))
+    yield from addresses(spec, kind)
+    yield from _outside(spec, kind, route)
+    yield from _ranges(view.metadata.get("annotations") or {}, spec, kind)
+    if kind == "LoadBalancer" and "loadBalancerClass" in spec:
+        yield from Table({"loadBalancerClass": qualified_name}).faults(spec, route)
+    if kind == "ExternalName":
+        yield from _external_name(spec.get("externalName", ""), (*route, "externalName"))
+
+
+def _ports(spec: Body, kind: str, route: Route) -> Refusals:
+    found = spec.get("ports") or []
+    if not found and kind != "ExternalName" and not is_headless(spec):
+        yield route, told("a service needs a port", "add one to `ports`")
+    for index, entry in enumerate(found):
+        if len(found) > 1 and not entry.get("name"):
+            yield (*route, index), told("several ports need names", "add a `name`")
+        if kind == "ClusterIP" and entry.get("nodePort"):
+            hint = "remove it, or use the type `NodePort`"
+            yield (*route, index, "nodePort"), told("is not for the type `ClusterIP`", hint)
+    named = [{"name": entry.get("name") or index} for index, entry in enumerate(found)]
+    for at, (name,) in doubled(named, route, "name"):
+        yield (*at, "name"), told(f"two ports are called `{name}`", "give one of the two another name")
+    with_protocol = [{**entry, "protocol": entry.get("protocol") or "TCP"} for entry in found]
+    for at, (number, protocol) in doubled(with_protocol, route, "port", "protocol"):
+        yield (*at, "port"), _twice("port", number, protocol)
+    on_nodes = [{**entry, "nodePort": entry.get("nodePort") or -index} for index, entry in enumerate(with_protocol, 1)]
+    for at, (number, protocol) in doubled(on_nodes, route, "nodePort", "protocol"):
+        yield (*at, "nodePort"), _twice("nodePort", number, protocol)
+
+
+def _twice(field: str, number: int, protocol: str) -> Told:
+    return told(f"{protocol} {number} is there twice", f"give one of the two another `{field}`")
+
+
+def _outside(spec: Body, kind: str, route: Route) -> Refusals:
+    reachable = kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
+    if spec.get("externalTrafficPolicy") and not reachable:
+        hint = "remove it, or use the type `NodePort` or `LoadBalancer`"
+        yield (*route, "externalTrafficPolicy"), told("is for services that are reached from outside", hint)
+    checked = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+    if spec.get("healthCheckNodePort") and not checked:
+        message = "is for the type `LoadBalancer` with `externalTrafficPolicy: Local`"
+        hint = "remove it, or write `externalTrafficPolicy: Local`" if kind == "LoadBalancer" else "remove it"
+        yield (*route, "healthCheckNodePort"), told(message, hint)
+    for field in _OF_LOAD_BALANCERS:
+        if kind != "LoadBalancer" and field in spec and spec[field] != []:
+            yield (*route, field), _FOR_LOAD_BALANCERS
+
+
+def _ranges(annotations: Body, spec: Body, kind: str) -> Refusals:
+    if _RANGES not in annotations or spec.get("loadBalancerSourceRanges"):
+        return
+    at = ("metadata", "annotations", _RANGES)
+    if kind != "LoadBalancer":
+        yield at, _FOR_LOAD_BALANCERS
+    for value in annotations[_RANGES].split(",") if annotations[_RANGES].strip() else ():
+        fault = cidr(value)
+        if fault is not None:
+            yield at, fault
+
+
+def _external_name(name: str, route: Route) -> Refusals:
+    fault = dns_name(name.removesuffix("."))
+    if fault is not None:
+        yield route, fault

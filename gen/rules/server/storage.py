@@ -1,0 +1,186 @@
+"""Persistent volumes and claims, also the claims that a pod makes for itself.
+
+From `ValidatePersistentVolumeSpec`, `ValidatePersistentVolumeClaimSpec` and `validateEphemeralVolumeSource` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table
+from gen.rules.quantities import positive, quantity
+from gen.rules.rule import server
+from gen.rules.selectors import labels, selector
+from gen.rules.server.affinity import node_selector
+from gen.rules.value_checks import dns_label, dns_name, given, lower_case, not_empty, one_of, qualified_name
+from gen.rules.volume_sources import named_secret, source_faults, sources
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+    from gen.rules.value_checks import Check
+
+_COMMON: dict[str, Check] = {
+    "accessModes.*": one_of("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
+    "volumeMode": one_of("Filesystem", "Block"),
+    "storageClassName": given(dns_name),
+}
+_SECRETS = [f"csi.{name}SecretRef" for name in ("controllerPublish", "controllerExpand", "nodePublish", "nodeExpand")]
+
+
+def _whole_reference(secret: Any) -> Told | None:
+    missing = [f"`{field}`" for field in ("name", "namespace") if not secret.get(field)]
+    return told("needs a `name` and a `namespace`", f"add {' and '.join(missing)}") if missing else None
+
+
+def _secret(secret: Any) -> Told | None:
+    return _whole_reference(secret) or dns_name(secret["name"]) or dns_label(secret["namespace"])
+
+
+_VOLUME = Table(
+    {
+        **_COMMON,
+        "persistentVolumeReclaimPolicy": given(one_of("Retain", "Delete", "Recycle")),
+        "capacity.storage": positive,
+        "volumeAttributesClassName": dns_name,
+        "csi.volumeHandle": not_empty,
+        **dict.fromkeys(_SECRETS, _secret),
+        "iscsi.secretRef": named_secret,
+        **{f"{kind}.secretRef": _whole_reference for kind in ("cinder", "storageos")},
+    }
+)
+_SOURCE_REFERENCE = Table(
+    {
+        f"{field}.{name}": check
+        for field in ("dataSource", "dataSourceRef")
+        for name, check in {"name": not_empty, "kind": not_empty, "apiGroup": given(dns_name)}.items()
+    }
+)
+_CLAIM = Table(
+    {
+        **_COMMON,
+        "resources.requests.*": quantity,
+        "resources.limits.*": quantity,
+        "resources.requests.storage": positive,
+        "volumeAttributesClassName": given(dns_name),
+        "dataSourceRef.namespace": given(dns_label),
+    }
+)
+_CLAIM_KIND = "PersistentVolumeClaim"
+_SNAPSHOT = ("snapshot.storage.k8s.io", "VolumeSnapshot")
+_OLD_ORIGINS = {("", _CLAIM_KIND), _SNAPSHOT}
+"""What `dataSource` can name; anything else needs `dataSourceRef`."""
+
+
+@server(
+    "storage",
+    remedy="Add what is missing: `capacity.storage`, `accessModes`, `resources.requests.storage`, a source.",
+)
+def storage(view: View) -> Refusals:
+    """Persistent volumes have one source and a capacity, claims ask for storage, and both say how they are accessed."""
+    if view.kind == "PersistentVolume":
+        yield from _volume(view.spec, ("spec",))
+    if view.kind == "StatefulSet" and not view.is_custom:
+        for index, claim in enumerate(view.spec.get("volumeClaimTemplates") or ()):
+            yield from _claim(_kept(claim.get("spec") or {}), ("spec", "volumeClaimTemplates", index, "spec"))
+    if view.kind == _CLAIM_KIND:
+        yield from _claim(_kept(view.spec), ("spec",))
+    for route, pod in view.pods:
+        for index, volume in enumerate(pod.get("volumes") or ()):
+            template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+            if template is not None:
+                yield from _template(template, (*route, "volumes", index, "ephemeral", "volumeClaimTemplate"))
+
+
+def _template(template: Body, route: Route) -> Refusals:
+    metadata, at = template.get("metadata") or {}, (*route, "metadata")
+    for field, value in metadata.items():
+        if field not in {"labels", "annotations"} and value not in ("", [], 0):
+            hint = f"remove `{field}`; only labels and annotations can be here"
+            yield (*at, field), told(f"the server gives a claim its `{field}`", hint)
+    yield from labels(metadata.get("labels"), (*at, "labels"))
+    for key in metadata.get("annotations") or ():
+        fault = lower_case(qualified_name)(key)
+        if fault is not None:
+            yield (*at, "annotations", key), fault
+    yield from _claim(template["spec"], (*route, "spec"))
+
+
+def _modes(spec: Body, route: Route) -> Refusals:
+    modes = spec.get("accessModes") or []
+    if not modes:
+        yield (*route, "accessModes"), told("needs at least one mode", "add one, such as `ReadWriteOnce`")
+    if "ReadWriteOncePod" in modes and set(modes) != {"ReadWriteOncePod"}:
+        hint = "keep only `ReadWriteOncePod`, or remove it"
+        yield (*route, "accessModes"), told("`ReadWriteOncePod` excludes other modes", hint)
+
+
+def _volume(spec: Body, route: Route) -> Refusals:
+    yield from _VOLUME.faults(spec, route)
+    yield from _modes(spec, route)
+    yield from source_faults(spec, route, beside="flexVolume")
+    capacity = spec.get("capacity") or {}
+    if capacity.keys() != {"storage"}:
+        yield (*route, "capacity"), _other_capacity(capacity)
+    if not sources(spec):
+        yield route, told("needs a source", "add one, such as `csi` or `nfs`")
+    if "nodeAffinity" in spec:
+        at = (*route, "nodeAffinity")
+        if "required" in spec["nodeAffinity"]:
+            yield from node_selector(spec["nodeAffinity"]["required"], (*at, "required"))
+        else:
+            yield at, told("needs `required`", "add `required` with `nodeSelectorTerms`")
+    elif "local" in spec:
+        yield (*route, "local"), told("a local volume needs a `nodeAffinity`", "add one that selects the volume's node")
+    path = (spec.get("hostPath") or {}).get("path")
+    if path and posixpath.normpath(path) in {"/", "//"} and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        hint = "write `Retain`, or another path than `/`"
+        yield (*route, "persistentVolumeReclaimPolicy"), told("a host is not recycled", hint)
+    if "volumeAttributesClassName" in spec and "csi" not in spec:
+        yield (*route, "volumeAttributesClassName"), told("is for `csi` volumes", "remove `volumeAttributesClassName`")
+
+
+def _other_capacity(capacity: Body) -> Told:
+    others = " and ".join(f"`{name}`" for name in capacity if name != "storage")
+    hint = f"write `storage` instead of {others}" if others else "add `storage`, such as `storage: 100Gi`"
+    return told("is of `storage`, and nothing else", f"remove {others}" if "storage" in capacity else hint)
+
+
+def _kept(spec: Body) -> Body:
+    """A claim without the origins of its data that the server drops (`pkg/api/persistentvolumeclaim/util.go`)."""
+    second = spec.get("dataSourceRef") or {}
+    dropped = {"dataSourceRef"} if second.get("namespace") else set()
+    first = spec.get("dataSource") or {}
+    if (not second or dropped) and (first.get("apiGroup") or "", first.get("kind")) not in _OLD_ORIGINS:
+        dropped.add("dataSource")
+    return {field: value for field, value in spec.items() if field not in dropped}
+
+
+def _claim(spec: Body, route: Route) -> Refusals:
+    yield from _CLAIM.faults(spec, route)
+    yield from _SOURCE_REFERENCE.faults(spec, route)
+    yield from _modes(spec, route)
+    yield from selector(spec.get("selector"), (*route, "selector"))
+    if "storage" not in ((spec.get("resources") or {}).get("requests") or {}):
+        yield (*route, "resources"), told("needs `requests.storage`", "add it, such as `requests: {storage: 10Gi}`")
+    first, second = spec.get("dataSource"), spec.get("dataSourceRef")
+    for field, source in (("dataSource", first), ("dataSourceRef", second)):
+        if source is not None and not source.get("apiGroup") and source["kind"] != _CLAIM_KIND:
+            yield (*route, field, "kind"), _without_group(source["kind"])
+    if first is not None and second is not None:
+        same = all(first.get(field) == second.get(field) for field in ("apiGroup", "kind", "name"))
+        if not same or second.get("namespace"):
+            hint = "remove `dataSource`, or write the same in both"
+            yield (*route, "dataSource"), told("is not the same as `dataSourceRef`", hint)
+
+
+def _without_group(kind: str) -> Told:
+    group, of_group = _SNAPSHOT
+    added = f"add `apiGroup: {group}`" if kind == of_group else f"add the `apiGroup` of `{kind}`"
+    return told(f"without an `apiGroup` it is `{_CLAIM_KIND}`", f"{added}, or write `kind: {_CLAIM_KIND}`")

@@ -1,0 +1,80 @@
+"""Volumes of pods: one source each, and what every kind of source needs.
+
+From `validateVolumeSource`, `ValidateVolumes` and `validateDownwardAPIVolumeFile` of
+`pkg/apis/core/validation/validation.go`; `SetDefaults_Volume` of `pkg/apis/core/v1/defaults.go` makes an `emptyDir` of
+a volume without a source.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table, doubled
+from gen.rules.quantities import not_negative
+from gen.rules.rule import server
+from gen.rules.server.environment import field_reference, resource_reference
+from gen.rules.value_checks import both, dns_label, dns_name, file_mode, file_name, given, not_empty, one_of
+from gen.rules.volume_sources import named_secret, one_of_two, source_faults
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_FILES = ("configMap", "secret", "downwardAPI")
+_VOLUME = Table(
+    {
+        "name": dns_label,
+        "emptyDir.sizeLimit": not_negative,
+        "csi.nodePublishSecretRef": lambda secret: named_secret(secret) or dns_name(secret["name"]),
+        **{f"{kind}.secretRef": named_secret for kind in ("cinder", "storageos")},
+        **{f"{kind}.defaultMode": file_mode for kind in (*_FILES, "projected")},
+        **{f"{kind}.items.*.mode": file_mode for kind in _FILES},
+        **{f"{kind}.items.*.key": not_empty for kind in ("configMap", "secret")},
+        **{f"{kind}.items.*.path": both(not_empty, file_name) for kind in _FILES},
+    }
+)
+_IMAGE = Table({"image.pullPolicy": given(one_of("Always", "IfNotPresent", "Never"))})
+_IMAGES_SINCE = 35
+"""Before, the server drops them with their mounts."""
+
+_FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}
+
+
+@server(
+    "volumes",
+    of_pods=True,
+    remedy="Keep one source for each volume, and give it its required fields.",
+)
+def volumes(view: View) -> Refusals:
+    """Every volume has a name of its own, one source, and what that source needs."""
+    for route, pod in view.pods:
+        at = (*route, "volumes")
+        found = pod.get("volumes") or []
+        for here, (name,) in doubled(found, at, "name"):
+            yield (*here, "name"), told(f"two volumes are called `{name}`", "give one of the two another name")
+        for index, volume in enumerate(found):
+            here = (*at, index)
+            if "image" in volume:
+                if view.minor >= _IMAGES_SINCE:
+                    yield from _IMAGE.faults(volume, here)
+                continue
+            yield from _VOLUME.faults(volume, here)
+            yield from source_faults(volume, here)
+            for number, file in enumerate((volume.get("downwardAPI") or {}).get("items") or ()):
+                yield from reflected_file(file, (*here, "downwardAPI", "items", number))
+
+
+def reflected_file(file: Body, route: Route) -> Refusals:
+    """Refusals of a file that says what the pod is."""
+    if ("fieldRef" in file) == ("resourceFieldRef" in file):
+        yield route, one_of_two("fieldRef", "resourceFieldRef", both="fieldRef" in file)
+    if "fieldRef" in file:
+        yield from field_reference(file["fieldRef"], (*route, "fieldRef"), _FIELDS)
+    if "resourceFieldRef" in file:
+        if not_empty(file["resourceFieldRef"].get("containerName")):
+            hint = "write the name of a container of the pod in `containerName`"
+            yield (*route, "resourceFieldRef"), told("has no `containerName`", hint)
+        yield from resource_reference(file["resourceFieldRef"], (*route, "resourceFieldRef"))

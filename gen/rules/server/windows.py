@@ -1,0 +1,112 @@
+"""What is for Windows only, and what is not for Windows.
+
+From `validateWindowsSecurityContextOptions`, `validateWindowsHostProcessPod`, `validateLinux` and `validateWindows` of
+`pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table
+from gen.rules.object_view import containers
+from gen.rules.rule import server
+from gen.rules.value_checks import dns_name
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_ELSEWHERE = (
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser"),
+    *("runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy", "capabilities"),
+    *("readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount"),
+)
+"""Fields of a `securityContext` that Windows does not know."""
+
+_LARGEST_SPEC = 64 << 10
+_DOMAIN = re.compile(
+    r"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{0,14}|"
+    r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*"
+)
+_USER = re.compile(r"(?![. ]+$)[^\"/\\:;|=,+*?<>@\[\]\x00-\x1f\x7f]{1,104}")
+_LONGEST_DOMAIN = 255
+
+
+def _user(value: Any) -> Told | None:
+    domain, slash, user = value.rpartition("\\")
+    fits = _USER.fullmatch(user) and (not slash or (len(domain) <= _LONGEST_DOMAIN and _DOMAIN.fullmatch(domain)))
+    return None if fits else told(f"`{value}` is no user", "write one such as `ContainerUser` or `DOMAIN\\user`")
+
+
+def _credential(value: Any) -> Told | None:
+    if 0 < len(value.encode()) <= _LARGEST_SPEC:
+        return None
+    hint = f"shorten it to {_LARGEST_SPEC} bytes" if value else "write the specification, or remove it"
+    return told(f"takes 1 to {_LARGEST_SPEC} bytes", hint)
+
+
+_OPTIONS = Table(
+    {
+        "windowsOptions.gmsaCredentialSpecName": dns_name,
+        "windowsOptions.gmsaCredentialSpec": _credential,
+        "windowsOptions.runAsUserName": _user,
+    }
+)
+
+
+@server(
+    "windows",
+    of_pods=True,
+    remedy="Set `os.name` to what the image is for, and remove the fields of the other system.",
+)
+def windows(view: View) -> Refusals:
+    """Fields for Windows stand in pods for Windows only, and the other way round."""
+    for route, pod in view.pods:
+        system = (pod.get("os") or {}).get("name")
+        contexts = _contexts(pod, route)
+        for at, context in contexts:
+            if "windowsOptions" in context:
+                yield from _OPTIONS.faults(context, at)
+            if system == "linux" and "windowsOptions" in context:
+                hint = "remove them, or write `windows` as the `os.name` of the pod"
+                yield (*at, "windowsOptions"), told("`windowsOptions` are not for Linux", hint)
+            for field in _ELSEWHERE if system == "windows" else ():
+                if field in context and context[field] != []:
+                    yield (*at, field), _not_for_windows(field)
+        if system == "windows":
+            on_host = [field for field in ("hostPID", "hostIPC") if pod.get(field)]
+            for field in (*on_host, *({"hostUsers", "shareProcessNamespace", "resources"} & pod.keys())):
+                yield (*route, field), _not_for_windows(field)
+        if any("windowsOptions" in context for _, context in contexts):
+            yield from _host_process(pod, route, contexts)
+
+
+def _not_for_windows(field: str) -> Told:
+    return told(f"`{field}` is not for Windows", "remove it, or write `linux` as the `os.name` of the pod")
+
+
+def _contexts(pod: Body, route: Route) -> list[tuple[Route, Body]]:
+    holders = [(route, pod), *containers(pod, route)]
+    return [((*at, "securityContext"), holder.get("securityContext") or {}) for at, holder in holders]
+
+
+def _host_process(pod: Body, route: Route, contexts: list[tuple[Route, Body]]) -> Refusals:
+    (_, of_pod), *inner = contexts
+    given = (of_pod.get("windowsOptions") or {}).get("hostProcess")
+    found = [(at, (context.get("windowsOptions") or {}).get("hostProcess", given)) for at, context in inner]
+    if not any(value for _, value in found):
+        return
+    if not pod.get("hostNetwork"):
+        hint = "add `hostNetwork: true` to the pod, or remove `hostProcess`"
+        yield (*route, "hostNetwork"), told("processes of the host need `hostNetwork: true`", hint)
+    for at, value in found:
+        if not value or (given is not None and value != given):
+            message = "either all containers are processes of the host, or none"
+            hint = "write the same `hostProcess` for the pod and for all of its containers"
+            yield (*at, "windowsOptions", "hostProcess"), told(message, hint)

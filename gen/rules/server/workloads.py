@@ -1,0 +1,186 @@
+"""Deployments, replica sets, daemon sets and stateful sets: how pods are chosen and replaced.
+
+From the `Validate…Spec` functions and `ValidatePodTemplateSpecForReplicaSet` of
+`pkg/apis/apps/validation/validation.go`, and `pkg/apis/apps/v1/defaults.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table
+from gen.rules.rule import server
+from gen.rules.selectors import selector, selects
+from gen.rules.server.pods import restart_policy
+from gen.rules.value_checks import LARGEST_ID, at_least, between, dns_label, dns_name, given, one_of
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+    from gen.rules.object_view import View
+
+_PERCENT = re.compile("[0-9]+%")
+_DIGITS = re.compile("0|[1-9][0-9]*")
+_number = between(0, LARGEST_ID)
+_DEADLINE_S = 600
+_ALL = 100
+_NO_END = "remove it, or use a `Job`, whose pods end"
+NO_CONTAINERS = told("has no containers", "add `spec.containers` with at least one container")
+
+
+def is_more_than_all(value: Any) -> bool:
+    """Whether it is a percentage over 100, of any number of digits."""
+    return isinstance(value, str) and _PERCENT.fullmatch(value) is not None and Decimal(value[:-1]) > _ALL
+
+
+def number_or_percent(value: Any) -> Told | None:
+    if not isinstance(value, str):
+        return _number(value)
+    if _PERCENT.fullmatch(value):
+        return None
+    hint = f"write `{value}` without quotes" if _DIGITS.fullmatch(value) else "write a number such as `1`"
+    return told(f"`{value}` is no number and no percentage", f"{hint}, or a percentage such as `25%`")
+
+
+_UPDATE = {
+    "rollingUpdate.maxSurge": number_or_percent,
+    "rollingUpdate.maxUnavailable": number_or_percent,
+    "rollingUpdate.partition": at_least(0),
+}
+_COUNTS = dict.fromkeys(("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"), at_least(0))
+
+
+def _table(field: str, *types: str) -> Table:
+    strategy = {f"{field}.{name}": check for name, check in _UPDATE.items()}
+    return Table({**_COUNTS, **strategy, f"{field}.type": given(one_of(*types))})
+
+
+_TABLES = {
+    "Deployment": _table("strategy", "Recreate", "RollingUpdate"),
+    "ReplicaSet": Table(_COUNTS),
+    "DaemonSet": _table("updateStrategy", "RollingUpdate", "OnDelete"),
+    "StatefulSet": Table(
+        {
+            **_COUNTS,
+            **{f"updateStrategy.{name}": check for name, check in _UPDATE.items()},
+            "updateStrategy.type": given(one_of("RollingUpdate", "OnDelete")),
+            "podManagementPolicy": given(one_of("OrderedReady", "Parallel")),
+            "serviceName": given(dns_name),
+            "ordinals.start": at_least(0),
+            "persistentVolumeClaimRetentionPolicy.whenDeleted": one_of("Retain", "Delete"),
+            "persistentVolumeClaimRetentionPolicy.whenScaled": one_of("Retain", "Delete"),
+        }
+    ),
+}
+
+
+_SET_NAMES = Table({"metadata.name": given(dns_label), "spec.serviceName": given(dns_label)})
+_LABELS_SINCE = 34
+"""A stateful set and its service are called by labels, without dots; before, its pods could not be made."""
+
+
+@server(
+    "workloads",
+    "apps/Deployment",
+    "apps/ReplicaSet",
+    "apps/DaemonSet",
+    "apps/StatefulSet",
+    remedy="Repeat the labels of the template in the selector, and keep numbers and policies that fit each other.",
+)
+def workloads(view: View) -> Refusals:
+    """Deployments and their like select the pods of their template, always restart them, and can replace them."""
+    if view.kind not in _TABLES or view.is_custom:
+        return
+    spec, route = view.spec, ("spec",)
+    yield from _TABLES[view.kind].faults(spec, route)
+    if view.kind == "Deployment":
+        yield from _deadline(spec, route)
+    if view.kind == "StatefulSet" and view.minor >= _LABELS_SINCE:
+        yield from _SET_NAMES.faults(view.body, ())
+    for field in ("strategy", "updateStrategy"):
+        yield from _strategy(spec.get(field) or {}, (*route, field), view.kind)
+    if not view.templates:
+        yield (*route, "template"), NO_CONTAINERS
+        return
+    yield from _selection(spec, (*route, "selector"))
+    pod, at = spec["template"]["spec"], (*route, "template", "spec")
+    if restart_policy(pod) != "Always":
+        message = f"the restart policy of these pods is `Always`, not `{restart_policy(pod)}`"
+        yield (*at, "restartPolicy"), told(message, _NO_END)
+    if "activeDeadlineSeconds" in pod:
+        yield (*at, "activeDeadlineSeconds"), told("pods that are kept running have no deadline", _NO_END)
+
+
+def _deadline(spec: Body, route: Route) -> Refusals:
+    deadline, ready = spec.get("progressDeadlineSeconds", _DEADLINE_S), spec.get("minReadySeconds", 0)
+    if deadline <= ready:
+        field = "progressDeadlineSeconds" if "progressDeadlineSeconds" in spec else "minReadySeconds"
+        other = f", or lower `minReadySeconds` below {deadline}" if deadline > 0 else ""
+        hint = f"set `progressDeadlineSeconds` to more than {ready}{other}"
+        yield (*route, field), told("the deadline must be longer than `minReadySeconds`", hint)
+
+
+def _selection(spec: Body, route: Route) -> Refusals:
+    found = spec["selector"]
+    malformed = list(selector(found, route))
+    yield from malformed
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    if not found.get("matchLabels") and not found.get("matchExpressions"):
+        example = next((f"`{key}: {value}`" for key, value in labels.items()), "")
+        hint = f"the template has, such as {example}" if example else "you also give the template"
+        yield route, told("selects nothing in particular", f"add `matchLabels` with labels that {hint}")
+    elif not malformed and not selects(found, labels):
+        yield route, not_selected(found, labels)
+
+
+def not_selected(found: Body, labels: Body) -> Told:
+    """Of a selector that does not take the labels of the template beside it."""
+    missing = [
+        f"`{key}: {value}`" for key, value in (found.get("matchLabels") or {}).items() if labels.get(key) != value
+    ]
+    if len(missing) == 1:
+        hint = f"write {missing[0]} in the template's `metadata.labels`, or correct the selector"
+    elif missing:
+        hint = "repeat what `matchLabels` says in the template's `metadata.labels`"
+    else:
+        hint = "correct `matchExpressions`, or the template's `metadata.labels`, so that they fit"
+    return told("does not select the pods of the template", hint)
+
+
+def _strategy(strategy: Body, route: Route, kind: str) -> Refusals:
+    rolling = strategy.get("rollingUpdate")
+    if rolling is None:
+        return
+    if strategy.get("type", "RollingUpdate") not in {"", "RollingUpdate"} and kind != "DaemonSet":
+        hint = "remove `rollingUpdate`, or write `type: RollingUpdate`"
+        yield (*route, "rollingUpdate"), told(f"is not for the strategy `{strategy['type']}`", hint)
+        return
+    if kind == "StatefulSet":
+        if _is_zero(rolling.get("maxUnavailable", 1)):
+            yield (*route, "rollingUpdate", "maxUnavailable"), told("cannot be 0", "write 1 or more, or leave it out")
+    elif kind == "DaemonSet":
+        yield from _one_at_least(rolling, route, 1, 0)
+        if not any(_is_zero(rolling.get(field, other)) for field, other in (("maxUnavailable", 1), ("maxSurge", 0))):
+            hint = "write `maxUnavailable: 0`, or remove `maxSurge`"
+            yield (*route, "rollingUpdate"), told("`maxSurge` and `maxUnavailable` cannot both be more than 0", hint)
+    else:
+        yield from _one_at_least(rolling, route, "25%", "25%")
+    for field in ("maxUnavailable", "maxSurge") if kind == "DaemonSet" else ("maxUnavailable",):
+        if is_more_than_all(rolling.get(field)):
+            hint = f"write `{_ALL}%` or less"
+            yield (*route, "rollingUpdate", field), told(f"`{rolling[field]}` is more than all", hint)
+
+
+def _one_at_least(rolling: Body, route: Route, missing: int | str, surge: int | str) -> Refusals:
+    if _is_zero(rolling.get("maxUnavailable", missing)) and _is_zero(rolling.get("maxSurge", surge)):
+        hint = "raise one of the two above 0"
+        yield (*route, "rollingUpdate"), told("`maxSurge` and `maxUnavailable` cannot both be 0", hint)
+
+
+def _is_zero(value: Any) -> bool:
+    return str(value).rstrip("%").strip("0") == ""

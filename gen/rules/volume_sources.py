@@ -1,0 +1,214 @@
+"""What each kind of volume source needs, in a pod as in a persistent volume: tables for the rules about both.
+
+From the `validate…VolumeSource` functions of `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.rules.fault import told
+from gen.rules.field_checks import Table
+from gen.rules.value_checks import (
+    absolute,
+    between,
+    descending,
+    dns_label,
+    driver_name,
+    given,
+    no_step_back,
+    not_empty,
+    one_of,
+)
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Told
+    from gen.rules.field_checks import Refusals
+
+NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    "emptyDir": (),
+    "hostPath": ("path",),
+    "gitRepo": ("repository",),
+    "gcePersistentDisk": ("pdName",),
+    "awsElasticBlockStore": ("volumeID",),
+    "secret": ("secretName",),
+    "nfs": ("server", "path"),
+    "iscsi": ("targetPortal", "iqn"),
+    "glusterfs": ("endpoints", "path"),
+    "flocker": (),
+    "persistentVolumeClaim": ("claimName",),
+    "rbd": ("monitors", "image"),
+    "cinder": ("volumeID",),
+    "cephfs": ("monitors",),
+    "quobyte": ("registry", "volume"),
+    "downwardAPI": (),
+    "fc": (),
+    "flexVolume": ("driver",),
+    "configMap": ("name",),
+    "azureFile": ("secretName", "shareName"),
+    "vsphereVolume": ("volumePath",),
+    "photonPersistentDisk": ("pdID",),
+    "portworxVolume": ("volumeID",),
+    "azureDisk": ("diskName", "diskURI"),
+    "storageos": ("volumeName",),
+    "projected": (),
+    "scaleIO": ("gateway", "system", "volumeName"),
+    "csi": ("driver",),
+    "ephemeral": ("volumeClaimTemplate",),
+    "image": (),
+    "local": ("path",),
+}
+"""Every kind of source, with the fields that must not be missing or empty."""
+
+_MEANT: Final = {
+    "secretName": "the name of a secret",
+    "claimName": "the name of a claim",
+    "name": "the name of a config map",
+    "driver": "the name of a driver",
+    "server": "the name or address of a server",
+    "monitors": "the addresses of the monitors",
+}
+"""What to write in such fields; in others it is a value."""
+
+_LONGEST_TENANT = 64
+
+_DEVICE = between(0, 255)
+_ISCSI_NAME = re.compile(r"iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+(?::[^,;*&$|\s]+)|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}")
+_LONGEST_ISCSI_NAME = 1 << 10
+
+
+@lru_cache(maxsize=4096)
+def _iscsi_name(value: Any) -> Told | None:
+    if len(value) <= _LONGEST_ISCSI_NAME and _ISCSI_NAME.fullmatch(value):
+        return None
+    return told(f"`{value}` is no name of an iSCSI target", "write a name such as `iqn.2001-04.com.example:disk1`")
+
+
+_PATH_TYPES = ("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
+
+_SOURCE = Table(
+    {
+        "hostPath.path": no_step_back,
+        "hostPath.type": one_of("", *_PATH_TYPES),
+        "local.path": no_step_back,
+        "gitRepo.directory": descending,
+        "nfs.path": absolute,
+        "gcePersistentDisk.partition": _DEVICE,
+        "awsElasticBlockStore.partition": _DEVICE,
+        "iscsi.lun": _DEVICE,
+        "iscsi.iqn": given(_iscsi_name),
+        "iscsi.initiatorName": _iscsi_name,
+        "fc.lun": _DEVICE,
+        "azureDisk.cachingMode": one_of("None", "ReadOnly", "ReadWrite"),
+        "azureDisk.kind": one_of("Shared", "Dedicated", "Managed"),
+        "azureFile.secretNamespace": not_empty,
+        "csi.driver": given(driver_name),
+        "storageos.volumeName": given(dns_label),
+        "storageos.volumeNamespace": given(dns_label),
+        "glusterfs.endpointsNamespace": dns_label,
+    }
+)
+_RESERVED = re.compile(r"(?:.*\.)?(?:kubernetes|k8s)\.io", re.IGNORECASE)
+
+
+def sources(holder: Body) -> list[str]:
+    """The kinds of source that a volume has."""
+    found = [kind for kind in holder if kind in NEEDED]
+    return found if len(found) <= 1 else [kind for kind in NEEDED if kind in holder]
+
+
+def source_faults(holder: Body, route: Route, *, beside: str = "") -> Refusals:
+    """Refusals of the source of a volume, whoever uses it. One kind may stand beside another."""
+    found = sources(holder)
+    for kind in found[1:] if found[1:] != [beside] else ():
+        message = f"a volume has one source, and `{found[0]}` is here already"
+        yield (*route, kind), told(message, f"remove `{kind}`, or `{found[0]}`")
+    for kind in found:
+        for field in NEEDED[kind]:
+            if not_empty(holder[kind].get(field)):
+                hint = f"write {_MEANT.get(field, 'a value')} in `{field}`"
+                yield (*route, kind, field), told(f"`{kind}` needs a `{field}`", hint)
+    yield from _SOURCE.faults(holder, route)
+    for kind in found:
+        fault = _SPECIAL[kind](holder[kind]) if kind in _SPECIAL else None
+        if fault is not None:
+            yield (*route, kind), fault
+
+
+def named_secret(reference: Any) -> Told | None:
+    """The check of what refers to a secret."""
+    return None if reference.get("name") else told("has no `name`", "write the name of a secret in `name`")
+
+
+def one_of_two(first: str, second: str, *, both: bool) -> Told:
+    """Where one of two fields is needed, and both are there or none."""
+    return told(f"needs either `{first}` or `{second}`", f"{'remove' if both else 'add'} `{first}`, or `{second}`")
+
+
+def _either(source: Body, first: str, second: str) -> Told | None:
+    both = bool(source.get(first))
+    return one_of_two(first, second, both=both) if both == bool(source.get(second)) else None
+
+
+def _fibre_channel(source: Body) -> Told | None:
+    if (fault := _either(source, "targetWWNs", "wwids")) is not None:
+        return fault
+    if source.get("targetWWNs") and "lun" not in source:
+        return told("needs a `lun`", "add `lun`, a number from 0 to 255")
+    return None
+
+
+def _flocker(source: Body) -> Told | None:
+    if (fault := _either(source, "datasetName", "datasetUUID")) is not None:
+        return fault
+    if "/" in source.get("datasetName", ""):
+        return told("`datasetName` contains `/`", "write the name without `/`")
+    return None
+
+
+def _azure_disk(source: Body) -> Told | None:
+    uri, managed = source["diskURI"], source.get("kind", "Shared") == "Managed"
+    start = "/subscriptions/" if managed else "https://"
+    if uri.startswith(start):
+        return None
+    hint = "write the resource id of the disk" if managed else "write the address of the blob"
+    if not managed and uri.startswith("/subscriptions/"):
+        hint = "write `kind: Managed`"
+    return told(f"`diskURI` does not begin with `{start}`", hint)
+
+
+def _iscsi(source: Body) -> Told | None:
+    with_password = source.get("chapAuthDiscovery") or source.get("chapAuthSession")
+    if with_password and "secretRef" not in source:
+        return told("CHAP needs a `secretRef`", "add `secretRef` with the `name` of a secret")
+    return None
+
+
+def _flex_volume(source: Body) -> Told | None:
+    reserved = [key for key in source.get("options") or {} if _RESERVED.fullmatch(key.split("/", 1)[0])]
+    return told(f"`{reserved[0]}` is in a domain of Kubernetes", "use a key of another domain") if reserved else None
+
+
+def _quobyte(source: Body) -> Told | None:
+    pairs = source["registry"].split(",")
+    excess = len(source.get("tenant", "")) - _LONGEST_TENANT
+    if excess > 0:
+        return told(f"`tenant` is longer than {_LONGEST_TENANT} characters", f"shorten it by {excess}")
+    if all(re.fullmatch(r"[^:]*:[^:]*|\[.*\]:[^:]*", pair) for pair in pairs):
+        return None
+    return told("`registry` has no port", "write a host and a port, such as `quobyte:7861`, with `,` between several")
+
+
+_SPECIAL = {
+    "fc": _fibre_channel,
+    "flocker": _flocker,
+    "azureDisk": _azure_disk,
+    "iscsi": _iscsi,
+    "flexVolume": _flex_volume,
+    "quobyte": _quobyte,
+}
+"""What is a matter of several fields."""

@@ -1,0 +1,121 @@
+"""CustomResourceDefinitions of users, in files of which only those are parsed that define a kind in question."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gen.diagnostics import Findings, UsageError
+from gen.load.manifests import read_manifests
+from gen.schemas.structural import Place, closed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gen.kubernetes import Body
+    from gen.schemas.registry import Schema
+
+_ENDINGS = {".yaml", ".yml", ".json"}
+_MARK = b"CustomResourceDefinition"
+_NAMED = re.compile(rb"[\"']?\bkind[\"']?:\s*[\"']?([A-Za-z0-9]+)")
+_LARGEST = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One version of one kind."""
+
+    api_version: str
+    kind: str
+    namespaced: bool
+    schema: Schema
+    place: Place
+    source: Schema
+    """As it is written, with its defaults."""
+    file: str
+    deprecated: str | None
+    """The warning of a version that is deprecated."""
+
+
+class Definitions:
+    """The kinds that the files of some folders define. The first folder that defines a kind wins."""
+
+    def __init__(self, folders: tuple[Path, ...]) -> None:
+        self._folders = folders
+        self._found: dict[tuple[str, str], Definition] = {}
+        self._parsed: set[Path] = set()
+
+    def get(self, api_version: str, kind: str) -> Definition | None:
+        """UsageError when a file that seems to define the kind cannot be read."""
+        key = api_version, kind
+        if key not in self._found:
+            for path in self._files.get(kind.encode(), ()):
+                self._parse(path)
+        return self._found.get(key)
+
+    def kinds(self) -> list[tuple[str, str]]:
+        """Everything that is defined; reads every file."""
+        for paths in self._files.values():
+            for path in paths:
+                self._parse(path)
+        return sorted(self._found)
+
+    @cached_property
+    def _files(self) -> dict[bytes, list[Path]]:
+        """Files by the kinds that their text names, which is much faster to know than what they say."""
+        files: dict[bytes, list[Path]] = {}
+        for folder in self._folders:
+            paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
+            for path in paths:
+                if path.suffix in _ENDINGS and path.is_file() and path.stat().st_size <= _LARGEST:
+                    text = path.read_bytes()
+                    for name in set(_NAMED.findall(text)) if _MARK in text else ():
+                        files.setdefault(name, []).append(path)
+        return files
+
+    def _parse(self, path: Path) -> None:
+        if path in self._parsed:
+            return
+        self._parsed.add(path)
+        try:
+            for definition in (one for document in _documents(path) for one in _definitions(document, str(path))):
+                self._found.setdefault((definition.api_version, definition.kind), definition)
+        except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise UsageError(f"{path} defines no kinds of objects that can be read: {said}") from error
+
+
+def _documents(path: Path) -> tuple[Any, ...]:
+    """As manifests are read, with their bounds. ValueError when the file cannot be."""
+    found = Findings()
+    manifests = read_manifests(path.read_bytes(), str(path), found)
+    if manifests is None or found.items:
+        raise ValueError(f"{found.items[0].place}: {found.items[0].message}")
+    return manifests.documents
+
+
+def _definitions(body: Any, file: str) -> Iterator[Definition]:
+    if not isinstance(body, dict):
+        return
+    if body.get("kind") == "List":
+        for item in body.get("items") or ():
+            yield from _definitions(item, file)
+    if body.get("kind") != _MARK.decode():
+        return
+    spec: Body = body["spec"]
+    for version in spec.get("versions") or [{"name": spec.get("version"), "served": True}]:
+        schema = (version.get("schema") or spec.get("validation") or {}).get("openAPIV3Schema")
+        if not version.get("served", True):
+            continue
+        if schema is None:
+            schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        warning = version.get("deprecationWarning") if version.get("deprecated") else None
+        api_version = f"{spec['group']}/{version['name']}"
+        if version.get("deprecated") and warning is None:
+            warning = f"{api_version} {spec['names']['kind']} is deprecated"
+        found, place = closed(schema)
+        kind = spec["names"]["kind"]
+        yield Definition(api_version, kind, spec.get("scope") != "Cluster", found, place, schema, file, warning)

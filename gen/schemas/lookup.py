@@ -1,0 +1,96 @@
+"""Which schema is for an object: the user's own definitions first, then ours, then those of Kubernetes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import BugError, UsageError
+from gen.schemas.registry import DEFINITIONS, compiled, is_partial, schemas
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+    from gen.schemas.definitions import Definitions
+    from gen.schemas.registry import Schema, Schemas
+    from gen.schemas.structural import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """All that is known of one kind in one API version."""
+
+    schema: Schema
+    validator: Draft202012Validator
+    place: Place | None = None
+    """What a definition says that its schema cannot; None for kinds without a definition."""
+    source: Schema | None = None
+    """The schema of a definition as it is written."""
+    namespaced: bool | None = None
+    """None when it is not known."""
+    deprecated: str | None = None
+    partial: bool = False
+    """Whether the schema is of no use but for what gen renders."""
+
+
+class Kinds:
+    """The kinds of one Kubernetes version, with a user's definitions. Each is compiled once."""
+
+    def __init__(self, version: str, definitions: Definitions | None = None) -> None:
+        self.version = version
+        self.schemas: Schemas = schemas(version)
+        self._definitions = definitions
+        self._known: dict[tuple[str, str], Kind | None] = {}
+
+    def get(self, api_version: str, kind: str) -> Kind | None:
+        key = api_version, kind
+        if key not in self._known:
+            self._known[key] = self._make(api_version, kind)
+        return self._known[key]
+
+    @cached_property
+    def pod_template(self) -> Kind:
+        """Of pod templates in objects whose definition is older or newer than this version of Kubernetes."""
+        schema = {"$ref": f"{DEFINITIONS}#/$defs/io.k8s.api.core.v1.PodTemplateSpec"}
+        return Kind(schema, compiled(schema, self.schemas))
+
+    def names(self) -> list[tuple[str, str]]:
+        """Every API version and kind."""
+        own = self._definitions.kinds() if self._definitions is not None else []
+        return [*own, *self.schemas.kinds()]
+
+    def _make(self, api_version: str, kind: str) -> Kind | None:
+        definition = self._definitions.get(api_version, kind) if self._definitions is not None else None
+        if definition is not None:
+            try:
+                validator = compiled(definition.schema, self.schemas)
+            except (ValueError, TypeError) as error:
+                said = " ".join(str(error).split())[:200]
+                what = f"{definition.file}: the schema of {api_version} {kind} is none that can be used"
+                raise UsageError(f"{what}; correct it, or leave the file out: {said}") from error
+            told = definition.place, definition.source, definition.namespaced, definition.deprecated
+            return Kind(definition.schema, validator, *told)
+        try:
+            schema = self.schemas.schema(api_version, kind)
+        except BugError:
+            return None
+        namespaced = False if (api_version, kind) in _OF_CLUSTER else None
+        validator = self.schemas.validator(api_version, kind)
+        return Kind(schema, validator, namespaced=namespaced, partial=is_partial(api_version, kind))
+
+
+_OF_CLUSTER = {
+    ("v1", "Namespace"),
+    ("v1", "Node"),
+    ("v1", "PersistentVolume"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("storage.k8s.io/v1", "CSIDriver"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("node.k8s.io/v1", "RuntimeClass"),
+    ("networking.k8s.io/v1", "IngressClass"),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+}
+"""Kinds without a namespace; the schemas do not say."""

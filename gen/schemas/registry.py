@@ -1,0 +1,168 @@
+"""JSON Schemas of everything that is rendered, per Kubernetes version, each compiled once.
+
+Kubernetes' own come as data from kubernetes-validate, whose strict form is closed: an unknown field is an error.
+Its own `validate()` is not used, because it reads 2 MB of JSON for each object. The training kinds' lie beside this
+package, written by hand, and refer to Kubernetes' pod templates.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gen.diagnostics import BugError
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator, Registry
+
+    from gen.diagnostics import Route
+
+Schema = dict[str, Any]
+
+_OWN = Path(__file__).parent / "data"
+_BUNDLES = _OWN / "bundles"
+DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
+_COMMON = "https://gen.invalid/common.json"
+_BOUNDS = {"int32": 2**31, "int64": 2**63}
+"""What a format of numbers says, which validators take for a mere remark."""
+
+_LOOSE = {"int32": 2**63, "int64": 2**63}
+"""The same in a definition, where a server holds numbers to 64 bits only."""
+
+_FOLDER = re.compile(r"v(1\.[0-9]+)\.[0-9]+-local-strict")
+
+
+def minor_version(version: str) -> str:
+    """`v1.34.2` and `1.34` are `1.34`."""
+    return ".".join(version.removeprefix("v").split(".")[:2])
+
+
+@cache
+def _folders() -> dict[str, Path]:
+    spec = find_spec("kubernetes_validate")  # finds it without importing it, which would cost 90 ms
+    if spec is None or not spec.submodule_search_locations:
+        raise BugError("kubernetes-validate is not installed")
+    root = Path(next(iter(spec.submodule_search_locations))) / "kubernetes-json-schema"
+    matches = ((_FOLDER.fullmatch(entry.name), entry) for entry in root.iterdir())
+    found = {match[1]: entry for match, entry in matches if match is not None}
+    return dict(sorted(found.items(), key=lambda item: int(item[0].split(".")[1])))
+
+
+def versions() -> list[str]:
+    """The Kubernetes versions that have schemas, oldest first."""
+    return list(_folders())
+
+
+@cache
+def schemas(version: str) -> Schemas:
+    """The schemas of one Kubernetes version, shared by everything in this process."""
+    return Schemas(version)
+
+
+def is_partial(api_version: str, kind: str) -> bool:
+    """Whether our schema of a kind says only what gen renders of it, and not all that it can be."""
+    return _file(api_version, kind) in _files(_BUNDLES)
+
+
+@cache
+def _files(folder: Path) -> frozenset[str]:
+    """Listed, because a kind may have any name, and no path is made of it."""
+    return frozenset(entry.name for entry in folder.iterdir())
+
+
+def _file(api_version: str, kind: str) -> str:
+    return f"{api_version.replace('/', '_')}_{kind.lower()}.json"
+
+
+def compiled(schema: Schema, schemas: Schemas) -> Draft202012Validator:
+    """A validator of a schema that may refer to those of a Kubernetes version."""
+    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, only where it is used
+
+    return Draft202012Validator(schema, registry=schemas.registry)
+
+
+class Schemas:
+    """Schemas and validators of one Kubernetes version."""
+
+    def __init__(self, version: str) -> None:
+        self._folder = _folders()[version]
+        self._validators: dict[tuple[str, str], Draft202012Validator] = {}
+        self._documents: dict[str, Schema] = {}
+
+    def validator(self, api_version: str, kind: str) -> Draft202012Validator:
+        """The compiled validator of a kind of object. BugError when there is no schema."""
+        key = api_version, kind
+        if key not in self._validators:
+            self._validators[key] = compiled(self.schema(api_version, kind), self)
+        return self._validators[key]
+
+    def kinds(self) -> list[tuple[str, str]]:
+        """Every API version and kind that there is a whole schema of."""
+        own = [json.loads(path.read_text("utf-8"))["properties"] for path in sorted(_OWN.glob("*_*.json"))]
+        return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self._core_kinds]
+
+    def schema(self, api_version: str, kind: str) -> Schema:
+        """The schema of a kind of object, with references that `resolve` follows."""
+        file = _file(api_version, kind)
+        for folder in (_OWN, _BUNDLES):
+            if file in _files(folder):
+                return self._document(file, folder / file)
+        name = self._core_kinds.get((api_version, kind))
+        if name is None:
+            raise BugError(f"there is no schema of {api_version} {kind}")
+        return {"$ref": f"{DEFINITIONS}#/$defs/{name}"}
+
+    def resolve(self, schema: Schema, base: str = "") -> tuple[Schema, str]:
+        """Follow `$ref` until there is none; `base` is the document that a local reference is relative to."""
+        while (reference := schema.get("$ref")) is not None:
+            document, _, pointer = reference.partition("#")
+            base = document or base
+            schema = self._definitions if base.endswith("_definitions.json") else self._common
+            for step in pointer.strip("/").split("/"):
+                schema = schema[step]
+        return schema, base
+
+    def fields(self, schema: Schema, route: Route) -> list[str]:
+        """The names of the fields of what lies at a route of an object of this schema."""
+        schema, base = self.resolve(schema)
+        for step in route:
+            inner = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
+            schema, base = self.resolve(inner or schema.get("additionalProperties") or {}, base)
+        return list(schema.get("properties", ()))
+
+    def _document(self, name: str, path: Path) -> Schema:
+        if name not in self._documents:
+            text = path.read_text("utf-8")
+            for word, bound in (_LOOSE if path.is_relative_to(_OWN) else _BOUNDS).items():
+                said = f'"format": "{word}"'
+                text = text.replace(said, f'{said}, "minimum": {-bound}, "maximum": {bound - 1}')
+            self._documents[name] = json.loads(text)
+        return self._documents[name]
+
+    @cached_property
+    def _definitions(self) -> Schema:
+        return self._document("definitions", self._folder / "_definitions.json")
+
+    @cached_property
+    def _common(self) -> Schema:
+        return self._document("common", _OWN / "common.json")
+
+    @cached_property
+    def registry(self) -> Registry:
+        import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
+
+        resources = [(DEFINITIONS, self._definitions), (_COMMON, self._common)]
+        return jsonschema_rs.Registry(resources, draft=jsonschema_rs.Draft202012)
+
+    @cached_property
+    def _core_kinds(self) -> dict[tuple[str, str], str]:
+        names = {}
+        for name, definition in cast("Schema", self._definitions["$defs"]).items():
+            for gvk in definition.get("x-kubernetes-group-version-kind", ()):
+                api_version = f"{gvk['group']}/{gvk['version']}" if gvk["group"] else gvk["version"]
+                names[api_version, gvk["kind"]] = name
+        return names

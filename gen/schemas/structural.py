@@ -1,0 +1,194 @@
+"""The schema of a CustomResourceDefinition, closed: what a server takes with strict field validation, and no more.
+
+From `apiextensions-apiserver/pkg/apiserver/schema` (structural schemas, `x-kubernetes-…`). Two things that JSON Schema
+cannot say, lists whose entries have keys and CEL rules, come out as a tree of places beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.schemas.registry import Schema
+
+_METADATA: Final = {
+    "$ref": "https://kubernetes.io/api/_definitions.json#/$defs/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+}
+_KEPT = (
+    *("type", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "required"),
+    *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
+)
+_COMBINED = ("allOf", "anyOf", "oneOf")
+_LARGEST = 2**63
+"""Of whole numbers: a server holds those of definitions to 64 bits, whatever the format says."""
+
+_FORMATS = {
+    "date-time": r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]\d\d:\d\d)$",
+    "byte": r"^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$",
+    "date": r"^\d{4}-\d\d-\d\d$",
+}
+"""Formats that a server checks, as patterns; others that occur are remarks."""
+
+
+@dataclass(slots=True)
+class Place:
+    """What is to be looked at in one place of an object, and below it."""
+
+    fields: dict[str, Place] = field(default_factory=dict)
+    entries: Place | None = None
+    """Of a list, or of a mapping with any keys."""
+    keys: tuple[str, ...] = ()
+    """Of a list: the fields that together may say the same only once."""
+    rules: tuple[tuple[str, str], ...] = ()
+    """CEL expressions over `self`, each with what it says when it does not hold."""
+
+    def empty(self) -> bool:
+        return not (self.fields or self.entries or self.keys or self.rules)
+
+    def visit(self, value: Any, route: Route = ()) -> Iterator[tuple[Place, Route, Any]]:
+        """Each place that has something to look at and is there, outermost first."""
+        if self.keys or self.rules:
+            yield self, route, value
+        if isinstance(value, dict):
+            for name, inner in self.fields.items():
+                if value.get(name) is not None:
+                    yield from inner.visit(value[name], (*route, name))
+        if self.entries is not None and isinstance(value, dict | list):
+            for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
+                yield from self.entries.visit(entry, (*route, key))
+
+
+def closed(schema: Schema) -> tuple[Schema, Place]:
+    """The closed schema of a whole object, and the tree of places."""
+    found, place = _closed(schema)
+    properties = {
+        **found.get("properties", {}),
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": _METADATA,
+    }
+    # labels and the like stand in ObjectMeta; what a definition may add is about the name
+    name = schema.get("properties", {}).get("metadata", {}).get("properties", {}).get("name")
+    if name is not None:
+        properties["metadata"] = {"allOf": [_METADATA, {"properties": {"name": _closed(name)[0]}}]}
+    return {**found, "properties": properties}, place
+
+
+def filled(schema: Schema, value: Any) -> Any:
+    """A value with the defaults of its definition, which a server sets before it evaluates rules."""
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        extra = schema.get("additionalProperties")
+        given = {name: inner["default"] for name, inner in properties.items() if "default" in inner}
+        known = {name: extra if isinstance(extra, dict) else {} for name in value} | properties
+        return {name: filled(known[name], inner) for name, inner in (given | value).items()}
+    if isinstance(value, list):
+        items = schema.get("items")
+        return [filled(items, inner) for inner in value] if isinstance(items, dict) else value
+    return value
+
+
+def _closed(schema: Schema) -> tuple[Schema, Place]:
+    found = {key: schema[key] for key in _KEPT if key in schema}
+    place = Place()
+    any_number = schema.get("x-kubernetes-int-or-string", False)
+    if any_number:
+        found["type"] = ["integer", "string"]
+    _bounds(schema, found)
+    for combination in _COMBINED:
+        # of whole numbers or text the server knows without these
+        if combination in schema and not any_number:
+            found[combination] = [_value_checks(one) for one in schema[combination]]
+    if "not" in schema:
+        found["not"] = _value_checks(schema["not"])
+    _fields(schema, found, place)
+    _entries(schema, found, place)
+    place.rules = tuple(_rules(schema))
+    if schema.get("nullable"):
+        found = _nullable(found)
+    return found, place
+
+
+def _bounds(schema: Schema, found: Schema) -> None:
+    if schema.get("type") == "integer" or schema.get("x-kubernetes-int-or-string"):
+        found["minimum"] = max(schema.get("minimum", -_LARGEST), -_LARGEST)
+        found["maximum"] = min(schema.get("maximum", _LARGEST - 1), _LARGEST - 1)
+    for name in ("Minimum", "Maximum"):  # draft 4 has truth values here
+        exclusive = found.pop(f"exclusive{name}", False)
+        if exclusive is True and name.lower() in found:
+            found[f"exclusive{name}"] = found.pop(name.lower())
+    pattern = _FORMATS.get(schema.get("format", ""))
+    if pattern is not None and schema.get("type") == "string":
+        found.setdefault("allOf", []).append({"pattern": pattern})
+
+
+def _value_checks(schema: Any) -> Any:
+    """A part of a combination: it checks values and describes no fields, so it is not closed."""
+    if isinstance(schema, list):
+        return [_value_checks(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: value for key, value in schema.items() if key in _KEPT}
+    _bounds(schema, found)
+    for key in ("properties",):
+        if key in schema:
+            found[key] = {name: _value_checks(inner) for name, inner in schema[key].items()}
+    for key in ("items", "additionalProperties", "not", *_COMBINED):
+        if key in schema:
+            found[key] = _value_checks(schema[key])
+    return found
+
+
+def _fields(schema: Schema, found: Schema, place: Place) -> None:
+    kept = schema.get("x-kubernetes-preserve-unknown-fields", False)
+    properties: Schema = {}
+    for name, inner in schema.get("properties", {}).items():
+        properties[name], below = _closed(inner)
+        if not below.empty():
+            place.fields[name] = below
+    if schema.get("x-kubernetes-embedded-resource"):
+        properties |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": _METADATA}
+        found["required"] = sorted({*found.get("required", ()), "apiVersion", "kind"})
+    if properties:
+        found["properties"] = properties
+        given = {name for name, inner in schema.get("properties", {}).items() if "default" in inner}
+        found["required"] = [name for name in found.get("required", ()) if name not in given]
+    extra = schema.get("additionalProperties")
+    if isinstance(extra, dict):
+        found["additionalProperties"], below = _closed(extra)
+        if not below.empty():
+            place.entries = below
+    elif schema.get("type") == "object" and not kept and not extra:
+        found["additionalProperties"] = False
+
+
+def _entries(schema: Schema, found: Schema, place: Place) -> None:
+    items = schema.get("items")
+    if isinstance(items, dict):
+        found["items"], below = _closed(items)
+        if not below.empty():
+            place.entries = below
+    kind = schema.get("x-kubernetes-list-type")
+    if kind == "set":
+        found["uniqueItems"] = True
+    elif kind == "map" and isinstance(items, dict):
+        place.keys = tuple(schema.get("x-kubernetes-list-map-keys", ()))
+
+
+def _rules(schema: Schema) -> Iterator[tuple[str, str]]:
+    for rule in schema.get("x-kubernetes-validations", ()):
+        expression = str(rule.get("rule", ""))
+        if "oldSelf" not in expression:  # is about a change, and here is one object
+            yield expression, str(rule.get("message") or f"`{' '.join(expression.split())[:120]}` does not hold")
+
+
+def _nullable(found: Schema) -> Schema:
+    if isinstance(found.get("type"), str):
+        found["type"] = [found["type"], "null"]
+    if "enum" in found:
+        found["enum"] = [*found["enum"], None]
+    return found

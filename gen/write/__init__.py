@@ -1,6 +1,0 @@
-"""The last stage: what is on disk against what should be there, and making it so. The only stage that writes."""
-
-from gen.write.compare import Change, Comparison, Status, compare
-from gen.write.swap import apply
-
-__all__ = ["Change", "Comparison", "Status", "apply", "compare"]
