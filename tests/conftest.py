@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support import Repository
+from tests.history import History
+from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,3 +34,14 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture
 def repo(tmp_path: Path) -> Repository:
     return Repository.at(tmp_path / "repo")
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    """One overlay, and a commit with no job on `main`; the work tree is on a branch."""
+    repository = History.at(tmp_path / "repo")
+    repository.git("init", "--quiet", "--initial-branch=main")
+    repository.overlay(OVERLAY)
+    repository.git("add", "--all")
+    repository.git("commit", "--quiet", "--message", "begin")
+    return repository

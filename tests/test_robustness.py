@@ -22,8 +22,8 @@ from gen.commands.validate import Request as ValidateRequest
 from gen.commands.validate import run as validate
 from gen.report.reporters import REPORTERS
 from gen.schemas.lookup import Kinds
+from tests.rules.support import objects
 from tests.support import PROJECT
-from tests.validate.support import objects
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from gen.rules.problem import Problem, dotted
 from gen.rules.rule import Judge
 from tests.e2e.mutations import Mutator, accident
 from tests.e2e.objects import all_rendered
-from tests.validate.support import objects
+from tests.rules.support import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.schemas.registry import Schemas, versions
+from tests.schemas.test_registry import types, upstream
 from tests.support import SHARED
-from tests.validate.test_schemas import types, upstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.review.conftest import JOB, History, branch
+from tests.history import JOB, History, branch
 from tests.support import OVERLAY
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from gen.report.plan.formats import FORMATS
-from tests.review.conftest import History
+from tests.history import History
 from tests.support import PROJECT
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from gen.review.fields import MISSING, field_changes
 from gen.review.rendered_object import Item, Key
-from tests.review.conftest import JOB, History, branch
+from tests.history import JOB, History, branch
 from tests.support import OVERLAY
 
 KEY = Key("dev", "", "Pod", "team", "a")

@@ -10,8 +10,8 @@ import pytest
 
 from gen.diagnostics import Findings, UsageError
 from gen.review.guard import Guard
-from tests.review.conftest import JOB, History, branch
-from tests.test_cli import gen
+from tests.cli.test_cli import gen
+from tests.history import JOB, History, branch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from gen.kinds import KINDS
 from gen.review.demand import Demand, demand
 from gen.review.matching import workload
 from gen.review.rendered_object import Item, known_item, parsed_item
-from tests.review.conftest import JOB, History, branch
+from tests.history import JOB, History, branch
 from tests.support import OVERLAY, Repository
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.inspection.support import POD, inspect, places
+from tests.check.support import POD, inspect, places
 
 if TYPE_CHECKING:
     from pathlib import Path

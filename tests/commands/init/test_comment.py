@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.commands.init import InitRequest, init
-from tests.init.support import Host, run, serving
+from tests.commands.init.support import Host, run, serving
 
 if TYPE_CHECKING:
     from pathlib import Path

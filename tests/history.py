@@ -7,11 +7,9 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from gen.commands.plan import PlanRequest, review
 from gen.report.plan.formats import FORMATS
-from tests.support import OVERLAY, Repository
+from tests.support import Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,17 +60,6 @@ class History(Repository):
         """The only rendered file whose name starts so."""
         (found,) = (self.root / "rendered").rglob(f"{start}*.yaml")
         return found
-
-
-@pytest.fixture
-def history(tmp_path: Path) -> History:
-    """One overlay, and a commit with no job on `main`; the work tree is on a branch."""
-    repository = History.at(tmp_path / "repo")
-    repository.git("init", "--quiet", "--initial-branch=main")
-    repository.overlay(OVERLAY)
-    repository.git("add", "--all")
-    repository.git("commit", "--quiet", "--message", "begin")
-    return repository
 
 
 def branch(repository: History) -> None:

@@ -11,7 +11,7 @@ from gen.report.plan.groups import folded
 from gen.report.plan.markdown import LIMIT, MARKER, block, cell, code
 from gen.review.fields import field_changes
 from gen.review.rendered_object import Item, Key
-from tests.review.conftest import JOB, History, branch
+from tests.history import JOB, History, branch
 from tests.support import OVERLAY
 
 HOSTILE = (

@@ -53,7 +53,7 @@ def test_every_finding_of_the_cases_is_explained() -> None:
 
 
 def test_every_explanation_is_of_a_finding_that_there_is() -> None:
-    sources = [path for path in (PROJECT / "gen").rglob("*.py") if "explain" not in path.parts]
+    sources = [path for path in (PROJECT / "gen").rglob("*.py") if "findings" not in path.parts]
     texts = {text for path in sources for text in texts_of(ast.parse(path.read_text("utf-8")))}
     assert sorted(CODES.keys() - texts) == []
 

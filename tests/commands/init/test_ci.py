@@ -10,7 +10,7 @@ import yaml
 
 from gen.cli import app
 from gen.commands.init import InitRequest, init
-from tests.init.support import committed, git, index, run
+from tests.commands.init.support import committed, git, index, run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ FILES = ("kubernetes.yaml", "operators.yaml")
 @cache
 def objects(name: str) -> tuple[Body, ...]:
     """Objects that a server accepts, of one of the files."""
-    return tuple(yaml.load_all((HERE / "validate" / name).read_bytes(), yaml.CSafeLoader))
+    return tuple(yaml.load_all((HERE / "rules" / name).read_bytes(), yaml.CSafeLoader))
 
 
 def an_object(name: str) -> Body:

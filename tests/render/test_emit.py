@@ -7,8 +7,7 @@ import json
 import re
 import shutil
 import subprocess
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -18,6 +17,10 @@ from ruamel.yaml import YAML
 
 from gen.diagnostics import BugError
 from gen.render.emit import HEADER, digest_of, header, to_yaml, untouched
+from tests.support import HERE
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HAZARDS = re.split(
     " ",
@@ -130,7 +133,7 @@ def go_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The YAML library of kubectl, built from the Go module proxy."""
     if shutil.which("go") is None:
         pytest.skip("Go is not installed")
-    source = Path(__file__).parent / "goyaml"
+    source = HERE / "goyaml"
     target = tmp_path_factory.mktemp("go") / "goyaml"
     built = subprocess.run(["go", "build", "-o", target, "."], cwd=source, capture_output=True, text=True, check=False)
     if built.returncode != 0:

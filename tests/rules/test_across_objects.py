@@ -11,8 +11,8 @@ from gen.commands.validate import Request as ValidateRequest
 from gen.commands.validate import run as validate
 from gen.diagnostics import Severity
 from gen.rules.gitops.across_objects import SET_RULES
+from tests.rules.support import an_object, changed
 from tests.support import OVERLAY
-from tests.validate.support import an_object, changed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 from gen.diagnostics import Findings, UsageError
 from gen.repository import git
 from gen.review.rendered_trees import MAX_BYTES, read_trees
-from tests.review.conftest import JOB, History, branch
+from tests.history import JOB, History, branch
 from tests.support import Repository
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from gen.rules.catalogue import CATALOGUE
 from gen.rules.gitops.runs import RUNS
 from gen.rules.rule import Judge
 from gen.schemas.lookup import Kinds
+from tests.rules.support import an_object, changed
 from tests.support import OVERLAY
-from tests.validate.support import an_object, changed
 
 if TYPE_CHECKING:
     from pathlib import Path

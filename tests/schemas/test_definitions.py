@@ -10,9 +10,9 @@ import yaml
 from gen.commands.validate import Request as ValidateRequest
 from gen.commands.validate import run as validate
 from gen.diagnostics import UsageError
-from tests.inspection.support import POD, codes, inspect, refused
+from tests.check.support import POD, codes, inspect, refused
+from tests.rules.support import objects
 from tests.support import SHARED
-from tests.validate.support import objects
 
 if TYPE_CHECKING:
     from pathlib import Path

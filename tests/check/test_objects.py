@@ -14,9 +14,9 @@ from gen.commands.validate import Request as ValidateRequest
 from gen.commands.validate import run as validate
 from gen.diagnostics import UsageError
 from gen.report.reporters import REPORTERS
-from tests.inspection.support import POD, codes, inspect, refused
+from tests.check.support import POD, codes, inspect, refused
+from tests.rules.support import objects
 from tests.support import PROJECT
-from tests.validate.support import objects
 
 
 def test_a_good_object_is_clean(tmp_path: Path) -> None:

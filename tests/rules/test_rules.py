@@ -13,14 +13,14 @@ from gen.rules.fault import Told
 from gen.rules.object_view import View
 from gen.rules.rule import Judge
 from gen.schemas.lookup import Kinds
+from tests.rules.support import an_object, changed, objects, route
 from tests.support import HERE as TESTS
 from tests.support import PROJECT
-from tests.validate.support import an_object, changed, objects, route
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
 
-CASES: dict[str, dict[str, Any]] = yaml.load((TESTS / "validate/cases.yaml").read_bytes(), yaml.CSafeLoader)
+CASES: dict[str, dict[str, Any]] = yaml.load((TESTS / "rules/cases.yaml").read_bytes(), yaml.CSafeLoader)
 RENDERED = [
     path
     for folder in (PROJECT / "rendered", *sorted((TESTS / "golden").glob("*/rendered")))
