@@ -7,7 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gen.commands.plan import PlanRequest, review
+from gen.commands.plan import Request as PlanRequest
+from gen.commands.plan import review
 from gen.report.plan.formats import FORMATS
 from tests.support import Repository
 
@@ -45,7 +46,7 @@ class History(Repository):
 
     def plan(self, **options: Any) -> Review:
         """What merging the work tree as it is would do."""
-        return review(PlanRequest(self.root, **options))
+        return review(PlanRequest(root=self.root, **options))
 
     def told(self, form: str = "json", **options: Any) -> Any:
         """The plan after a render, in one of the formats; JSON comes parsed."""

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import yaml
 
-from gen.commands.render import Request, check, render
+from gen.commands import check, init, render, validate
+from gen.commands import set as set_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gen.commands.result import Result
     from gen.report.types import Report
 
 HERE = Path(__file__).parent
@@ -65,10 +67,12 @@ class Repository:
         return self.write(f"jobs/{namespace}/{name}.yaml", text)
 
     def render(self, *jobs: str, **options: Any) -> tuple[Report, int]:
-        return render(Request(self.root, jobs, parallel=options.pop("parallel", 1), **options))
+        return rendered(self.root, *jobs, **options)
 
     def check(self, *jobs: str, **options: Any) -> tuple[Report, int]:
-        return check(Request(self.root, jobs, parallel=options.pop("parallel", 1), **options))
+        cache = options.pop("cache", None)
+        request = check.Request(root=self.root, jobs=jobs, parallel=options.pop("parallel", 1), **options)
+        return opened(check.check(request, cache))
 
     def rendered(self) -> dict[str, str]:
         """Every file below `rendered/` with its text."""
@@ -93,6 +97,36 @@ class Repository:
     def codes(self) -> list[str]:
         """The codes of what a render finds."""
         return [finding.code for finding in self.render()[0].findings]
+
+
+def opened(result: Result[Report]) -> tuple[Report, int]:
+    """Report and exit code."""
+    return result.output, result.exit_code
+
+
+def rendered(root: Path, *jobs: str, **options: Any) -> tuple[Report, int]:
+    """`gen render` in this process, without a cache unless its folder is given."""
+    cache = options.pop("cache", None)
+    request = render.Request(root=root, jobs=jobs, parallel=options.pop("parallel", 1), **options)
+    return opened(render.render(request, cache))
+
+
+def validated(*paths: str | Path, **options: Any) -> tuple[Report, int]:
+    """`gen validate` in this process."""
+    request = validate.Request(paths=tuple(map(str, paths)), parallel=options.pop("parallel", 1), **options)
+    return opened(validate.run(request))
+
+
+def initialised(folder: Path, **options: Any) -> tuple[Report, int]:
+    """`gen init` in this process."""
+    return opened(init.run(init.Request(folder=folder, **options)))
+
+
+def set_fields(
+    root: Path, jobs: str, assignments: tuple[str, ...] = (), unset: tuple[str, ...] = ()
+) -> tuple[Report, int]:
+    """`gen set` in this process."""
+    return opened(set_command.run(set_command.Request(root=root, jobs=jobs, assignments=assignments, unset=unset)))
 
 
 def tree(folder: Path) -> dict[str, str]:

@@ -11,17 +11,16 @@ import yaml
 from jsonschema_rs import Draft7Validator
 from ruamel.yaml import YAML
 
-from gen.commands.render import Request, check, render
 from gen.commands.schema import SCHEMAS, schema_text
 from gen.report.text import text
-from tests.support import PROJECT, cases, tree
+from tests.support import PROJECT, Repository, cases, tree
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_what_is_committed_is_what_comes_out() -> None:
-    report, code = check(Request(PROJECT))
+    report, code = Repository(PROJECT).check(parallel=0)
     assert code == 0, text(report)
     assert report.findings == ()
 
@@ -29,7 +28,7 @@ def test_what_is_committed_is_what_comes_out() -> None:
 def test_rendering_from_nothing_gives_the_same(tmp_path: Path) -> None:
     for name in ("jobs", "overlays"):
         shutil.copytree(PROJECT / name, tmp_path / name)
-    assert render(Request(tmp_path))[1] == 0
+    assert Repository(tmp_path).render(parallel=0)[1] == 0
     assert tree(tmp_path / "rendered") == tree(PROJECT / "rendered")
 
 

@@ -18,12 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gen.check.objects import check
-from gen.commands.validate import Request as ValidateRequest
-from gen.commands.validate import run as validate
 from gen.report.reporters import REPORTERS
 from gen.schemas.lookup import Kinds
 from tests.rules.support import objects
-from tests.support import PROJECT
+from tests.support import PROJECT, validated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +104,7 @@ ODDITIES: dict[str, bytes] = {
 def look(path: Path, raw: bytes) -> int:
     path.write_bytes(raw)
     try:
-        report, code = validate(ValidateRequest(paths=(str(path),)))
+        report, code = validated(str(path))
     except Exception as error:
         if type(error).__name__ == "UsageError":  # there is nothing in it
             return 2

@@ -1,32 +1,51 @@
-"""The command line: flags in, text and an exit code out. What a command does is imported when it runs."""
+"""The command line: arguments in, text and an exit code out.
+
+Every command is made from its file in `gen.commands`, which is imported when the command is run or asked for help.
+"""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from gen import __version__
-from gen.cli.author import init, new, set_
-from gen.cli.plan import plan
-from gen.cli.render import check, render
-from gen.cli.validate import explain, validate
+from gen.commands import COMMANDS
+
+
+class Commands(TyperGroup):
+    """The commands of the registry, each imported on its own.
+
+    The types of click's objects are not named: releases of typer differ in which click they use.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's interface
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
+        if cmd_name not in COMMANDS:
+            return None
+        from gen.cli.command import make_command  # noqa: PLC0415 - `gen --help` does not need it
+
+        return make_command(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
 
 app = typer.Typer(
     name="gen",
+    cls=Commands,
     help="Declarative GitOps generator for distributed training on Kubernetes.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # boxes cut long names of options off, and take as long as all else
+    rich_markup_mode=None,  # boxes cut long names of options off, and take as long as everything else
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class Document(StrEnum):
-    JOB = "job"
-    OVERLAY = "overlay"
 
 
 def _version(value: bool) -> None:
@@ -42,17 +61,3 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-for command in (render, check, plan, validate, explain, new):
-    app.command()(command)
-app.command("set")(set_)
-app.command()(init)
-
-
-@app.command()
-def schema(document: Annotated[Document, typer.Argument(help="What the schema is of.", metavar="job|overlay")]) -> None:
-    """Print the JSON Schema that editors check files with."""
-    from gen.commands.schema import schema_text
-
-    typer.echo(schema_text(document.value), nl=False)

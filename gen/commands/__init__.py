@@ -1,1 +1,23 @@
-"""Commands, one file each: a request in, a result out. Nothing here prints."""
+"""Commands: one file each, and one line here.
+
+A command's file defines `Request`, a keyword-only dataclass whose annotations are its arguments and options, and
+`run(request) -> Result`. Where the result can be shown in several ways, `FORMATS` maps their names to functions from
+the output to a text. `gen.cli` makes the command line from these; nothing here prints.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+COMMANDS: Final = {
+    "render": "Write the manifests of all jobs to rendered/.",
+    "check": "Compare rendered/ with jobs and overlays, without writing.",
+    "plan": "Show what merging would change: runs, GPUs, data, fields.",
+    "validate": "Check manifests as an API server and the operators would.",
+    "explain": "Show what a finding means, why it matters, and what to do.",
+    "new": "Write a commented job file that renders.",
+    "set": "Change fields of job files; comments, order and layout stay.",
+    "init": "Create a repository with a first job, rendered, and CI.",
+    "schema": "Print the JSON Schema that editors check files with.",
+}
+"""Summary by name. A name is that of the module, too."""

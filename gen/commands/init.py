@@ -8,16 +8,20 @@ import tempfile
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gen import __version__
 from gen.commands.new import job_text
-from gen.commands.render import CLEAN, VIOLATIONS, Request, render
+from gen.commands.render import Request as RenderRequest
+from gen.commands.render import render
+from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.commands.schema import SCHEMAS, schema_text
 from gen.diagnostics import BugError, Findings, Location, UsageError
 from gen.kinds import KINDS
+from gen.report.reporters import REPORTERS
 from gen.report.types import Report
 from gen.repository.layout import JOBS, OVERLAYS, RENDERED
 from gen.repository.place_files import create_files, refuse_links
@@ -32,18 +36,23 @@ _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _OWNER = re.compile(r"[-A-Za-z0-9_./@+]{2,200}")
 
 
-@dataclass(frozen=True, slots=True)
-class InitRequest:
-    """What was asked for on the command line."""
-
-    folder: Path
-    namespace: str = "team-a"
-    overlay: str = "production"
-    owner: str = "@your-org/platform"
+FORMATS = REPORTERS
 
 
-def init(request: InitRequest) -> tuple[Report, int]:
-    """Fill a folder; where it is a repository of gen already, with everything but the example."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen init`."""
+
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to fill; created if missing.")]
+    namespace: Annotated[str, typer.Option("--namespace", help="Namespace of the first job.")] = "team-a"
+    overlay: Annotated[str, typer.Option("--overlay", help="Name of the first cluster.")] = "production"
+    owner: Annotated[str, typer.Option("--owner", help="Owner of overlays and CI, for CODEOWNERS.")] = (
+        "@your-org/platform"
+    )
+
+
+def run(request: Request) -> Result[Report]:
+    """Fill a folder. A folder that is a repository already gets everything but the example."""
     _check(request)
     root = request.folder
     if root.exists() and not root.is_dir():
@@ -52,14 +61,16 @@ def init(request: InitRequest) -> tuple[Report, int]:
     found = Findings()
     missing = [file for file, raw in texts.items() if not _equal(root, file, raw, found)]
     if found.failed():
-        return Report(tuple(found), (), "something is in the way; nothing was written"), VIOLATIONS
+        return Result(
+            output=Report(tuple(found), (), "cannot fill the folder; nothing was written"), exit_code=VIOLATIONS
+        )
     # jobs come last: where a run was cut short, the next one still knows that the example belongs there
     last = sorted(missing, key=lambda file: (file.startswith(f"{JOBS}/"), file))
     create_files(root, {file: texts[file] for file in last})
-    return Report(tuple(found), (), _summary(request, len(missing), len(texts) - len(missing))), CLEAN
+    return Result(output=Report(tuple(found), (), _summary(request, len(missing), len(texts) - len(missing))))
 
 
-def repository_files(request: InitRequest, *, example: bool) -> Mapping[str, bytes]:
+def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
     """Every file by its path; `example` is the first job, its overlay, and what they render."""
     kind = next(iter(KINDS))
     values = {
@@ -82,7 +93,7 @@ def repository_files(request: InitRequest, *, example: bool) -> Mapping[str, byt
     return texts
 
 
-def _check(request: InitRequest) -> None:
+def _check(request: Request) -> None:
     for name in (request.namespace, request.overlay):
         if not _NAME.fullmatch(name):
             raise UsageError(f"`{name}` cannot be a name: use lower-case letters, digits and `-`")
@@ -117,9 +128,9 @@ def _rendered(inputs: Mapping[str, bytes]) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
         create_files(root, inputs)
-        report, code = render(Request(root, parallel=1))
-        if code != CLEAN:
-            raise BugError(f"the first job does not render: {report.findings}")
+        result = render(RenderRequest(root=root, parallel=1))
+        if result.exit_code != CLEAN:
+            raise BugError(f"the first job does not render: {result.output.findings}")
         written: list[Any] = [path for path in (root / RENDERED).rglob("*") if path.is_file()]
         return {path.relative_to(root).as_posix(): path.read_bytes() for path in written}
 
@@ -145,7 +156,7 @@ def _equal(root: Path, file: str, raw: bytes, found: Findings) -> bool:
     return False
 
 
-def _summary(request: InitRequest, wrote: int, same: int) -> str:
+def _summary(request: Request, wrote: int, same: int) -> str:
     if not wrote:
         return f"{request.folder} has all {same} files already; nothing was written"
     return "\n".join(

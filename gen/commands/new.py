@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from gen.commands.compared import repository
+from gen.commands.options import Root
+from gen.commands.result import Result
 from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.kinds import KINDS
 from gen.kubernetes import MAX_NAME
@@ -43,6 +48,24 @@ OPTIONAL: Mapping[str, Any] = {
     "params": {"lr": "1e-3"},
 }
 """Fields that are shown as comments, with a value that is of the right form."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen new`."""
+
+    kind: Annotated[str, typer.Argument(help="Kind of job.", metavar="KIND")]
+    name: Annotated[str, typer.Argument(help="Name of the job.", metavar="NAME")]
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", help="Namespace. [default: the only one below jobs/]")
+    ] = None
+    root: Root = None
+
+
+def run(request: Request) -> Result[str]:
+    """UsageError when the job cannot be made as asked."""
+    job = new_job(repository(request.root), request.kind, request.name, request.namespace)
+    return Result(output=f"wrote {job.file}; edit it, then run `gen render`\n")
 
 
 def new_job(root: Path, kind: str, name: str, namespace: str | None) -> JobFile:

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from gen.commands.compared import repository
+from gen.commands.options import Overlays, Root
+from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, Location, UsageError, did_you_mean
 from gen.kubernetes import COMPONENT
+from gen.report.plan.formats import FORMATS as PLAN_FORMATS
 from gen.repository.git import find_base
-from gen.repository.layout import RENDERED, checked_root, find_root
+from gen.repository.layout import RENDERED
 from gen.review.data import data_of
 from gen.review.fields import field_changes
 from gen.review.guard import Guard, told_delivery
@@ -31,25 +36,41 @@ if TYPE_CHECKING:
     from gen.review.rendered_object import Item
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRequest:
-    """What was asked for on the command line."""
-
-    root: Path | None
-    base: str | None = None
-    overlays: tuple[str, ...] = ()
-    allow_data_removal: bool = False
-    max_removed: str | None = None
-    """A number of objects, or a share of them such as `10%`."""
+FORMATS = PLAN_FORMATS
 
 
-def review(request: PlanRequest) -> Review:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen plan`."""
+
+    base: Annotated[
+        str | None,
+        typer.Option("--base", help="Git ref to compare with. [default: merge base with the default branch]"),
+    ] = None
+    overlay: Overlays = ()
+    root: Root = None
+    max_removed: Annotated[
+        str | None,
+        typer.Option("--max-removed", metavar="N|P%", help="Fail if more than N objects (or P%) would be removed."),
+    ] = None
+    allow_data_removal: Annotated[
+        bool, typer.Option("--allow-data-removal", help="Do not fail if volumes or claims would be removed.")
+    ] = False
+
+
+def run(request: Request) -> Result[Review]:
+    """Violations when the change must not be merged. UsageError when there is nothing to compare with."""
+    result = review(request)
+    return Result(output=result, exit_code=VIOLATIONS if result.refused else CLEAN)
+
+
+def review(request: Request) -> Review:
     """UsageError when there is nothing to compare with; all else that is wrong is a finding of the review."""
     guard = Guard.parse(request.max_removed)
-    root = find_root(Path.cwd()) if request.root is None else checked_root(request.root)
+    root = repository(request.root)
     base = find_base(root, request.base)
     found = Findings()
-    trees = _narrowed(read_trees(root, base, found), request.overlays)
+    trees = _narrowed(read_trees(root, base, found), request.overlay)
     pairs = pair_up(trees, found)
     overlays = read_overlays(root, {pair.item.key.scope for pair in pairs if pair.after and pair.workload}, found)
     runs = runs_of(pairs, overlays, found)

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from pydantic.json_schema import models_json_schema
 
+from gen.commands.result import Result
 from gen.kinds import KINDS
 from gen.model.annotations import reachable
 from gen.model.docs import field_docs
@@ -72,6 +76,20 @@ def overlay_schema() -> Schema:
 
 
 SCHEMAS = {"job": job_schema, "overlay": overlay_schema}
+
+Document = StrEnum("Document", [(name.upper(), name) for name in SCHEMAS])  # type: ignore[misc] # computed choices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen schema`."""
+
+    document: Annotated[Document, typer.Argument(help="Document that the schema describes.", metavar="|".join(SCHEMAS))]
+
+
+def run(request: Request) -> Result[str]:
+    """Print the schema of a document."""
+    return Result(output=schema_text(str(request.document)))
 
 
 def schema_text(name: str) -> str:

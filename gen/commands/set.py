@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gen.commands.render import CLEAN, refused, repository
+import typer
+
+from gen.commands.compared import refused, repository
+from gen.commands.options import Root
+from gen.commands.result import Result
 from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.edit.change import Change, EditError
 from gen.edit.quota import check_quota
@@ -23,6 +27,7 @@ from gen.overlay.read import OverlayReader
 from gen.overlay.select import selects
 from gen.render.parse.job import parse_job
 from gen.render.pipeline import render_job
+from gen.report.reporters import REPORTERS
 from gen.report.types import Report
 from gen.repository.job_files import chosen_jobs
 from gen.repository.place_files import replace_files
@@ -41,16 +46,20 @@ _LISTED = 40
 """Files whose changes are told one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetRequest:
-    """What was asked for on the command line."""
+FORMATS = REPORTERS
 
-    root: Path | None
-    jobs: str
-    """A path, `<namespace>/<name>`, or a pattern."""
-    assignments: tuple[str, ...] = ()
-    """`field=value`."""
-    unset: tuple[str, ...] = ()
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen set`."""
+
+    jobs: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB")]
+    assignments: Annotated[
+        tuple[str, ...],
+        typer.Argument(help="Such as `state=finished` or `env.DEBUG=on`.", metavar="FIELD=VALUE", show_default=False),
+    ] = ()
+    unset: Annotated[tuple[str, ...], typer.Option("--unset", help="Remove this field; may be repeated.")] = ()
+    root: Root = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,7 @@ class _Edited:
     """What is different, field by field; nothing when nothing is."""
 
 
-def set_fields(request: SetRequest) -> tuple[Report, int]:
+def run(request: Request) -> Result[Report]:
     """Change the files that are named; none of them when one of them would be wrong."""
     assignments = [_assignment(text) for text in request.assignments]
     if not assignments and not request.unset:
@@ -80,7 +89,7 @@ def set_fields(request: SetRequest) -> tuple[Report, int]:
         return refused(found)
     done = [result for result in results if result is not None and result.said]
     replace_files(root, {result.file: result.raw for result in done})
-    return Report((), (), _summary(done, len(jobs))), CLEAN
+    return Result(output=Report((), (), _summary(done, len(jobs))))
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -2,39 +2,53 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from gen.check.files import Inspection
+from gen.commands.options import Parallel
+from gen.commands.result import Result
 from gen.diagnostics import Severity, counted
+from gen.report.reporters import REPORTERS
 from gen.report.types import Report
 
-if TYPE_CHECKING:
-    from pathlib import Path
+FORMATS = REPORTERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """Arguments of `gen validate`."""
 
-    paths: tuple[str, ...]
-    kubernetes: str | None = None
-    """Version for all files; else that of the overlay whose folder a file is in, or the newest."""
-    schemas: tuple[Path, ...] = ()
-    """Folders or files of CustomResourceDefinitions."""
-    ignore_missing: bool = False
-    """Whether kinds without a schema pass."""
-    parallel: int = 1
+    paths: Annotated[
+        tuple[str, ...],
+        typer.Argument(help="Files, folders, or - for standard input.", metavar="PATH", show_default=False),
+    ]
+    schemas: Annotated[
+        tuple[Path, ...],
+        typer.Option("--schema-location", help="File or folder of CustomResourceDefinitions; may be repeated."),
+    ] = ()
+    ignore_missing: Annotated[bool, typer.Option("--ignore-missing-schemas", help="Skip kinds without a schema.")] = (
+        False
+    )
+    kubernetes: Annotated[
+        str | None,
+        typer.Option("--kubernetes-version", help="Version for all files. [default: the overlay's, or the newest]"),
+    ] = None
+    parallel: Parallel = 0
 
 
-def run(request: Request) -> tuple[Report, int]:
-    """The report, and 1 when there is an error. UsageError when there is nothing to check."""
-    done = Inspection(
-        request.paths, request.kubernetes, request.schemas, request.ignore_missing, request.parallel
-    ).run()
+def run(request: Request) -> Result[Report]:
+    """UsageError when there is nothing to check."""
+    processes = request.parallel or os.cpu_count() or 1
+    done = Inspection(request.paths, request.kubernetes, request.schemas, request.ignore_missing, processes).run()
     counts = {severity: sum(item.severity is severity for item in done.findings.items) for severity in Severity}
     errors, warnings, notes = (counts[one] for one in (Severity.ERROR, Severity.WARNING, Severity.NOTE))
     what = f"{counted(done.objects, 'object')} in {counted(done.files, 'file')}"
     summary = f"{what}: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
     summary = f"{summary}, {notes} silenced" if notes else summary
-    return Report(tuple(done.findings), (), summary), int(done.findings.failed())
+    report = Report(tuple(done.findings), (), summary)
+    return Result(output=report, exit_code=int(done.findings.failed()))

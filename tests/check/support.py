@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gen.commands.validate import Request as ValidateRequest
-from gen.commands.validate import run as validate
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.rule import Judge
+from tests.support import validated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +28,7 @@ spec:
 def inspect(tmp_path: Path, text: str | bytes, name: str = "a.yaml", **options: Any) -> tuple[Report, int]:
     path = tmp_path / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return validate(ValidateRequest(paths=(str(path),), **options))
+    return validated(str(path), **options)
 
 
 def codes(tmp_path: Path, text: str | bytes, **options: Any) -> list[str]:

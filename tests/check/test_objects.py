@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gen.commands.validate import Request as ValidateRequest
-from gen.commands.validate import run as validate
 from gen.diagnostics import UsageError
 from gen.report.reporters import REPORTERS
 from tests.check.support import POD, codes, inspect, refused
 from tests.rules.support import objects
-from tests.support import PROJECT
+from tests.support import PROJECT, validated
 
 
 def test_a_good_object_is_clean(tmp_path: Path) -> None:
@@ -36,23 +34,23 @@ def test_folders_json_and_lists_are_read(tmp_path: Path) -> None:
     (tmp_path / "inner/a.json").write_text(json.dumps(listed, indent="\t"))
     (tmp_path / "b.yml").write_text(POD)
     (tmp_path / "notes.md").write_text("# none")
-    report, code = validate(ValidateRequest(paths=(str(tmp_path),)))
+    report, code = validated(str(tmp_path))
     assert (refused(report), code) == ([], 0)
     assert report.summary.startswith(f"{len(objects('kubernetes.yaml')) + 1} objects in 2 files")
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(POD.replace("b", "''").encode())))
-    report, code = validate(ValidateRequest(paths=("-",)))
+    report, code = validated("-")
     assert code == 1
     assert report.findings[0].place.file == "<stdin>"
 
 
 def test_nothing_to_look_at_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no manifests"):
-        validate(ValidateRequest(paths=(str(tmp_path),)))
+        validated(str(tmp_path))
     with pytest.raises(UsageError, match="there is no"):
-        validate(ValidateRequest(paths=(str(tmp_path / "none"),)))
+        validated(str(tmp_path / "none"))
 
 
 def test_an_unknown_kind_is_an_error_unless_it_may_be(tmp_path: Path) -> None:
@@ -114,7 +112,7 @@ def test_many_files_are_shared_among_processes(tmp_path: Path) -> None:
     for number in range(450):
         name = "A" if number == 333 else "a"
         (tmp_path / f"{number:03}.yaml").write_text(POD.replace("name: a", f"name: {name}{number}"))
-    report, code = validate(ValidateRequest(paths=(str(tmp_path),), parallel=2))
+    report, code = validated(str(tmp_path), parallel=2)
     assert code == 1
     assert [Path(finding.place.file).name for finding in report.findings] == ["333.yaml"]
     assert report.summary.startswith("450 objects in 450 files")
@@ -126,10 +124,10 @@ def test_a_schema_of_what_gen_renders_is_for_that_alone(tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours.yaml", tmp_path / "theirs.yaml"
     ours.write_text(body, "utf-8")
     theirs.write_text(body.replace("managed-by: gen", "managed-by: me"), "utf-8")
-    assert validate(ValidateRequest(paths=(str(ours),)))[1] == 0
-    report, code = validate(ValidateRequest(paths=(str(theirs),)))
+    assert validated(str(ours))[1] == 0
+    report, code = validated(str(theirs))
     assert ([finding.code for finding in report.findings], code) == (["unknown-kind"], 1)
-    assert validate(ValidateRequest(paths=(str(theirs),), ignore_missing=True))[1] == 0
+    assert validated(str(theirs), ignore_missing=True)[1] == 0
 
 
 def test_words_in_a_sentence_are_no_choice(tmp_path: Path) -> None:
@@ -158,7 +156,7 @@ def test_a_number_is_quoted_as_it_is_written(tmp_path: Path) -> None:
 def test_a_path_that_is_no_utf_8_is_reported_in_every_format(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"\xff.yaml")
     path.write_text("a: 1\n", "utf-8")
-    report, _ = validate(ValidateRequest(paths=(str(path),)))
+    report, _ = validated(str(path))
     for reporter in REPORTERS.values():
         assert reporter(report)
 
@@ -166,5 +164,5 @@ def test_a_path_that_is_no_utf_8_is_reported_in_every_format(tmp_path: Path) -> 
 def test_an_entry_that_cannot_be_read_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A}\n", "utf-8")
-    report, code = validate(ValidateRequest(paths=(str(tmp_path),)))
+    report, code = validated(str(tmp_path))
     assert ([finding.code for finding in report.findings], code) == (["metadata", "unreadable"], 1)

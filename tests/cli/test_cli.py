@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen import __version__
+from gen.commands import COMMANDS
 from gen.kinds import KINDS
 from tests.support import PROJECT, Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("render", "check", "plan", "validate", "explain", "new", "set", "init", "schema")
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 
 
@@ -142,9 +142,9 @@ def test_new_writes_a_job_that_renders(repo: Repository, kind: str) -> None:
 def test_a_repository_that_cannot_be_used_is_said_without_a_traceback(repo: Repository) -> None:
     repo.job(JOB)
     script = (
-        "import os, sys\nfrom gen.__main__ import main\nimport gen.commands.render\n"
+        "import os, sys\nfrom gen.__main__ import main\nimport gen.commands.compared\n"
         "def refuse(*_, **__): raise OSError(5, 'Input/output error', 'some/file')\n"
-        "gen.commands.render.compare = refuse\nsys.argv = ['gen', 'render']\nmain()"
+        "gen.commands.compared.compare = refuse\nsys.argv = ['gen', 'render']\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.startswith("gen: some/file: Input/output error; ")) == (2, True)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.commands.set import SetRequest, set_fields
 from gen.diagnostics import UsageError
 from gen.edit.route import route_of
 from gen.kinds import KINDS
 from gen.report.text import text
+from tests.support import set_fields
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ env: {DEBUG: off}  # quiet
 
 
 def change(repo: Repository, jobs: str, *assignments: str, unset: tuple[str, ...] = ()) -> tuple[Report, int]:
-    return set_fields(SetRequest(repo.root, jobs, assignments, unset))
+    return set_fields(repo.root, jobs, assignments, unset)
 
 
 def codes(report: Report) -> list[str]:

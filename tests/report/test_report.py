@@ -9,9 +9,6 @@ import pytest
 from jsonschema_rs import Draft7Validator
 from xmlschema import XMLSchema
 
-from gen.cli import Document
-from gen.cli.options import Output
-from gen.commands.schema import SCHEMAS
 from gen.diagnostics import Diagnostic, Location, Severity
 from gen.render.write import Change, Status
 from gen.report.reporters import REPORTERS
@@ -24,11 +21,6 @@ WARNING = Diagnostic(Location("jobs/x.yaml"), "not-selected", "no overlay", "add
 CHANGE = Change("rendered/dev/a.yaml", Status.EDITED, "a: b\n", "a: c\n")
 REPORT = Report((ERROR, WARNING), (CHANGE,), "1 error", done=False)
 EMPTY = Report((), (), "all is well")
-
-
-def test_the_command_line_offers_every_format_and_schema() -> None:
-    assert [output.value for output in Output] == list(REPORTERS)
-    assert [document.value for document in Document] == list(SCHEMAS)
 
 
 @pytest.mark.parametrize("name", list(REPORTERS))

@@ -219,4 +219,4 @@ def test_overlays_are_clusters_of_their_own(history: History) -> None:
     branch(history)
     history.overlay(OVERLAY, name="prod")
     assert [(run["overlay"], run["action"]) for run in history.told()["runs"]] == [("prod", "started")]
-    assert history.told(overlays=("dev",))["runs"] == []
+    assert history.told(overlay=("dev",))["runs"] == []

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from gen.commands.validate import Request as ValidateRequest
-from gen.commands.validate import run as validate
 from gen.diagnostics import Severity
 from gen.rules.gitops.across_objects import SET_RULES
 from tests.rules.support import an_object, changed
-from tests.support import OVERLAY
+from tests.support import OVERLAY, validated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,7 +80,7 @@ def found(folder: Path, objects: list[Body], *names: str) -> list[Diagnostic]:
         path = folder / (names[number] if names else f"{number}.yaml")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(body))
-    report, _ = validate(ValidateRequest(paths=(str(folder),)))
+    report, _ = validated(str(folder))
     return [one for one in report.findings if one.code in SET_RULES]
 
 
@@ -140,5 +138,5 @@ def test_runs_of_gen_that_write_to_one_place_are_found(repo: Repository) -> None
     for name in ("a", "b"):
         repo.job("kind: batch\nimage: a:1\ncommand: x\ndata: {nas: {path: /out, subPath: out}}\n", name=name)
     assert repo.render()[1] == 0
-    report, code = validate(ValidateRequest(paths=(str(repo.root / "rendered"),)))
+    report, code = validated(str(repo.root / "rendered"))
     assert (code, [one.code for one in report.findings]) == (0, ["shared-output"])

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.check.objects import check
-from gen.commands.validate import Request as ValidateRequest
-from gen.commands.validate import run as validate
 from gen.diagnostics import Severity
 from gen.gitops import PROTECTION
 from gen.kinds import KINDS
@@ -17,7 +15,7 @@ from gen.rules.gitops.runs import RUNS
 from gen.rules.rule import Judge
 from gen.schemas.lookup import Kinds
 from tests.rules.support import an_object, changed
-from tests.support import OVERLAY
+from tests.support import OVERLAY, validated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +105,7 @@ def test_in_manifests_of_others_it_is_advice(tmp_path: Path) -> None:
     text = "apiVersion: v1\nkind: Secret\nmetadata: {{name: a, labels: {{{}}}}}\nstringData: {{b: c}}\n"
     for labels, code, severity in (("", 0, "warning"), ("app.kubernetes.io/managed-by: gen", 1, "error")):
         (tmp_path / "a.yaml").write_text(text.format(labels))
-        report, status = validate(ValidateRequest(paths=(str(tmp_path / "a.yaml"),)))
+        report, status = validated(str(tmp_path / "a.yaml"))
         assert (status, [(one.code, one.severity) for one in report.findings]) == (code, [("secret-object", severity)])
 
 
@@ -115,7 +113,7 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: 'ghp_" + "a1" * 18 + "'}\n"
     )
-    (finding,) = validate(ValidateRequest(paths=(str(tmp_path / "a.yaml"),)))[0].findings
+    (finding,) = validated(str(tmp_path / "a.yaml"))[0].findings
     assert finding.code == "secret-value"
     assert "ghp_" not in finding.message
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from gen.commands.validate import Request as ValidateRequest
-from gen.commands.validate import run as validate
 from gen.diagnostics import UsageError
 from tests.check.support import POD, codes, inspect, refused
 from tests.rules.support import objects
-from tests.support import SHARED
+from tests.support import SHARED, validated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,9 +123,7 @@ def test_a_repository_says_version_and_definitions(
     # until 1.32 the name of a variable was held to more
     (tmp_path / "rendered/dev/jobs/b.yaml").write_text(POD + "      env: [{name: a b, value: c}]\n")
     monkeypatch.chdir(tmp_path)
-    report, _ = validate(ValidateRequest(paths=("rendered",)))
+    report, _ = validated("rendered")
     assert [finding.code for finding in report.findings] == ["cel", "cel-not-evaluated", "environment"]
     (tmp_path / "outside.yaml").write_text(widget("{}"))
-    assert [finding.code for finding in validate(ValidateRequest(paths=("outside.yaml",)))[0].findings] == [
-        "unknown-kind"
-    ]
+    assert [finding.code for finding in validated("outside.yaml")[0].findings] == ["unknown-kind"]

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from gen.cli import app
-from gen.commands.init import InitRequest, init
 from tests.commands.init.support import committed, git, index, run
+from tests.support import initialised
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     folder = tmp_path_factory.mktemp("site")
-    assert init(InitRequest(folder / "origin"))[1] == 0
+    assert initialised(folder / "origin")[1] == 0
     return Site(committed(folder / "origin"), index(folder / "index"))
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.commands.init import InitRequest, init
 from tests.commands.init.support import Host, run, serving
+from tests.support import initialised
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ BOT = {"login": "github-actions[bot]"}
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("comment") / "new"
-    assert init(InitRequest(folder))[1] == 0
+    assert initialised(folder)[1] == 0
     return folder
 
 

@@ -15,20 +15,19 @@ import pytest
 import yaml
 from jsonschema_rs import Draft7Validator
 
-from gen.commands.init import InitRequest, init
-from gen.commands.render import Request, check, render
+from gen.commands.init import Request, run
 from gen.commands.schema import schema_text
 from gen.diagnostics import UsageError
 from gen.report.text import text
 from gen.repository.layout import ENGINES
-from tests.support import PROJECT, tree
+from tests.support import PROJECT, Repository, initialised, tree
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def made(root: Path) -> Path:
-    report, code = init(InitRequest(root))
+    report, code = initialised(root)
     assert code == 0, text(report)
     return root
 
@@ -39,33 +38,33 @@ def files(root: Path) -> dict[str, bytes]:
 
 def test_it_is_rendered_and_clean(tmp_path: Path) -> None:
     root = made(tmp_path / "new")
-    report, code = check(Request(root, parallel=1))
+    report, code = Repository(root).check()
     assert (code, report.findings) == (0, ())
     assert {path.split("/")[0] for path in tree(root / "rendered")} == {"production"}
 
 
 def test_names_are_those_that_were_given(tmp_path: Path) -> None:
     root = tmp_path / "new"
-    assert init(InitRequest(root, namespace="vision", overlay="ack", owner="@acme/infra"))[1] == 0
+    assert initialised(root, namespace="vision", overlay="ack", owner="@acme/infra")[1] == 0
     assert (root / "jobs/vision/hello.yaml").exists()
     assert (root / "overlays/ack/overlay.yaml").exists()
     assert "@acme/infra" in (root / "CODEOWNERS").read_text("utf-8")
     assert "team-a" not in (root / "README.md").read_text("utf-8")
-    assert check(Request(root, parallel=1))[1] == 0
+    assert Repository(root).check()[1] == 0
 
 
 @pytest.mark.parametrize(
     "request_of",
     [
-        lambda root: InitRequest(root, namespace="Team"),
-        lambda root: InitRequest(root, overlay="../x"),
-        lambda root: InitRequest(root, owner="a\n* @me"),
+        lambda root: Request(folder=root, namespace="Team"),
+        lambda root: Request(folder=root, overlay="../x"),
+        lambda root: Request(folder=root, owner="a\n* @me"),
     ],
 )
 def test_a_name_that_cannot_be_writes_nothing(tmp_path: Path, request_of: object) -> None:
     assert callable(request_of)
     with pytest.raises(UsageError, match="cannot be"):
-        init(request_of(tmp_path / "new"))
+        run(request_of(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
 
 
@@ -77,14 +76,14 @@ def test_what_is_optional_in_the_overlay_renders_when_it_is_uncommented(tmp_path
     overlay.write_text(head + uncommented, "utf-8")
     job = root / "jobs/team-a/hello.yaml"
     job.write_text(job.read_text("utf-8") + "\ndata: {results: /results, training-data: /data}\n", "utf-8")
-    report, code = render(Request(root, parallel=1))
+    report, code = Repository(root).render()
     assert (code, report.findings) == (0, ())
 
 
 def test_again_it_has_nothing_to_do_and_it_mends_what_is_missing(tmp_path: Path) -> None:
     root = made(tmp_path / "new")
     before = files(root)
-    report, code = init(InitRequest(root))
+    report, code = initialised(root)
     assert (code, "nothing was written" in report.summary) == (0, True)
     (root / "ci/check.sh").unlink()
     shutil.rmtree(root / "jobs")
@@ -109,7 +108,7 @@ def test_files_in_the_way_are_all_named_and_nothing_is_written(tmp_path: Path) -
     (tmp_path / "justfile").mkdir()
     (tmp_path / "ci").write_text("a file\n", "utf-8")
     before = files(tmp_path)
-    report, code = init(InitRequest(tmp_path))
+    report, code = initialised(tmp_path)
     assert code == 1
     assert [finding.place.file for finding in report.findings] == [
         "README.md",
@@ -123,7 +122,7 @@ def test_files_in_the_way_are_all_named_and_nothing_is_written(tmp_path: Path) -
 
 def test_files_of_the_user_stay_and_the_rest_is_added(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine\n", "utf-8")
-    report, code = init(InitRequest(tmp_path))
+    report, code = initialised(tmp_path)
     assert ([(finding.code, finding.place.file) for finding in report.findings], code) == ([("kept", "README.md")], 0)
     assert (tmp_path / "README.md").read_text("utf-8") == "mine\n"
     assert (tmp_path / "ci/check.sh").exists()
@@ -144,7 +143,7 @@ def test_links_are_not_followed(tmp_path: Path, link: str) -> None:
 
 def _refusal(root: Path) -> str:
     try:
-        report, code = init(InitRequest(root))
+        report, code = initialised(root)
     except UsageError as error:
         return str(error)
     assert code == 1
@@ -154,7 +153,7 @@ def _refusal(root: Path) -> str:
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "new").write_text("x", "utf-8")
     with pytest.raises(UsageError, match="is not a folder"):
-        init(InitRequest(tmp_path / "new"))
+        initialised(tmp_path / "new")
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +166,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(os, "open", full)
     with pytest.raises(UsageError, match=r"check\.sh cannot be written: No space left on device; nothing was changed"):
-        init(InitRequest(tmp_path / "new"))
+        initialised(tmp_path / "new")
     monkeypatch.undo()
     assert files(tmp_path) == {path: raw for path, raw in before.items() if path != "new/ci/check.sh"}
 

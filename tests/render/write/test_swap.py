@@ -39,7 +39,7 @@ def deadly_open(path, flags, *args, **kwargs):
     return (deadly(real_open) if flags & os.O_CREAT else real_open)(path, flags, *args, **kwargs)
 os.open = deadly_open
 from gen.commands.render import Request, render
-render(Request(Path(sys.argv[2]), parallel=1))
+render(Request(root=Path(sys.argv[2]), parallel=1))
 """
 
 

@@ -1,0 +1,73 @@
+"""A command of the command line, made from the `Request`, `run` and `FORMATS` of its file in `gen.commands`."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import MISSING, fields
+from enum import StrEnum
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from gen.commands import COMMANDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import ModuleType
+
+OUTPUT = "output"
+DEFAULT_FORMAT = "text"
+
+
+def make_command(name: str) -> Any:
+    """The command that parses arguments, runs, prints the result and exits."""
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.command(name, help=COMMANDS[name])(_function(import_module(f"gen.commands.{name}")))
+    return typer.main.get_command(app)
+
+
+def _function(module: ModuleType) -> Callable[..., None]:
+    """A function with a parameter for each field of the request, as typer reads parameters."""
+    formats = getattr(module, "FORMATS", None)
+
+    def command(**arguments: Any) -> None:
+        chosen = arguments.pop(OUTPUT, None)
+        given = {name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()}
+        result = module.run(module.Request(**{name: value for name, value in given.items() if value is not None}))
+        typer.echo(formats[chosen.value](result.output) if formats is not None else result.output, nl=False)
+        raise typer.Exit(result.exit_code)
+
+    hints = get_type_hints(module.Request, include_extras=True)
+    parameters = [_parameter(field.name, hints[field.name], field.default) for field in fields(module.Request)]
+    if formats is not None:
+        parameters.append(_format_option(formats))
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # read by `inspect.signature`
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    """Typer knows values that may be repeated as lists, with None as the default."""
+    kind, *extras = get_args(hint)
+    if get_origin(kind) is tuple:
+        item, _ = get_args(kind)
+        kind = list[item] if default is MISSING else list[item] | None  # type: ignore[valid-type] # known at run time
+        default = default if default is MISSING else None
+    value = inspect.Parameter.empty if default is MISSING else default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=_annotated(kind, extras))
+
+
+def _format_option(formats: Iterable[str]) -> inspect.Parameter:
+    choices = StrEnum("Output", [(name.upper(), name) for name in formats])  # type: ignore[misc] # computed choices
+    option = _annotated(choices, [typer.Option("--output", help="Output format.")])
+    return inspect.Parameter(OUTPUT, inspect.Parameter.KEYWORD_ONLY, default=choices(DEFAULT_FORMAT), annotation=option)
+
+
+def _annotated(kind: Any, extras: list[Any]) -> Any:
+    return Annotated[(kind, *extras)]

@@ -1,0 +1,104 @@
+"""`rendered/` compared with what should be there: the part that `gen render` and `gen check` share."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gen.commands.options import Jobs, Kubernetes, NoCache, Overlays, Parallel, Root
+from gen.commands.result import VIOLATIONS, Result
+from gen.diagnostics import BugError, UsageError, counted
+from gen.render.cache import Cache, cache_folder
+from gen.render.write import Status, compare
+from gen.report.types import Report
+from gen.repository.layout import checked_root, find_root
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Findings
+    from gen.render.results import Rendering
+    from gen.render.write import Comparison
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderRequest:
+    """Arguments of `gen render` and `gen check`."""
+
+    jobs: Jobs = ()
+    overlay: Overlays = ()
+    root: Root = None
+    parallel: Parallel = 0
+    kubernetes: Kubernetes = None
+    no_cache: NoCache = False
+
+    @property
+    def cache(self) -> Path | None:
+        """Folder of caches; None when none is read or written."""
+        return None if self.no_cache else cache_folder()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A rendered repository. `comparison` is None when an error keeps `rendered/` from being compared."""
+
+    root: Path
+    rendering: Rendering
+    comparison: Comparison | None
+
+
+def repository(root: Path | None) -> Path:
+    """The repository that was named, or the one around the working directory. UsageError when there is none."""
+    return find_root(Path.cwd()) if root is None else checked_root(root)
+
+
+def render_and_compare(request: RenderRequest, folder: Path | None, *, prune_storage: bool = False) -> Compared:
+    """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`."""
+    root = repository(request.root)
+    kubernetes = _version(request.kubernetes)
+    whole = not request.jobs and not request.overlay
+    cache = Cache.open(root, folder, kubernetes) if folder is not None and whole else None
+    for known in (cache, None):
+        rendering = (known.rendering() if known else None) or _rendered(root, request, kubernetes, known)
+        if rendering.findings.failed():
+            return Compared(root=root, rendering=rendering, comparison=None)
+        comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage)
+        if not comparison.unknown:
+            return Compared(root=root, rendering=rendering, comparison=comparison)
+    raise BugError("a run without a cache knows every text")
+
+
+def _rendered(root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None) -> Rendering:
+    from gen.render.pipeline import render  # noqa: PLC0415 - a run without changes does not need it
+
+    parallel = request.parallel or os.cpu_count() or 1
+    return render(root, request.overlay, request.jobs, parallel, kubernetes, cache)
+
+
+def _version(text: str | None) -> str | None:
+    if text is None:
+        return None
+    from gen.schemas.registry import minor_version, versions  # noqa: PLC0415 - most runs do not need it
+
+    if (version := minor_version(text)) not in versions():
+        supported = f"{versions()[0]} to {versions()[-1]}"
+        raise UsageError(f"unsupported Kubernetes version `{version}` (supported: {supported})")
+    return version
+
+
+def refused(found: Findings) -> Result[Report]:
+    """Result of a run with errors: nothing was written."""
+    findings = tuple(found)
+    errors = sum(finding.severity.value == "error" for finding in findings)
+    return Result(output=Report(findings, (), f"{counted(errors, 'error')}; nothing was written"), exit_code=VIOLATIONS)
+
+
+def summary(rendering: Rendering, comparison: Comparison, wrote: str, removed: str) -> str:
+    """`12 jobs in 2 overlays: wrote 3, removed 0, 40 unchanged`."""
+    gone = sum(change.new is None for change in comparison.changes)
+    edited = sum(change.status is Status.EDITED for change in comparison.changes)
+    parts = [f"{wrote} {len(comparison.changes) - gone}", f"{removed} {gone}", f"{comparison.same} unchanged"]
+    if edited:
+        parts.append(f"{edited} edited by hand")
+    jobs, overlays = counted(rendering.jobs, "job"), counted(len(rendering.overlays), "overlay")
+    return f"{jobs} in {overlays}: {', '.join(parts)}"

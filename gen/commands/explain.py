@@ -1,0 +1,25 @@
+"""`gen explain`: what a finding means, why it matters, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from gen.commands.result import Result
+from gen.report.explain import explained, listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen explain`."""
+
+    name: Annotated[
+        str | None, typer.Argument(help="Code of a finding. [default: list all]", metavar="CODE", show_default=False)
+    ] = None
+
+
+def run(request: Request) -> Result[str]:
+    """UsageError for an unknown code."""
+    return Result(output=explained(request.name) if request.name is not None else listed())

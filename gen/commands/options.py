@@ -1,0 +1,24 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Jobs = Annotated[
+    tuple[str, ...],
+    typer.Argument(help="Job files, folders or patterns. [default: all jobs]", metavar="JOB", show_default=False),
+]
+Overlays = Annotated[tuple[str, ...], typer.Option("--overlay", help="Only this overlay; may be repeated.")]
+Root = Annotated[
+    Path | None,
+    typer.Option("--root", help="Repository. [default: the nearest parent folder with jobs/ and overlays/]"),
+]
+Kubernetes = Annotated[
+    str | None,
+    typer.Option("--kubernetes-version", help="Check against this version instead of the overlays' own."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Render every job, even if it did not change.")]
+Parallel = Annotated[int, typer.Option("--parallel", "-n", min=0, help="Number of processes; 0 is one per CPU.")]

@@ -1,0 +1,20 @@
+"""Results of commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+Output_co = TypeVar("Output_co", covariant=True)
+
+CLEAN: Final = 0
+VIOLATIONS: Final = 1
+"""Exit codes of commands that ran to their end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result(Generic[Output_co]):
+    """Output of a command, not formatted yet, and the exit code."""
+
+    output: Output_co
+    exit_code: int = CLEAN
