@@ -209,7 +209,7 @@ def test_a_narrowed_render_removes_what_the_job_itself_no_longer_has(rendered: R
 
 def test_nothing_is_removed_when_there_are_suddenly_no_jobs(rendered: Repository) -> None:
     (rendered.root / "jobs/team/demo.yaml").unlink()
-    with pytest.raises(UsageError, match="there are no jobs, and 1 file would be removed"):
+    with pytest.raises(UsageError, match="no jobs found; refusing to remove all 1 rendered file"):
         rendered.render()
     assert (rendered.root / RUN).exists()
     rendered.render(allow_empty=True)
