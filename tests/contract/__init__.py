@@ -1,0 +1,1 @@
+"""The field contract: no field of a job or of an overlay is accepted and ignored."""

@@ -1,0 +1,205 @@
+"""Every field of a job changes what is rendered for every kind, or is refused; what reaches further needs a grant."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from gen.diagnostics import Findings, Route
+from gen.kinds import KINDS, Job
+from gen.load import source_of
+from gen.model.annotations import fields_at
+from gen.overlay.read import OverlayReader
+from gen.render.pipeline import render_job
+from tests.contract.fields import EACH, leaves, model_fields, pattern, without
+from tests.support import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gen.kinds.plan import Plan
+    from gen.kubernetes import Body
+    from gen.load import Source
+    from gen.overlay.overlay import Overlay
+
+CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "jobs.yaml").read_text("utf-8"))
+OVERLAY: dict[str, Any] = {
+    "kubernetes": "1.34",
+    "namespaces": {
+        EACH: {
+            "queues": ["research"],
+            "priorities": ["high"],
+            "serviceAccounts": ["trainer"],
+            "metadata": ["example.com/*"],
+            "networks": ["eni"],
+            "volumes": ["nas", "scratch"],
+            "registries": ["registry.example.com", "docker.io"],
+        }
+    },
+    "volumes": {
+        "nas": {"size": "10Gi", "nas": {"server": "nas.example.com", "path": "/x"}},
+        "scratch": {"emptyDir": {}},
+    },
+    "networks": {"eni": {"terway": {"version": "1.0.10"}}},
+    "codeSync": {"rsyncImage": "rsync:1"},
+    "tensorboard": {"image": "registry.example.com/tb:1", "ingress": {"host": "tb.example.com"}},
+}
+BASE = {"cpu": 2, "memory": "16Gi"}
+"""Fields that others need, so that each can be taken out on its own."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Fields laid over the example of one kind."""
+
+    kind: str
+    fields: Mapping[str, Any]
+    said: Mapping[str, Any]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return {"kind": self.kind, **KINDS[self.kind].example, **BASE, **copy.deepcopy(dict(self.fields))}
+
+
+def roles_of(model: type[Job]) -> list[str]:
+    return fields_at(model, ("roles",))
+
+
+def cases_of(kind: str, model: type[Job] | None = None) -> Iterator[Case]:
+    """The cases that a kind has the fields of, and those that its roles have the fields of."""
+    model = model or KINDS[kind]
+    known = set(fields_at(model, ()))
+    for said in CASES:
+        fields = said["fields"]
+        roles = fields.get("roles", {})
+        if kind in said.get("kinds", [kind]) and set(fields) <= known and set(roles) <= set(roles_of(model)):
+            yield Case(kind, fields, said)
+        for role in roles_of(model) if "kinds" not in said else ():
+            if set(fields) <= set(fields_at(model, ("roles", role))):
+                yield Case(kind, {"roles": {role: fields}}, said)
+
+
+EVERY = [case for kind in KINDS for case in cases_of(kind)]
+
+
+def read_overlay(root: Path, document: dict[str, Any]) -> Overlay:
+    repository = Repository.at(root)
+    repository.overlay(yaml.safe_dump(document))
+    found = Findings()
+    (overlay,) = OverlayReader(root, found).read()
+    assert found.items == []
+    return overlay
+
+
+@pytest.fixture(scope="module")
+def granted(tmp_path_factory: pytest.TempPathFactory) -> Overlay:
+    return read_overlay(tmp_path_factory.mktemp("contract") / "repository", OVERLAY)
+
+
+def source(document: dict[str, Any]) -> Source:
+    found = Findings()
+    read = source_of(yaml.safe_dump(document, sort_keys=False).encode(), "jobs/team/demo.yaml", found)
+    assert read is not None, found
+    return read
+
+
+def outcome(given: Source, overlay: Overlay) -> tuple[dict[str, str | None], Findings]:
+    """Files by path, with the storage that the job uses, and what was found."""
+    found = Findings()
+    done = render_job(given, "team", overlay, found)
+    files = {} if done is None else {file.path: file.text for file in done.files}
+    return {**files, "storage": None if done is None else ",".join(done.storage)}, found
+
+
+def ignored(case: Case, overlay: Overlay) -> list[Route]:
+    """Values of a case that neither change a file nor are refused."""
+    given = source(case.document)
+    with_it, found = outcome(given, overlay)
+    lines = {item.place.line for item in found if item.severity.value == "error"}
+    silent = []
+    for route in leaves(dict(case.fields)):
+        if given.place(route).line in lines:
+            continue
+        assert not lines, f"refused for another value: {found.items}"
+        without_it, _ = outcome(source(without(case.document, route)), overlay)
+        if without_it == with_it:
+            silent.append(route)
+    return silent
+
+
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: f"{case.kind}-{'-'.join(case.fields)}-{case.said['name']}")
+def test_no_value_is_accepted_and_ignored(case: Case, granted: Overlay) -> None:
+    assert ignored(case, granted) == []
+
+
+def test_every_case_names_its_grant_or_stays_within_the_job() -> None:
+    assert [case["name"] for case in CASES if ("grant" in case) == (case.get("reach") == "job")] == []
+
+
+def uncovered(kind: str, model: type[Job]) -> list[Route]:
+    """Fields of the model of a kind that no case has a value for."""
+    known = set(model_fields(model))
+    values = [route for case in cases_of(kind, model) for route in leaves(dict(case.fields))]
+    covered = {field for route in values if (field := pattern(route, known)) is not None}
+    return sorted(known - covered - {("kind",)}, key=str)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_has_a_case(kind: str) -> None:
+    assert uncovered(kind, KINDS[kind]) == []
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in EVERY if "grant" in case.said], ids=lambda case: f"{case.kind}-{case.said['name']}"
+)
+def test_what_reaches_beyond_the_job_is_refused_without_its_grant(case: Case, tmp_path: Path) -> None:
+    holder = without(OVERLAY, (*case.said["grant"],))
+    if "without" in case.said:
+        holder = copy.deepcopy(OVERLAY)
+        inner: Any = holder
+        for step in case.said["grant"][:-1]:
+            inner = inner[step]
+        inner[case.said["grant"][-1]] = case.said["without"]
+    overlay = read_overlay(tmp_path / "repository", holder)
+    _, found = outcome(source(case.document), overlay)
+    assert case.said["refusal"] in {item.code for item in found}
+
+
+def with_scheduler() -> type[Job]:
+    """A kind whose model has one field more, that no stage uses."""
+    kind = KINDS["pytorch"]
+
+    class Extended(kind):  # type: ignore[misc,valid-type] # one of the registry
+        """A kind with a field that is ignored."""
+
+        scheduler: str | None = None
+
+    return Extended
+
+
+def test_a_field_in_the_model_alone_is_found(monkeypatch: pytest.MonkeyPatch, granted: Overlay) -> None:
+    assert uncovered("pytorch", with_scheduler()) == [("scheduler",)]
+    monkeypatch.setitem(KINDS, "pytorch", with_scheduler())
+    case = Case("pytorch", {"scheduler": "volcano", "cpu": 5}, {"name": "scheduler"})
+    assert ignored(case, granted) == [("scheduler",)]
+
+
+def test_a_field_that_a_kind_drops_is_found(monkeypatch: pytest.MonkeyPatch, granted: Overlay) -> None:
+    kind = KINDS["tensorflow"]
+
+    class Dropping(kind):  # type: ignore[misc,valid-type] # one of the registry
+        """A kind that drops the time limit."""
+
+        def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+            body: Body = super().workload(plan, pods)
+            body["runPolicy"].pop("activeDeadlineSeconds", None)
+            return body
+
+    monkeypatch.setitem(KINDS, "tensorflow", Dropping)
+    (case,) = [case for case in cases_of("tensorflow") if "timeout" in case.fields]
+    assert ignored(case, granted) == [("timeout",)]
