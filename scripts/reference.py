@@ -12,7 +12,7 @@ from gen.networks import NETWORKS
 from gen.report.explain import SECTIONS
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
-from gen.rules.rule import Judge
+from gen.rules.rule import RuleSource
 from gen.storage import STORAGE
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ What `gen render`, `gen check` and `gen plan` say of job files, overlays and `re
 name that is also a rule's means the same mistake in another place.
 """
 _JUDGES = {
-    Judge.SERVER: "What an API server refuses",
-    Judge.OPERATOR: "What an operator refuses or does otherwise",
-    Judge.GITOPS: "What costs runs or data under Argo CD and Flux",
-    Judge.GEN: "What gen has to say",
+    RuleSource.SERVER: "What an API server refuses",
+    RuleSource.OPERATOR: "What an operator refuses or does otherwise",
+    RuleSource.GITOPS: "What costs runs or data under Argo CD and Flux",
+    RuleSource.GEN: "What gen has to say",
 }
 
 
@@ -156,9 +156,9 @@ def _scalar(schema: Mapping[str, Any]) -> str:
 def rules() -> str:
     """What `gen explain` says of every rule, by who judges."""
     parts = [_RULES]
-    for judge in Judge:
+    for judge in RuleSource:
         parts.append(f"## {_JUDGES[judge]}\n")
-        for rule in (rule for rule in CATALOGUE.values() if rule.judge is judge):
+        for rule in (rule for rule in CATALOGUE.values() if rule.source is judge):
             parts.append(f"### {rule.name}\n")
             kinds = sorted(f"`{group}/{kind}`" for group, kind in rule.kinds or ())
             about = [rule.severity.value.capitalize(), f", for {', '.join(kinds)}" if kinds else "", "."]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.rules.gitops.best_practices import BEST_PRACTICES
 from gen.rules.gitops.runs import RUNS
-from gen.rules.object_view import View
+from gen.rules.object_view import ObjectView
 from gen.rules.problem import Problem
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ def check_best_practices(body: Body) -> Checked | None:
     pair = body["apiVersion"].rpartition("/")[0], body["kind"]
     if pair not in RUNS:
         return None
-    view = View.built(body)
+    view = ObjectView.built(body)
     problems = [
-        Problem(rule.name, route, message)
+        Problem(rule.name, fault.route, fault.message, fault.hint)
         for rule in BEST_PRACTICES
         if rule.find is not None and rule.is_for(*pair)
-        for route, message in rule.find(view)
+        for fault in rule.find(view)
     ]
     if not problems:
         return None

@@ -23,7 +23,7 @@ from gen.repository.layout import RENDERED, find_root
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.gitops.across_objects import Fact, conflicts, facts
 from gen.rules.problem import dotted
-from gen.rules.rule import Judge
+from gen.rules.rule import RuleSource
 from gen.schemas.definitions import Definitions
 from gen.schemas.lookup import Kinds
 from gen.schemas.registry import minor_version, versions
@@ -110,7 +110,7 @@ class Inspection:
             for route, body in _objects(document):
                 objects += 1
                 checked = check(body, kinds, missing=self.missing)
-                if all(CATALOGUE[problem.rule].judge is Judge.GITOPS for problem in checked.problems):
+                if all(CATALOGUE[problem.rule].source is RuleSource.GITOPS for problem in checked.problems):
                     known += [(number, route, fact) for fact in facts(body)]
                 for problem in checked.problems:
                     found.items.append(_finding(problem, manifests, number, route, body))

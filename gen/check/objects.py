@@ -10,11 +10,10 @@ from gen.check.schema_errors import explained
 from gen.diagnostics import did_you_mean, near
 from gen.rules.catalogue import CATALOGUE, rules_for
 from gen.rules.deprecations import RETIRED
-from gen.rules.fault import Told
-from gen.rules.field_checks import doubled
-from gen.rules.object_view import View, is_custom
+from gen.rules.field_checks import duplicates
+from gen.rules.object_view import ObjectView, is_custom
 from gen.rules.problem import DAMAGED, SILENCE, Problem
-from gen.rules.rule import is_ours
+from gen.rules.rule import is_generated
 from gen.schemas.structural import filled
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
+    from gen.rules.fault import Fault
     from gen.rules.rule import Rule
     from gen.schemas.lookup import Kind, Kinds
 
@@ -57,7 +57,7 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
         return
     api_version, name = body["apiVersion"], body["kind"]
     kind = kinds.get(api_version, name)
-    if kind is not None and kind.partial and not is_ours(body):
+    if kind is not None and kind.partial and not is_generated(body):
         kind = None
     yield from _retired(api_version, name, kinds, known=kind is not None)
     if kind is None:
@@ -80,7 +80,7 @@ def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
     def empty(route: Route) -> Any:
         return {} if kinds.schemas.fields(kind.schema, (*route, 0)) else ""
 
-    view = View.of(body, kinds.version, defined=kind.place is not None, empty=empty)
+    view = ObjectView.of(body, kinds.version, defined=kind.place is not None, empty=empty)
     if view.json is not None and len(view.json) > _LARGEST:
         yield Problem("object-size", (), f"{len(view.json) >> 20} MiB are more than a server takes in a request")
         return
@@ -96,7 +96,7 @@ def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
         return
     yield from faults
     wrong = [fault.route for fault in faults]
-    view = View.of(_without(view.body, wrong), kinds.version, defined=view.defined)
+    view = ObjectView.of(_without(view.body, wrong), kinds.version, defined=view.defined)
     yield from (one for one in _of_rules(view, sound=False) if not any(_overlap(one.route, at) for at in wrong))
 
 
@@ -146,7 +146,7 @@ def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
         return
     for place, route, value in kind.place.visit(filled(kind.source, body)):
         if place.keys and isinstance(value, list):
-            for at, names in doubled([one for one in value if isinstance(one, dict)], route, *place.keys):
+            for at, names in duplicates([one for one in value if isinstance(one, dict)], route, *place.keys):
                 said = ", ".join(f"`{name}`" for name in names)
                 yield Problem("double-entry", at, f"an entry with {said} is there already")
         for expression, message in place.rules:
@@ -164,24 +164,24 @@ def _of_expression(expression: str, message: str, value: Any, route: Route) -> I
         yield Problem("cel-not-evaluated", route, f"this rule cannot be evaluated here: `{told[:200]}`")
 
 
-def _of_rules(view: View, *, sound: bool) -> Iterator[Problem]:
+def _of_rules(view: ObjectView, *, sound: bool) -> Iterator[Problem]:
     seen = set()
     has_pods = bool(view.templates)
     for rule in rules_for(view.group, view.kind):
         if rule.of_pods and not has_pods:
             continue
         assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
-        faults: list[tuple[Route, str]] = []
+        faults: list[Fault] = []
         try:
             faults.extend(rule.find(view))
         except DAMAGED as error:  # what was found before it stays
             # what does not fit its schema, or is of a kind to which a user's definition gives another shape
             if sound and not view.defined:
                 yield _failed(rule, error)
-        for route, message in faults:
-            if route not in seen:  # what is told once need not be told by the next rule in its words
-                seen.add(route)
-                yield Problem(rule.name, route, message, message.hint if isinstance(message, Told) else "")
+        for fault in faults:
+            if fault.route not in seen:  # the first rule that finds a fault at a place reports it
+                seen.add(fault.route)
+                yield Problem(rule.name, fault.route, fault.message, fault.hint)
 
 
 def _failed(rule: Rule, error: Exception) -> Problem:

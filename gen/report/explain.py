@@ -12,7 +12,7 @@ from gen.findings.overlays import OVERLAYS
 from gen.findings.rendered import CHANGES
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
-from gen.rules.rule import Judge
+from gen.rules.rule import RuleSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ def _filled(parts: Iterable[str]) -> str:
 
 def _of_rule(rule: Rule) -> Iterator[str]:
     kinds = ", ".join(sorted(f"{kind} ({group})" for group, kind in rule.kinds)) if rule.kinds is not None else ""
-    judge = rule.judge.value if rule.judge is Judge.GEN else f"the {rule.judge.value}"
+    judge = rule.source.value if rule.source is RuleSource.GEN else f"the {rule.source.value}"
     yield f"{rule.name}: {rule.severity.value} of manifests, as {judge} judges"
     yield f"For: {kinds}" if kinds else ""
     yield rule.says

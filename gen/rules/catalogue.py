@@ -9,7 +9,7 @@ from gen.diagnostics import Severity
 from gen.rules.gitops import GITOPS_RULES
 from gen.rules.operators import OPERATOR_RULES
 from gen.rules.problem import SILENCE
-from gen.rules.rule import Judge, Rule
+from gen.rules.rule import Rule, RuleSource
 from gen.rules.server import RULES
 
 _STRICT = "With strict field validation the API server refuses the object; without, it may drop the field."
@@ -67,7 +67,7 @@ _FORM = (
         "The CEL rules of a definition can be evaluated here.",
         "A server has functions that CEL itself does not; a rule that uses one is only checked there.",
         "Try the object against a cluster (`kubectl apply --server-side --dry-run=server`).",
-        judge=Judge.GEN,
+        source=RuleSource.GEN,
         severity=Severity.WARNING,
     ),
     Rule(
@@ -75,7 +75,7 @@ _FORM = (
         "Every rule can judge every object.",
         "It is a mistake of gen when one cannot; the object may be wrong in a way that nobody looked for.",
         "Report it to gen's issues, with the object; what the other rules say holds.",
-        judge=Judge.GEN,
+        source=RuleSource.GEN,
     ),
     Rule(
         "removed-api",
@@ -101,7 +101,7 @@ _FORM = (
         "An annotation that silences a rule names one that there is, and gives a reason.",
         "A rule is silenced for a reason that others can judge.",
         f'Write `{SILENCE}<rule>: "<reason>"`.',
-        judge=Judge.GEN,
+        source=RuleSource.GEN,
         severity=Severity.WARNING,
     ),
 )

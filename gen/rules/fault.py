@@ -1,39 +1,45 @@
-"""Sentences about a fault that bring their remedy along."""
+"""Faults of objects: what rules, field checks and value checks report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import did_you_mean, near
+from gen.diagnostics import Route, did_you_mean, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Told(str):
-    """What is wrong, and what to do about it."""
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One invalid value of an object."""
 
-    __slots__ = ("hint",)
+    route: Route
+    """To the value, or to where a missing value belongs. Relative to the checked value in value checks."""
+    message: str
+    hint: str = ""
+    """The remedy: an imperative in lower case, without a full stop. Empty if the rule's remedy is enough."""
 
-    hint: str
-
-
-def told(message: str, hint: str) -> Told:
-    """The sentence, and the remedy as a report says it below: in lower case, without a full stop."""
-    sentence = Told(message)
-    sentence.hint = hint
-    return sentence
-
-
-def none_of(value: object, words: Iterable[str]) -> Told:
-    """Where a field takes one of some words, and this is another."""
-    words = tuple(words)
-    guess = near(str(value), words)
-    hint = f"did you mean `{guess}`?" if guess else "write one of them" if len(words) > 1 else f"write `{words[0]}`"
-    what = f"none of {', '.join(f'`{word}`' for word in words)}" if len(words) > 1 else f"not `{words[0]}`"
-    return told(f"`{value}` is {what}", hint)
+    def at(self, route: Route) -> Fault:
+        """The fault of a value that is at `route` of a larger one."""
+        return Fault((*route, *self.route), self.message, self.hint)
 
 
-def unknown(message: str, name: object, known: Iterable[str], otherwise: str) -> Told:
-    """Where a name refers to something that is not there: the near name, else what there is, else `otherwise`."""
-    return told(message, did_you_mean(str(name), known, otherwise=otherwise))
+Faults = Iterator[Fault]
+
+
+def not_one_of(value: object, allowed: Iterable[str]) -> Fault:
+    """The fault of a value that is not one of the allowed words, with the nearest word as hint."""
+    allowed = tuple(allowed)
+    guess = near(str(value), allowed)
+    several = len(allowed) > 1
+    hint = f"did you mean `{guess}`?" if guess else "use one of them" if several else f"use `{allowed[0]}`"
+    expected = f"one of {', '.join(f'`{word}`' for word in allowed)}" if several else f"`{allowed[0]}`"
+    return Fault((), f"`{value}` is not allowed; expected {expected}", hint)
+
+
+def unknown_name(message: str, name: object, known: Iterable[str], otherwise: str) -> Fault:
+    """The fault of a reference to a missing name. The hint is the nearest name, all known names, or `otherwise`."""
+    return Fault((), message, did_you_mean(str(name), known, otherwise=otherwise))

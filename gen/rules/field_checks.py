@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Route
-from gen.rules.fault import Told
+from gen.rules.fault import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from gen.rules.value_checks import Check
 
-Faults = Iterator[tuple[Route, str]]
-"""Routes to values that are wrong, each with a sentence; where it brings none, the rule has the remedy."""
 
-Refusals = Iterator[tuple[Route, Told]]
-"""The same of a rule with many checks, each of which has its remedy."""
-
-
-class Table:
+class FieldChecks:
     """Paths such as `ports.*.protocol`, where `*` is every entry of a list or mapping, each with a check."""
 
     __slots__ = ("_root",)
@@ -34,9 +27,9 @@ class Table:
                 step = step.below(name)
             step.check = check
 
-    def faults(self, value: Any, route: Route) -> list[tuple[Route, Told]]:
+    def faults(self, value: Any, route: Route) -> list[Fault]:
         """What is wrong below `value`, which lies at `route`. A field that is not there has no fault."""
-        found: list[tuple[Route, Told]] = []
+        found: list[Fault] = []
         self._root.look(value, route, found)
         return found
 
@@ -60,10 +53,10 @@ class _Step:
             return self.each
         return self.named.setdefault(name, _Step())
 
-    def look(self, value: Any, route: Route, found: list[tuple[Route, Told]]) -> None:
+    def look(self, value: Any, route: Route, found: list[Fault]) -> None:
         """Asked many times for each object: a route is only made for what is wrong, or looked into."""
         if self.check is not None and (fault := self.check(value)) is not None:
-            found.append((route, fault))
+            found.append(fault.at(route))
         if value.__class__ is dict:
             named = self.named
             for name in value if len(value) < len(named) else named:
@@ -72,7 +65,7 @@ class _Step:
                 if not step.ends:
                     step.look(value[name], (*route, name), found)
                 elif step.check is not None and (fault := step.check(value[name])) is not None:
-                    found.append(((*route, name), fault))
+                    found.append(fault.at((*route, name)))
         if self.each is not None and value.__class__ in _HOLDERS:
             for key, inner in value.items() if value.__class__ is dict else enumerate(value):
                 self.each.look(inner, (*route, key), found)
@@ -95,7 +88,7 @@ def find(value: Any, route: Route, steps: tuple[str, ...]) -> Iterator[tuple[Rou
         yield from find(value[step], (*route, step), rest)
 
 
-def doubled(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, tuple[Any, ...]]]:
+def duplicates(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, tuple[Any, ...]]]:
     """Entries of a list that say the same in all `fields` as an entry before, with what they say."""
     if not items or len(items) == 1:
         return

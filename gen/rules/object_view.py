@@ -26,7 +26,7 @@ _PARTIAL = {"runtimePatches", "podTemplateOverrides", "trialTemplate"}
 
 
 @dataclass(frozen=True)
-class View:
+class ObjectView:
     """An object that fits its schema. What many rules ask is found once."""
 
     body: Body
@@ -43,7 +43,7 @@ class View:
     """`body` as orjson writes it, where that was needed anyway."""
 
     @classmethod
-    def of(cls, body: Body, version: str, *, defined: bool = False, empty: Empty = lambda _: "") -> View:
+    def of(cls, body: Body, version: str, *, defined: bool = False, empty: Empty = lambda _: "") -> ObjectView:
         """`empty` says what a null entry of the list at a route stands for."""
         json = _json(body)
         if json is None or b"null" in json:  # asked of compiled code, because most objects have none and need no copy
@@ -54,7 +54,7 @@ class View:
         return cls(present, body, int(version.split(".")[1]), _all_templates(present), defined, json)
 
     @classmethod
-    def built(cls, body: Body) -> View:
+    def built(cls, body: Body) -> ObjectView:
         """Of an object without nulls, for rules that are the same for all versions of Kubernetes."""
         return cls(body, body, 0, _all_templates(body))
 

@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-from gen.rules.fault import Told, told
+from gen.rules.fault import Fault
 
 _QUANTITY = re.compile(r"([+-]?[0-9]*(?:\.[0-9]*)?)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?")
 _FACTORS = {
@@ -55,28 +55,28 @@ def is_whole(number: Decimal) -> bool:
     return number == number.to_integral_value()
 
 
-def quantity(value: Any) -> Told | None:
+def quantity(value: Any) -> Fault | None:
     """The check that a value is a quantity at all."""
     return no_quantity(value) if amount(value) is None else None
 
 
-def no_quantity(value: Any) -> Told:
+def no_quantity(value: Any) -> Fault:
     match = _OF_BYTES.fullmatch(str(value))
     hint = "write one such as `500m`, `8` or `16Gi`"
     if match is not None:
         hint = f"write `{match[3] or match[1] + match[2].upper() + 'i'}`"
-    return told(f"`{value}` is no quantity", hint)
+    return Fault((), f"`{value}` is no quantity", hint)
 
 
-def not_negative(value: Any) -> Told | None:
+def not_negative(value: Any) -> Fault | None:
     number = amount(value)
     if number is None:
         return quantity(value)
-    return told(f"`{value}` is negative", "write 0 or more") if number < 0 else None
+    return Fault((), f"`{value}` is negative", "write 0 or more") if number < 0 else None
 
 
-def positive(value: Any) -> Told | None:
+def positive(value: Any) -> Fault | None:
     number = amount(value)
     if number is None:
         return quantity(value)
-    return None if number > 0 else told(f"`{value}` is not more than 0", "write more than 0")
+    return None if number > 0 else Fault((), f"`{value}` is not more than 0", "write more than 0")

@@ -9,14 +9,14 @@ from typing import Any
 
 from gen.diagnostics import Severity
 from gen.kubernetes import MANAGED_BY, at
-from gen.rules.field_checks import Faults, Refusals
-from gen.rules.object_view import View
+from gen.rules.fault import Faults
+from gen.rules.object_view import ObjectView
 
-Find = Callable[[View], Faults]
+Find = Callable[[ObjectView], Faults]
 """Yields the route and a sentence for each fault of an object that fits its schema."""
 
 
-class Judge(StrEnum):
+class RuleSource(StrEnum):
     """Who would refuse the object, or not do what it says."""
 
     SERVER = "API server"
@@ -39,7 +39,7 @@ class Rule:
     """What to do."""
     find: Find | None = None
     """None for what is found on the way to the rules: schemas, unknown kinds."""
-    judge: Judge = Judge.SERVER
+    source: RuleSource = RuleSource.SERVER
     severity: Severity = Severity.ERROR
     kinds: frozenset[tuple[str, str]] | None = None
     """Groups and kinds that it is for; None when it looks itself."""
@@ -53,7 +53,7 @@ class Rule:
 
     def weight(self, body: Any) -> Severity:
         """How bad a fault of this object is. Whether an engine has an object that gen did not make, nobody knows."""
-        if self.judge is Judge.GITOPS and self.severity is Severity.ERROR and not is_ours(body):
+        if self.source is RuleSource.GITOPS and self.severity is Severity.ERROR and not is_generated(body):
             return Severity.WARNING
         return self.severity
 
@@ -72,7 +72,7 @@ def operators(
     pairs = _pairs(kinds)
 
     def make(find: Find) -> Rule:
-        return Rule(name, find.__doc__ or "", reason, remedy, find, Judge.OPERATOR, severity, pairs)
+        return Rule(name, find.__doc__ or "", reason, remedy, find, RuleSource.OPERATOR, severity, pairs)
 
     return make
 
@@ -84,12 +84,12 @@ def gitops(
     kinds = frozenset(pairs) if pairs else None
 
     def make(find: Find) -> Rule:
-        return Rule(name, find.__doc__ or "", reason, remedy, find, Judge.GITOPS, severity, kinds)
+        return Rule(name, find.__doc__ or "", reason, remedy, find, RuleSource.GITOPS, severity, kinds)
 
     return make
 
 
-def is_ours(body: Any) -> bool:
+def is_generated(body: Any) -> bool:
     """Whether gen made the object, by its label; the object may be anything."""
     return bool(at(body, "metadata", "labels", MANAGED_BY) == "gen")
 
@@ -99,14 +99,14 @@ _BY_SERVER = "The API server refuses the object, or the pod that is made of its 
 
 def server(
     name: str, *kinds: str, remedy: str, reason: str = _BY_SERVER, of_pods: bool = False
-) -> Callable[[Callable[[View], Refusals]], Rule]:
+) -> Callable[[Find], Rule]:
     """Make a rule of an API server out of a function, whose docstring says what it checks. Kinds are `group/Kind`.
 
     Such a rule is a family of checks; each fault says what to do about it, and `remedy` is for `gen explain`.
     """
     pairs = _pairs(kinds) if kinds else None
 
-    def make(find: Callable[[View], Refusals]) -> Rule:
+    def make(find: Find) -> Rule:
         return Rule(name, find.__doc__ or "", reason, remedy, find, kinds=pairs, of_pods=of_pods)
 
     return make

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import none_of, told
+from gen.rules.fault import Fault, not_one_of
 from gen.rules.value_checks import label_value, qualified_name
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
+    from gen.rules.fault import Faults
 
 VALUES = {"In": (1, None), "NotIn": (1, None), "Exists": (0, 0), "DoesNotExist": (0, 0)}
 """Operators, each with how many values it takes at least and at most."""
@@ -24,15 +24,15 @@ NODE_VALUES = {**VALUES, "Gt": (1, 1), "Lt": (1, 1)}
 """The same of node selectors."""
 
 
-def labels(found: Any, route: Route) -> Refusals:
+def labels(found: Any, route: Route) -> Faults:
     for key, value in (found or {}).items():
         for fault in (qualified_name(key), label_value(value)):
             if fault is not None:
-                yield (*route, key), fault
+                yield fault.at((*route, key))
 
 
-def selector(found: Any, route: Route) -> Refusals:
-    """Refusals of a label selector."""
+def selector(found: Any, route: Route) -> Faults:
+    """Faults of a label selector."""
     yield from labels((found or {}).get("matchLabels"), (*route, "matchLabels"))
     for index, entry in enumerate((found or {}).get("matchExpressions") or ()):
         yield from requirement(entry, (*route, "matchExpressions", index), VALUES)
@@ -40,32 +40,32 @@ def selector(found: Any, route: Route) -> Refusals:
 
 def requirement(
     entry: Body, route: Route, operators: Mapping[str, tuple[int, int | None]], *, any_value: bool = False
-) -> Refusals:
-    """Refusals of a key, an operator and values. The values of mere preferences may be anything."""
+) -> Faults:
+    """Faults of a key, an operator and values. The values of mere preferences may be anything."""
     fault = qualified_name(entry.get("key", ""))
     if fault is not None:
-        yield (*route, "key"), fault
+        yield fault.at((*route, "key"))
     values = entry.get("values") or []
     yield from number_of_values(entry.get("operator", ""), values, route, operators)
     for index, value in enumerate(() if any_value else values):
         fault = label_value(value)
         if fault is not None:
-            yield (*route, "values", index), fault
+            yield fault.at((*route, "values", index))
 
 
 def number_of_values(
     operator: str, values: list[Any], route: Route, operators: Mapping[str, tuple[int, int | None]]
-) -> Refusals:
+) -> Faults:
     if operator not in operators:
-        yield (*route, "operator"), none_of(operator, operators)
+        yield not_one_of(operator, operators).at((*route, "operator"))
         return
     least, most = operators[operator]
     if len(values) < least:
-        yield (*route, "values"), told(f"`{operator}` needs a value", "add one to `values`")
+        yield Fault((*route, "values"), f"`{operator}` needs a value", "add one to `values`")
     elif most is not None and len(values) > most:
         what = "one value" if most else "no values"
         hint = "keep one of `values`" if most else "remove `values`, or use `In` or `NotIn`"
-        yield (*route, "values"), told(f"`{operator}` takes {what}", hint)
+        yield Fault((*route, "values"), f"`{operator}` takes {what}", hint)
 
 
 def selects(found: Body, chosen: Mapping[str, str]) -> bool:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from gen.rules.fault import Told, none_of, told
+from gen.rules.fault import Fault, not_one_of
 
-Check = Callable[[Any], Told | None]
+Check = Callable[[Any], Fault | None]
 """The fault of a value as a sentence with its remedy, or None."""
 
 LARGEST_ID = 2**31 - 1
@@ -35,14 +35,16 @@ def form(pattern: str, longest: int, kind: str, remedy: str, *, propose: bool = 
     matches = re.compile(pattern).fullmatch
 
     @lru_cache(maxsize=4096)
-    def check(value: Any) -> Told | None:
+    def check(value: Any) -> Fault | None:
         if len(value) > longest and matches(value):
-            return told(f"`{value[:20]}…` is longer than {longest} characters", f"shorten it by {len(value) - longest}")
+            return Fault(
+                (), f"`{value[:20]}…` is longer than {longest} characters", f"shorten it by {len(value) - longest}"
+            )
         if len(value) <= longest and matches(value):
             return None
         near = _NOT_IN_NAMES.sub("-", value.lower()).strip("-") if propose else ""
         fits = near and len(near) <= min(longest, _LONGEST_SHOWN) and matches(near)
-        return told(f"`{value}` {kind}", f"write for example `{near}`: {remedy}" if fits else f"write {remedy}")
+        return Fault((), f"`{value}` {kind}", f"write for example `{near}`: {remedy}" if fits else f"write {remedy}")
 
     return check
 
@@ -101,17 +103,17 @@ _unqualified = form(_NAME, 63, "is no name", "at most 63 letters and digits, `-`
 
 
 @lru_cache(maxsize=4096)
-def qualified_name(value: Any) -> Told | None:
+def qualified_name(value: Any) -> Fault | None:
     """A name that may have a DNS name and `/` in front: keys of labels, conditions, finalizers."""
     prefix, slash, name = value.rpartition("/")
     if (fault := _unqualified(name)) is not None:
-        return told(f"behind the domain, `{value}` is no name" if slash else f"`{value}` is no name", fault.hint)
+        return Fault((), f"behind the domain, `{value}` is no name" if slash else f"`{value}` is no name", fault.hint)
     if not slash or (fault := dns_name(prefix)) is None:
         return None
-    return told(f"what stands before `/` in `{value}` is no DNS name", fault.hint)
+    return Fault((), f"what stands before `/` in `{value}` is no DNS name", fault.hint)
 
 
-def driver_name(value: Any) -> Told | None:
+def driver_name(value: Any) -> Fault | None:
     """A DNS name that is short and may have capitals."""
     return lower_case(_driver)(value)
 
@@ -119,25 +121,25 @@ def driver_name(value: Any) -> Told | None:
 def lower_case(check: Check) -> Check:
     """The check, with capitals taken for small letters."""
 
-    def with_capitals(value: Any) -> Told | None:
+    def with_capitals(value: Any) -> Fault | None:
         fault = check(value.lower())
-        return None if fault is None else told(fault.replace(value.lower(), value), fault.hint)
+        return None if fault is None else Fault((), fault.message.replace(value.lower(), value), fault.hint)
 
     return with_capitals
 
 
-def ip(value: Any) -> Told | None:
-    return told(f"`{value}` is no IP address", "write one such as `10.0.0.1`") if _address(value) is None else None
+def ip(value: Any) -> Fault | None:
+    return Fault((), f"`{value}` is no IP address", "write one such as `10.0.0.1`") if _address(value) is None else None
 
 
-def endpoint_ip(value: Any) -> Told | None:
+def endpoint_ip(value: Any) -> Fault | None:
     """An address that traffic can be sent to."""
     address = _address(value)
     if address is None:
         return ip(value)
     local = address.is_loopback or address.is_link_local or address.is_unspecified
     if local or _LINK_MULTICAST.match(value):
-        return told(f"`{value}` is an address of one machine or link only", "write one that nodes can reach")
+        return Fault((), f"`{value}` is an address of one machine or link only", "write one that nodes can reach")
     return None
 
 
@@ -153,13 +155,15 @@ def _address(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None
         return None
 
 
-def cidr(value: Any) -> Told | None:
+def cidr(value: Any) -> Fault | None:
     """A range of addresses; spaces around it are allowed."""
     try:
         address, _, length = value.strip().partition("/")
         ipaddress.ip_network(f"{address}/{int(length)}" if length.isdecimal() else "", strict=False)
     except ValueError:
-        return told(f"`{value}` is no range of IP addresses", "write an address and a length, such as `10.0.0.0/8`")
+        return Fault(
+            (), f"`{value}` is no range of IP addresses", "write an address and a length, such as `10.0.0.0/8`"
+        )
     return None
 
 
@@ -168,47 +172,47 @@ def with_suffix(value: str) -> str:
     return value[:-2] + "a" if len(value) > 1 and value.endswith("-") else value
 
 
-def absolute(value: Any) -> Told | None:
-    return None if value.startswith("/") else told(f"`{value}` is no absolute path", "begin it with `/`")
+def absolute(value: Any) -> Fault | None:
+    return None if value.startswith("/") else Fault((), f"`{value}` is no absolute path", "begin it with `/`")
 
 
-def no_step_back(value: Any) -> Told | None:
-    return told(f"`{value}` contains `..`", "write the path without `..`") if ".." in value.split("/") else None
+def no_step_back(value: Any) -> Fault | None:
+    return Fault((), f"`{value}` contains `..`", "write the path without `..`") if ".." in value.split("/") else None
 
 
-def descending(value: Any) -> Told | None:
+def descending(value: Any) -> Fault | None:
     """A relative path that stays inside."""
     if value.startswith("/"):
         near = value.lstrip("/")
-        return told(
-            f"`{value}` is no relative path", f"write `{near}`" if near else "write a path without `/` in front"
+        return Fault(
+            (), f"`{value}` is no relative path", f"write `{near}`" if near else "write a path without `/` in front"
         )
     return no_step_back(value)
 
 
-def file_name(value: Any) -> Told | None:
+def file_name(value: Any) -> Fault | None:
     """A relative path of a file in a volume, whose own files begin with `..`."""
     if value.startswith(".."):
-        return told(f"`{value}` begins with `..`", "write a path inside of the volume")
+        return Fault((), f"`{value}` begins with `..`", "write a path inside of the volume")
     return descending(value)
 
 
 def one_of(*words: str) -> Check:
     """A word of a list."""
-    return lambda value: None if value in words else none_of(value, filter(None, words))
+    return lambda value: None if value in words else not_one_of(value, filter(None, words))
 
 
 def between(low: int, high: int) -> Check:
     remedy = f"write a number from {low} to {high}" if low < high else f"write {low}"
-    return lambda value: None if low <= value <= high else told(f"{value} is not between {low} and {high}", remedy)
+    return lambda value: None if low <= value <= high else Fault((), f"{value} is not between {low} and {high}", remedy)
 
 
 def at_least(low: int) -> Check:
-    return lambda value: None if value >= low else told(f"{value} is less than {low}", f"write {low} or more")
+    return lambda value: None if value >= low else Fault((), f"{value} is less than {low}", f"write {low} or more")
 
 
-def not_empty(value: Any) -> Told | None:
-    return None if value else told("must not be empty", "write a value")
+def not_empty(value: Any) -> Fault | None:
+    return None if value else Fault((), "must not be empty", "write a value")
 
 
 def given(check: Check) -> Check:
@@ -225,5 +229,5 @@ user_id = between(0, LARGEST_ID)
 file_mode = between(0, 0o777)
 
 
-def port_or_name(value: Any) -> Told | None:
+def port_or_name(value: Any) -> Fault | None:
     return port_name(value) if isinstance(value, str) else port(value)

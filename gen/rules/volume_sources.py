@@ -9,8 +9,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.value_checks import (
     absolute,
     between,
@@ -26,8 +26,7 @@ from gen.rules.value_checks import (
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
+    from gen.rules.fault import Faults
 
 NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "emptyDir": (),
@@ -82,15 +81,15 @@ _LONGEST_ISCSI_NAME = 1 << 10
 
 
 @lru_cache(maxsize=4096)
-def _iscsi_name(value: Any) -> Told | None:
+def _iscsi_name(value: Any) -> Fault | None:
     if len(value) <= _LONGEST_ISCSI_NAME and _ISCSI_NAME.fullmatch(value):
         return None
-    return told(f"`{value}` is no name of an iSCSI target", "write a name such as `iqn.2001-04.com.example:disk1`")
+    return Fault((), f"`{value}` is no name of an iSCSI target", "write a name such as `iqn.2001-04.com.example:disk1`")
 
 
 _PATH_TYPES = ("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
 
-_SOURCE = Table(
+_SOURCE = FieldChecks(
     {
         "hostPath.path": no_step_back,
         "hostPath.type": one_of("", *_PATH_TYPES),
@@ -121,56 +120,56 @@ def sources(holder: Body) -> list[str]:
     return found if len(found) <= 1 else [kind for kind in NEEDED if kind in holder]
 
 
-def source_faults(holder: Body, route: Route, *, beside: str = "") -> Refusals:
-    """Refusals of the source of a volume, whoever uses it. One kind may stand beside another."""
+def source_faults(holder: Body, route: Route, *, beside: str = "") -> Faults:
+    """Faults of the source of a volume, whoever uses it. One kind may stand beside another."""
     found = sources(holder)
     for kind in found[1:] if found[1:] != [beside] else ():
         message = f"a volume has one source, and `{found[0]}` is here already"
-        yield (*route, kind), told(message, f"remove `{kind}`, or `{found[0]}`")
+        yield Fault((*route, kind), message, f"remove `{kind}`, or `{found[0]}`")
     for kind in found:
         for field in NEEDED[kind]:
             if not_empty(holder[kind].get(field)):
                 hint = f"write {_MEANT.get(field, 'a value')} in `{field}`"
-                yield (*route, kind, field), told(f"`{kind}` needs a `{field}`", hint)
+                yield Fault((*route, kind, field), f"`{kind}` needs a `{field}`", hint)
     yield from _SOURCE.faults(holder, route)
     for kind in found:
         fault = _SPECIAL[kind](holder[kind]) if kind in _SPECIAL else None
         if fault is not None:
-            yield (*route, kind), fault
+            yield fault.at((*route, kind))
 
 
-def named_secret(reference: Any) -> Told | None:
+def named_secret(reference: Any) -> Fault | None:
     """The check of what refers to a secret."""
-    return None if reference.get("name") else told("has no `name`", "write the name of a secret in `name`")
+    return None if reference.get("name") else Fault((), "has no `name`", "write the name of a secret in `name`")
 
 
-def one_of_two(first: str, second: str, *, both: bool) -> Told:
+def one_of_two(first: str, second: str, *, both: bool) -> Fault:
     """Where one of two fields is needed, and both are there or none."""
-    return told(f"needs either `{first}` or `{second}`", f"{'remove' if both else 'add'} `{first}`, or `{second}`")
+    return Fault((), f"needs either `{first}` or `{second}`", f"{'remove' if both else 'add'} `{first}`, or `{second}`")
 
 
-def _either(source: Body, first: str, second: str) -> Told | None:
+def _either(source: Body, first: str, second: str) -> Fault | None:
     both = bool(source.get(first))
     return one_of_two(first, second, both=both) if both == bool(source.get(second)) else None
 
 
-def _fibre_channel(source: Body) -> Told | None:
+def _fibre_channel(source: Body) -> Fault | None:
     if (fault := _either(source, "targetWWNs", "wwids")) is not None:
         return fault
     if source.get("targetWWNs") and "lun" not in source:
-        return told("needs a `lun`", "add `lun`, a number from 0 to 255")
+        return Fault((), "needs a `lun`", "add `lun`, a number from 0 to 255")
     return None
 
 
-def _flocker(source: Body) -> Told | None:
+def _flocker(source: Body) -> Fault | None:
     if (fault := _either(source, "datasetName", "datasetUUID")) is not None:
         return fault
     if "/" in source.get("datasetName", ""):
-        return told("`datasetName` contains `/`", "write the name without `/`")
+        return Fault((), "`datasetName` contains `/`", "write the name without `/`")
     return None
 
 
-def _azure_disk(source: Body) -> Told | None:
+def _azure_disk(source: Body) -> Fault | None:
     uri, managed = source["diskURI"], source.get("kind", "Shared") == "Managed"
     start = "/subscriptions/" if managed else "https://"
     if uri.startswith(start):
@@ -178,29 +177,33 @@ def _azure_disk(source: Body) -> Told | None:
     hint = "write the resource id of the disk" if managed else "write the address of the blob"
     if not managed and uri.startswith("/subscriptions/"):
         hint = "write `kind: Managed`"
-    return told(f"`diskURI` does not begin with `{start}`", hint)
+    return Fault((), f"`diskURI` does not begin with `{start}`", hint)
 
 
-def _iscsi(source: Body) -> Told | None:
+def _iscsi(source: Body) -> Fault | None:
     with_password = source.get("chapAuthDiscovery") or source.get("chapAuthSession")
     if with_password and "secretRef" not in source:
-        return told("CHAP needs a `secretRef`", "add `secretRef` with the `name` of a secret")
+        return Fault((), "CHAP needs a `secretRef`", "add `secretRef` with the `name` of a secret")
     return None
 
 
-def _flex_volume(source: Body) -> Told | None:
+def _flex_volume(source: Body) -> Fault | None:
     reserved = [key for key in source.get("options") or {} if _RESERVED.fullmatch(key.split("/", 1)[0])]
-    return told(f"`{reserved[0]}` is in a domain of Kubernetes", "use a key of another domain") if reserved else None
+    return (
+        Fault((), f"`{reserved[0]}` is in a domain of Kubernetes", "use a key of another domain") if reserved else None
+    )
 
 
-def _quobyte(source: Body) -> Told | None:
+def _quobyte(source: Body) -> Fault | None:
     pairs = source["registry"].split(",")
     excess = len(source.get("tenant", "")) - _LONGEST_TENANT
     if excess > 0:
-        return told(f"`tenant` is longer than {_LONGEST_TENANT} characters", f"shorten it by {excess}")
+        return Fault((), f"`tenant` is longer than {_LONGEST_TENANT} characters", f"shorten it by {excess}")
     if all(re.fullmatch(r"[^:]*:[^:]*|\[.*\]:[^:]*", pair) for pair in pairs):
         return None
-    return told("`registry` has no port", "write a host and a port, such as `quobyte:7861`, with `,` between several")
+    return Fault(
+        (), "`registry` has no port", "write a host and a port, such as `quobyte:7861`, with `,` between several"
+    )
 
 
 _SPECIAL = {

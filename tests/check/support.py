@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gen.rules.catalogue import CATALOGUE
-from gen.rules.rule import Judge
+from gen.rules.rule import RuleSource
 from tests.support import validated
 
 if TYPE_CHECKING:
@@ -41,4 +41,4 @@ def places(report: Report) -> list[tuple[str, int, int]]:
 
 def refused(report: Report) -> list[str]:
     """What is wrong whoever applies the objects."""
-    return [one.code for one in report.findings if CATALOGUE[one.code].judge is not Judge.GITOPS]
+    return [one.code for one in report.findings if CATALOGUE[one.code].source is not RuleSource.GITOPS]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gen.check.objects import check
 from gen.rules.catalogue import CATALOGUE
-from gen.rules.object_view import View
+from gen.rules.object_view import ObjectView
 from gen.rules.problem import Problem, dotted
-from gen.rules.rule import Judge
+from gen.rules.rule import RuleSource
 from tests.e2e.mutations import Mutator, accident
 from tests.e2e.objects import all_rendered
 from tests.rules.support import objects
@@ -95,7 +95,7 @@ def judged(cases: list[Case], cluster: Cluster, kinds: Kinds) -> list[Verdicts]:
 def our_problems(body: Body, kinds: Kinds) -> tuple[Problem, ...]:
     """Errors that a server alone would find: the one of the tests has no operators with webhooks and controllers."""
     problems = check(body, kinds).problems
-    return tuple(one for one in problems if CATALOGUE[one.rule].judge is Judge.SERVER and _is_error(one))
+    return tuple(one for one in problems if CATALOGUE[one.rule].source is RuleSource.SERVER and _is_error(one))
 
 
 def _is_error(problem: Problem) -> bool:
@@ -107,7 +107,7 @@ def refusal(body: Body, cluster: Cluster) -> str:
     response = cluster.try_to_create_in(body, "default")
     if response.status != 201:
         return f"{response.status} {response.message}"
-    view = View.of(body, "1.34")
+    view = ObjectView.of(body, "1.34")
     for route, template in view.templates if view.is_custom else ():
         response = cluster.try_to_create_in(_pod_template(template), "default")
         if response.status != 201:

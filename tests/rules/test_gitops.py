@@ -12,7 +12,7 @@ from gen.gitops import PROTECTION
 from gen.kinds import KINDS
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.gitops.runs import RUNS
-from gen.rules.rule import Judge
+from gen.rules.rule import RuleSource
 from gen.schemas.lookup import Kinds
 from tests.rules.support import an_object, changed
 from tests.support import OVERLAY, validated
@@ -132,7 +132,7 @@ def test_every_kind_of_gen_is_a_run_and_has_its_fields_where_the_rules_look() ->
 
 
 def test_what_costs_runs_or_data_is_an_error() -> None:
-    weights = {name: rule.severity for name, rule in CATALOGUE.items() if rule.judge is Judge.GITOPS}
+    weights = {name: rule.severity for name, rule in CATALOGUE.items() if rule.source is RuleSource.GITOPS}
     assert {name for name, severity in weights.items() if severity is Severity.WARNING} == {
         "engine-order",
         "unwritten-default",

@@ -9,16 +9,15 @@ import yaml
 
 from gen.check.objects import check
 from gen.rules.catalogue import CATALOGUE
-from gen.rules.fault import Told
-from gen.rules.object_view import View
-from gen.rules.rule import Judge
+from gen.rules.object_view import ObjectView
+from gen.rules.rule import RuleSource
 from gen.schemas.lookup import Kinds
 from tests.rules.support import an_object, changed, objects, route
 from tests.support import HERE as TESTS
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
-    from gen.diagnostics import Route
+    from gen.rules.fault import Fault
 
 CASES: dict[str, dict[str, Any]] = yaml.load((TESTS / "rules/cases.yaml").read_bytes(), yaml.CSafeLoader)
 RENDERED = [
@@ -29,20 +28,20 @@ RENDERED = [
 VERSION = "1.34"
 
 
-def each(which: str, *judges: Judge) -> list[Any]:
+def each(which: str, *judges: RuleSource) -> list[Any]:
     return [
         pytest.param(rule, case["object"], change, id=f"{rule}-{number}")
         for rule, case in CASES.items()
-        if CATALOGUE[rule].judge in (judges or Judge)
+        if CATALOGUE[rule].source in (judges or RuleSource)
         for number, change in enumerate(case[which])
     ]
 
 
-def found(rule: str, kind: str, changes: dict[str, Any]) -> list[tuple[Route, str]]:
+def found(rule: str, kind: str, changes: dict[str, Any]) -> list[Fault]:
     body = changed(an_object(kind), changes)
     find = CATALOGUE[rule].find
     assert find is not None
-    view = View.of(body, VERSION)
+    view = ObjectView.of(body, VERSION)
     assert CATALOGUE[rule].is_for(view.group, view.kind)
     return list(find(view))
 
@@ -63,23 +62,24 @@ def test_a_rule_finds_the_bad_in_its_place(rule: str, kind: str, change: dict[st
     faults = found(rule, kind, {path: value for path, value in change.items() if path != "at"})
     assert faults
     paths = [route(path) for path in ([where] if where else change)]
-    assert any(at[: len(path)] == path or path[: len(at)] == at for at, _ in faults for path in paths), faults
+    assert any(
+        one.route[: len(path)] == path or path[: len(one.route)] == one.route for one in faults for path in paths
+    ), faults
 
 
-@pytest.mark.parametrize(("rule", "kind", "change"), each("bad", Judge.SERVER))
+@pytest.mark.parametrize(("rule", "kind", "change"), each("bad", RuleSource.SERVER))
 def test_a_fault_that_a_server_refuses_has_a_remedy_of_its_own(rule: str, kind: str, change: dict[str, Any]) -> None:
-    for _, message in found(rule, kind, {path: value for path, value in change.items() if path != "at"}):
-        assert isinstance(message, Told)
-        assert len(message.hint.split()) > 1
-        assert message.hint[0].islower() or not message.hint[0].isalpha()
-        assert not message.hint.endswith(".")
-        assert message.hint not in message
+    for fault in found(rule, kind, {path: value for path, value in change.items() if path != "at"}):
+        assert len(fault.hint.split()) > 1
+        assert fault.hint[0].islower() or not fault.hint[0].isalpha()
+        assert not fault.hint.endswith(".")
+        assert fault.hint not in fault.message
 
 
 @pytest.mark.parametrize("number", range(len(objects("kubernetes.yaml"))))
 def test_nothing_is_wrong_with_an_ordinary_object(number: int) -> None:
     problems = check(objects("kubernetes.yaml")[number], Kinds(VERSION)).problems
-    assert [one for one in problems if CATALOGUE[one.rule].judge is not Judge.GITOPS] == []
+    assert [one for one in problems if CATALOGUE[one.rule].source is not RuleSource.GITOPS] == []
 
 
 def test_what_gen_renders_breaks_no_rule() -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gen.diagnostics import Diagnostic, Location, Severity, said
 from gen.kubernetes import at
 from gen.rules.gitops.runs import RUNS, is_finished
-from gen.rules.object_view import View
+from gen.rules.object_view import ObjectView
 from gen.rules.problem import DAMAGED, SILENCE
-from gen.rules.rule import Judge, Rule, is_ours
+from gen.rules.rule import Rule, RuleSource, is_generated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -27,21 +27,21 @@ SAME_OBJECT: Final = Rule(
     "Two files, or two Applications, take it from each other at every sync, and removing one removes it for both "
     "(argo-cd#22607). Files of one overlay below `rendered/` are of one cluster; of other files, those of one folder.",
     "Remove one of the two.",
-    judge=Judge.GITOPS,
+    source=RuleSource.GITOPS,
 )
 SAME_HANDLE: Final = Rule(
     "same-volume-handle",
     "No two volumes of a CSI driver have one `volumeHandle`.",
     "A node mounts one of them for both, or refuses the second.",
     "Give each volume a handle of its own; its name is one.",
-    judge=Judge.GITOPS,
+    source=RuleSource.GITOPS,
 )
 SHARED_OUTPUT: Final = Rule(
     "shared-output",
     "No two active runs write to one `subPath` of a claim.",
     "They overwrite each other's checkpoints. A new run starts before the old one is gone, too.",
     "Mount a path with `{{ run.id }}` in it, or mount one of them read-only.",
-    judge=Judge.GITOPS,
+    source=RuleSource.GITOPS,
     severity=Severity.WARNING,
 )
 ONE_NODE_CLAIM: Final = Rule(
@@ -49,7 +49,7 @@ ONE_NODE_CLAIM: Final = Rule(
     "A claim that one node can mount is used by one pod.",
     "Pods on other nodes never start: workers, or a TensorBoard beside them (kubeflow/kubeflow#5039).",
     "Use a claim with `ReadWriteMany`, or keep the pods on one node and silence the rule.",
-    judge=Judge.GITOPS,
+    source=RuleSource.GITOPS,
     severity=Severity.WARNING,
 )
 OF_FINISHED: Final = Rule(
@@ -57,7 +57,7 @@ OF_FINISHED: Final = Rule(
     "An active run uses no ConfigMap or claim that engines are told to leave alone.",
     "No engine creates the object again, so the pods of the active run wait for it.",
     "Let the active run have its own, or make the other one active, too.",
-    judge=Judge.GITOPS,
+    source=RuleSource.GITOPS,
 )
 SET_RULES: Final = {rule.name: rule for rule in (SAME_OBJECT, SAME_HANDLE, SHARED_OUTPUT, ONE_NODE_CLAIM, OF_FINISHED)}
 
@@ -86,7 +86,7 @@ def facts(body: Any) -> list[Fact]:
         found = list(_facts(body))
     except DAMAGED:  # which is told elsewhere
         return []
-    if is_ours(body):
+    if is_generated(body):
         found = [fact._replace(ours=True) for fact in found]
     if at(body, "metadata", "annotations"):
         reasons = ((fact, at(body, "metadata", "annotations", SILENCE + fact.rule)) for fact in found)
@@ -106,13 +106,13 @@ def _facts(body: Body) -> Iterator[Fact]:
     if group == "" and kind in _PARTS and is_finished(body):
         yield Fact(OF_FINISHED.name, (kind, namespace, name), who, ("metadata", "annotations"))
     if ((group, kind) in RUNS or kind == "Deployment") and not is_finished(body):
-        yield from _uses(View.built(body), namespace, who, runs=(group, kind) in RUNS)
+        yield from _uses(ObjectView.built(body), namespace, who, runs=(group, kind) in RUNS)
 
 
 _PARTS = {"ConfigMap": ("configMap", "name"), "PersistentVolumeClaim": ("persistentVolumeClaim", "claimName")}
 
 
-def _uses(view: View, namespace: str, who: str, *, runs: bool) -> Iterator[Fact]:
+def _uses(view: ObjectView, namespace: str, who: str, *, runs: bool) -> Iterator[Fact]:
     for route, template in view.templates:
         holder: Any = view.body
         for step in route[:-1]:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import Severity
 from gen.kubernetes import at
+from gen.rules.fault import Fault
 from gen.rules.gitops.runs import RUNS, having, is_finished
-from gen.rules.object_view import View
+from gen.rules.object_view import ObjectView
 from gen.rules.rule import gitops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Faults
+    from gen.rules.fault import Faults
     from gen.rules.rule import Find, Rule
 
 
@@ -23,7 +24,7 @@ def _advice(name: str, *kinds: tuple[str, str], reason: str, remedy: str) -> Cal
     """Make a rule for runs that an engine still applies: of one that is finished nothing is to be changed."""
 
     def make(find: Find) -> Rule:
-        def of_active(view: View) -> Faults:
+        def of_active(view: ObjectView) -> Faults:
             if not is_finished(view.body):
                 yield from find(view)
 
@@ -41,11 +42,11 @@ def _advice(name: str, *kinds: tuple[str, str], reason: str, remedy: str) -> Cal
     "looks, since nothing deletes the object.",
     remedy="Give the job a `timeout`, or the overlay's `defaults`; in a manifest `activeDeadlineSeconds`.",
 )
-def no_deadline(view: View) -> Faults:
+def no_deadline(view: ObjectView) -> Faults:
     """A run with GPUs, or other devices, ends after some time, whatever happens."""
     route = RUNS[view.group, view.kind].deadline
     if route is not None and at(view.body, *route) is None and any(_has_device(one) for _, one in view.containers):
-        yield route, "nothing ends a run that hangs"
+        yield Fault(route, "nothing ends a run that hangs")
 
 
 def _has_device(container: Body) -> bool:
@@ -60,11 +61,11 @@ def _has_device(container: Body) -> bool:
     "default of the operators.",
     remedy="Write `cleanPodPolicy: Running` (`cleanup: Running` in a job), which keeps the logs of what completed.",
 )
-def keeps_pods(view: View) -> Faults:
+def keeps_pods(view: ObjectView) -> Faults:
     """Pods that still run when a run has ended are removed."""
     route = RUNS[view.group, view.kind].cleanup
     if route is not None and at(view.body, *route) in (None, "None"):
-        yield route, "pods that still run keep their GPUs when the run has ended"
+        yield Fault(route, "pods that still run keep their GPUs when the run has ended")
 
 
 @_advice(
@@ -74,13 +75,13 @@ def keeps_pods(view: View) -> Faults:
     "container of a run has any, it is left to the cluster, whose LimitRange may set them.",
     remedy="Give the job `memory` and `cpu`, or the overlay's `defaults`; in a manifest `resources.limits`.",
 )
-def no_limits(view: View) -> Faults:
+def no_limits(view: ObjectView) -> Faults:
     """When one container of a run has limits, all have, but for those that only prepare a pod."""
     found = [(route, container) for route, container in view.containers if "initContainers" not in route]
     without = [one for one in found if not at(one[1], "resources", "limits")]
     for route, container in without if len(without) < len(found) else ():
         said = f"the container `{container.get('name')}` has no limits, and others of the run have"
-        yield (*route, "resources", "limits"), said
+        yield Fault((*route, "resources", "limits"), said)
 
 
 @_advice(
@@ -90,7 +91,7 @@ def no_limits(view: View) -> Faults:
     "again. What an image was is not part of a run's name, only what it is called.",
     remedy="Name a version, or better a digest (`image@sha256:…`).",
 )
-def mutable_image(view: View) -> Faults:
+def mutable_image(view: ObjectView) -> Faults:
     """The images of a run have a tag other than `latest`, or a digest."""
     for route, container in view.containers:
         image = container.get("image")
@@ -99,7 +100,7 @@ def mutable_image(view: View) -> Faults:
         _, colon, tag = image.rpartition("/")[2].partition(":")
         if not colon or tag == "latest":
             said = "is `latest`" if colon else "has no tag, so it is `latest`"
-            yield (*route, "image"), f"the image {said}"
+            yield Fault((*route, "image"), f"the image {said}")
 
 
 BEST_PRACTICES: Final[tuple[Rule, ...]] = (no_deadline, keeps_pods, no_limits, mutable_image)

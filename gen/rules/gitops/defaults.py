@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gen.diagnostics import Severity
 from gen.kubernetes import at
 from gen.quantity import canonical
+from gen.rules.fault import Fault
 from gen.rules.field_checks import find
 from gen.rules.rule import gitops
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Route
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _FILLED: Final = {
     ("jobset.x-k8s.io", "JobSet"): (
@@ -45,7 +46,7 @@ JobSet `pkg/webhooks/jobset_webhook.go`; Volcano `pkg/webhooks/admission/jobs/mu
     remedy="Write the defaults out.",
     severity=Severity.WARNING,
 )
-def unwritten_default(view: View) -> Faults:
+def unwritten_default(view: ObjectView) -> Faults:
     """What a webhook would fill in inside a JobSet or a Volcano job is written out."""
     missing: list[Route] = []
     for place, field in _FILLED[view.group, view.kind]:
@@ -54,7 +55,7 @@ def unwritten_default(view: View) -> Faults:
                 missing.append((*route, *field))
     if missing:
         names = dict.fromkeys(f"`{route[-1]}`" for route in missing)
-        yield missing[0], f"the operator fills in {', '.join(names)}"
+        yield Fault(missing[0], f"the operator fills in {', '.join(names)}")
 
 
 @gitops(
@@ -64,7 +65,7 @@ def unwritten_default(view: View) -> Faults:
     remedy="Write it as the server would.",
     severity=Severity.WARNING,
 )
-def canonical_amounts(view: View) -> Faults:
+def canonical_amounts(view: ObjectView) -> Faults:
     """In custom resources amounts have the form that the server would write."""
     if not view.is_custom:
         return
@@ -72,7 +73,7 @@ def canonical_amounts(view: View) -> Faults:
         for kind in ("limits", "requests"):
             for name, amount in ((container.get("resources") or {}).get(kind) or {}).items():
                 if isinstance(amount, str) and (short := _canonical(amount)) != amount:
-                    yield (*route, "resources", kind, name), f"`{amount[:40]}` becomes `{short}`"
+                    yield Fault((*route, "resources", kind, name), f"`{amount[:40]}` becomes `{short}`")
 
 
 def _canonical(amount: str) -> str:
@@ -88,16 +89,16 @@ def _canonical(amount: str) -> str:
     remedy="Remove it.",
     severity=Severity.WARNING,
 )
-def server_fields(view: View) -> Faults:
+def server_fields(view: ObjectView) -> Faults:
     """Nothing is written that only a server writes, and no field is null."""
     if "status" in view.written:
-        yield ("status",), "`status` is the operator's"
+        yield Fault(("status",), "`status` is the operator's")
     metadata = view.written.get("metadata") or {}
     for field in ("creationTimestamp", "managedFields", "resourceVersion", "uid"):
         if field in metadata:
-            yield ("metadata", field), f"`{field}` is the server's"
+            yield Fault(("metadata", field), f"`{field}` is the server's")
     if view.body is not view.written:
-        yield from ((route, "this is null") for route in _nulls(view.written, ()))
+        yield from (Fault(route, "this is null") for route in _nulls(view.written, ()))
 
 
 def _nulls(value: Any, route: Route) -> Iterator[Route]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Severity
+from gen.rules.fault import Fault
 from gen.rules.gitops.runs import DATA, RUNS
 from gen.rules.gitops.storage import SYNC_OPTIONS
-from gen.rules.rule import gitops, is_ours
+from gen.rules.rule import gitops, is_generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Route
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _FLUX_FORCE = "kustomize.toolkit.fluxcd.io/force"
 _HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
@@ -26,19 +27,19 @@ _TRACKING = frozenset(
 _GUARDED = (*RUNS, *DATA)
 
 
-def _metadata(view: View) -> Iterator[tuple[Route, str, str]]:
+def _metadata(view: ObjectView) -> Iterator[tuple[Route, str, str]]:
     """Labels and annotations, each with its route; Flux takes what it is told from either."""
     for field in ("annotations", "labels"):
         for key, value in (view.metadata.get(field) or {}).items():
             yield ("metadata", field, key), key, str(value)
 
 
-def _options(view: View, *unwanted: str) -> Faults:
+def _options(view: ObjectView, *unwanted: str) -> Faults:
     for route, key, value in _metadata(view):
         if key == SYNC_OPTIONS:
             for word in (word.strip() for word in value.split(",")):
                 if word in unwanted:
-                    yield route, f"`{word}` is set"
+                    yield Fault(route, f"`{word}` is set")
 
 
 @gitops(
@@ -48,12 +49,12 @@ def _options(view: View, *unwanted: str) -> Faults:
     "error is, too (`ssa/errors/immutable.go`, flux2#4392). Either ends a training, or removes data.",
     remedy="Remove it; an edited job is a new run with a name of its own.",
 )
-def engine_force(view: View) -> Faults:
+def engine_force(view: ObjectView) -> Faults:
     """No engine may replace a run or data by force."""
     yield from _options(view, "Force=true", "Replace=true")
     for route, key, value in _metadata(view):
         if key == _FLUX_FORCE and value.lower() == "enabled":
-            yield route, "Flux would delete the object when it cannot change it"
+            yield Fault(route, "Flux would delete the object when it cannot change it")
 
 
 @gitops(
@@ -63,11 +64,11 @@ def engine_force(view: View) -> Faults:
     "it (argo-cd#8586).",
     remedy="Remove it; `Skip`, which `state: finished` renders, is the only hook for a run.",
 )
-def engine_hook(view: View) -> Faults:
+def engine_hook(view: ObjectView) -> Faults:
     """A run, or data, is no hook of an engine."""
     for route, key, value in _metadata(view):
         if key in _HOOKS and value.strip() != "Skip":
-            yield route, f"the object is a hook (`{value[:40]}`)"
+            yield Fault(route, f"the object is a hook (`{value[:40]}`)")
 
 
 @gitops(
@@ -78,12 +79,12 @@ def engine_hook(view: View) -> Faults:
     remedy="Remove it; Argo CD applies volumes and claims before what mounts them by itself.",
     severity=Severity.WARNING,
 )
-def engine_order(view: View) -> Faults:
+def engine_order(view: ObjectView) -> Faults:
     """Runs and data are in no wave."""
     yield from _options(view, "PruneLast=true")
     for route, key, value in _metadata(view):
         if key == _WAVE and value.strip() != "0":
-            yield route, "the object is in a wave of its own"
+            yield Fault(route, "the object is in a wave of its own")
 
 
 @gitops(
@@ -91,10 +92,10 @@ def engine_order(view: View) -> Faults:
     reason="What an engine applies must have a name; with `generateName` it cannot, or each sync makes another object.",
     remedy="Write `name`.",
 )
-def generated_name(view: View) -> Faults:
+def generated_name(view: ObjectView) -> Faults:
     """An object has its name from Git and not from the server."""
     if view.metadata.get("generateName") and not view.metadata.get("name"):
-        yield ("metadata", "generateName"), "no engine can apply an object without a name"
+        yield Fault(("metadata", "generateName"), "no engine can apply an object without a name")
 
 
 @gitops(
@@ -103,9 +104,9 @@ def generated_name(view: View) -> Faults:
     "it; operators copy labels to what they make (argo-cd#3050, Altinity/clickhouse-operator#1272).",
     remedy="Remove it.",
 )
-def engine_tracking(view: View) -> Faults:
+def engine_tracking(view: ObjectView) -> Faults:
     """Runs, data and what gen makes carry nothing by which an engine knows its objects."""
-    if (view.group, view.kind) in _GUARDED or is_ours(view.body):
+    if (view.group, view.kind) in _GUARDED or is_generated(view.body):
         for route, key, _ in _metadata(view):
             if key in _TRACKING:
-                yield route, f"`{key}` says whose the object is, which the engine writes itself"
+                yield Fault(route, f"`{key}` says whose the object is, which the engine writes itself")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes import QUEUE_LABEL, at
+from gen.rules.fault import Fault
 from gen.rules.gitops.runs import RUNS, having
 from gen.rules.rule import gitops
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _AGAIN = (
     "An engine takes the deleted object for missing and creates it again, so a finished training starts anew "
@@ -25,11 +26,11 @@ _AGAIN = (
     reason=f"{_AGAIN} The finished object is the record that it has run.",
     remedy="Remove `ttlSecondsAfterFinished`; `state: finished` in the job, or removing its file, ends a run.",
 )
-def self_deletion(view: View) -> Faults:
+def self_deletion(view: ObjectView) -> Faults:
     """A run does not delete itself some time after it has ended."""
     route = RUNS[view.group, view.kind].ttl
     if route is not None and at(view.body, *route) is not None:
-        yield route, "the object would be deleted when it has ended, and then created and run again"
+        yield Fault(route, "the object would be deleted when it has ended, and then created and run again")
 
 
 @gitops(
@@ -38,14 +39,16 @@ def self_deletion(view: View) -> Faults:
     reason=f"{_AGAIN} `shutdownAfterJobFinishes` removes the cluster alone and keeps the RayJob.",
     remedy="Write `DeleteCluster` or `DeleteWorkers` instead.",
 )
-def ray_deletes_self(view: View) -> Faults:
+def ray_deletes_self(view: ObjectView) -> Faults:
     """A RayJob has no `deletionStrategy` with the policy `DeleteSelf`."""
     strategy = view.spec.get("deletionStrategy") or {}
     holders: list[tuple[Route, Any]] = [((field,), strategy.get(field)) for field in ("onSuccess", "onFailure")]
     holders += [(("deletionRules", index), rule) for index, rule in enumerate(strategy.get("deletionRules") or ())]
     for route, holder in holders:
         if at(holder, "policy") == "DeleteSelf":
-            yield ("spec", "deletionStrategy", *route, "policy"), "the RayJob would delete itself, and then run again"
+            yield Fault(
+                ("spec", "deletionStrategy", *route, "policy"), "the RayJob would delete itself, and then run again"
+            )
 
 
 @gitops(
@@ -55,8 +58,8 @@ def ray_deletes_self(view: View) -> Faults:
     "sync, and `suspend: false` starts one that was not admitted.",
     remedy="Remove `suspend`; Kueue's webhook sets it when the object is created.",
 )
-def suspended_in_queue(view: View) -> Faults:
+def suspended_in_queue(view: ObjectView) -> Faults:
     """A run with a queue does not say whether it is suspended."""
     route = RUNS[view.group, view.kind].suspend
     if route is not None and QUEUE_LABEL in (view.metadata.get("labels") or {}) and at(view.body, *route) is not None:
-        yield route, f"the queue in the label `{QUEUE_LABEL}` decides that"
+        yield Fault(route, f"the queue in the label `{QUEUE_LABEL}` decides that")

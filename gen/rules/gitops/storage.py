@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from gen.rules.fault import Fault
 from gen.rules.gitops.runs import DATA
 from gen.rules.rule import gitops
 
 if TYPE_CHECKING:
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
@@ -24,7 +25,7 @@ _PV, _PVC = DATA
     "object in the cluster, so they must have been applied before.",
     remedy=f"Annotate it with `{SYNC_OPTIONS}: Prune=false,Delete=false` and `{_FLUX_PRUNE}: disabled`.",
 )
-def unprotected_data(view: View) -> Faults:
+def unprotected_data(view: ObjectView) -> Faults:
     """Volumes and claims carry the annotations that keep both engines from removing them."""
     annotations = view.metadata.get("annotations") or {}
     words = {word.strip() for word in str(annotations.get(SYNC_OPTIONS, "")).split(",")}
@@ -32,7 +33,9 @@ def unprotected_data(view: View) -> Faults:
     if str(annotations.get(_FLUX_PRUNE, "")).lower() != "disabled":
         missing.append(f"`{_FLUX_PRUNE}: disabled`")
     if missing:
-        yield ("metadata", "annotations"), f"nothing keeps the data from being removed: {', '.join(missing)} is missing"
+        yield Fault(
+            ("metadata", "annotations"), f"nothing keeps the data from being removed: {', '.join(missing)} is missing"
+        )
 
 
 @gitops(
@@ -41,11 +44,11 @@ def unprotected_data(view: View) -> Faults:
     reason="When the claim goes, the volume and what is on it are deleted.",
     remedy="Write `persistentVolumeReclaimPolicy: Retain`.",
 )
-def reclaims_data(view: View) -> Faults:
+def reclaims_data(view: ObjectView) -> Faults:
     """A volume is retained when its claim goes."""
     policy = view.spec.get("persistentVolumeReclaimPolicy", "Retain")
     if policy != "Retain":
-        yield ("spec", "persistentVolumeReclaimPolicy"), f"`{policy}` removes the data with the claim"
+        yield Fault(("spec", "persistentVolumeReclaimPolicy"), f"`{policy}` removes the data with the claim")
 
 
 @gitops(
@@ -54,12 +57,12 @@ def reclaims_data(view: View) -> Faults:
     reason="The uid is that of one claim of the past: the volume never binds to a new one of the same name.",
     remedy="Leave only `namespace` and `name` in `claimRef`.",
 )
-def claim_by_uid(view: View) -> Faults:
+def claim_by_uid(view: ObjectView) -> Faults:
     """A volume names its claim by namespace and name, not by uid."""
     claim = view.spec.get("claimRef") or {}
     for field in ("uid", "resourceVersion"):
         if claim.get(field):
-            yield ("spec", "claimRef", field), f"`{field}` is of a claim in some cluster, and not for Git"
+            yield Fault(("spec", "claimRef", field), f"`{field}` is of a claim in some cluster, and not for Git")
 
 
 @gitops(
@@ -69,10 +72,10 @@ def claim_by_uid(view: View) -> Faults:
     "a difference in an immutable field for ever (argo-cd#12569).",
     remedy='Name the class, or write `storageClassName: ""` for a volume that is there already.',
 )
-def no_storage_class(view: View) -> Faults:
+def no_storage_class(view: ObjectView) -> Faults:
     """A claim says its class, which may be empty."""
     if "storageClassName" not in view.spec:
-        yield ("spec", "storageClassName"), "no `storageClassName`, so the cluster chooses one"
+        yield Fault(("spec", "storageClassName"), "no `storageClassName`, so the cluster chooses one")
 
 
 @gitops(
@@ -83,11 +86,11 @@ def no_storage_class(view: View) -> Faults:
     "retains it, the same set is refused when it is created again (jobset#1307).",
     remedy="Mount a claim that has an object of its own; silence the rule when the claim is for scratch.",
 )
-def owned_claim(view: View) -> Faults:
+def owned_claim(view: ObjectView) -> Faults:
     """A run does not make its own claims, which go with it."""
     for index, policy in enumerate(view.spec.get("volumeClaimPolicies") or ()):
         if policy.get("templates"):
-            yield ("spec", "volumeClaimPolicies", index), "these claims go with the run"
+            yield Fault(("spec", "volumeClaimPolicies", index), "these claims go with the run")
     for index, volume in enumerate(view.spec.get("volumes") or ()):
         if volume.get("volumeClaim") is not None:
-            yield ("spec", "volumes", index, "volumeClaim"), "this claim goes with the run"
+            yield Fault(("spec", "volumes", index, "volumeClaim"), "this claim goes with the run")

@@ -8,29 +8,29 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import none_of
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault, not_one_of
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.operators.common import last, name_fault
 from gen.rules.rule import operators
 from gen.rules.value_checks import dns_1035_label, domain_path
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _SET = "jobset.x-k8s.io/JobSet"
 _WEBHOOK = "The webhook of JobSet refuses it."
 _RULE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _LONGEST_RULE = 128
 _REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy")
-_LABELS = Table(
+_LABELS = FieldChecks(
     {"spec.network.subdomain": dns_1035_label, "spec.replicatedJobs.*.groupName": dns_1035_label}
     | {"spec.managedBy": domain_path}
 )
 
 
-def _jobs(view: View) -> list[Body]:
+def _jobs(view: ObjectView) -> list[Body]:
     found: list[Body] = view.spec.get("replicatedJobs") or []
     return found
 
@@ -46,7 +46,7 @@ def _job_spec(job: Body) -> Body:
     reason=f"{_WEBHOOK} Jobs are called `<set>-<job>-<index>`, pods `<set>-<job>-<index>-<index>-xxxxx`.",
     remedy="Shorten the name of the set or of the replicated job, and begin it with a letter.",
 )
-def jobset_name(view: View) -> Faults:
+def jobset_name(view: ObjectView) -> Faults:
     """The names of jobs and pods that are made of the name are DNS-1035 labels of at most 63 characters."""
     name = view.metadata.get("name", "")
     longest = []
@@ -59,25 +59,25 @@ def jobset_name(view: View) -> Faults:
 
 
 @operators("jobset-labels", _SET, reason=_WEBHOOK, remedy="Write a letter, then lower case letters, digits and `-`.")
-def jobset_labels(view: View) -> Faults:
+def jobset_labels(view: ObjectView) -> Faults:
     """Group names and the subdomain are DNS-1035 labels, and `managedBy` is a path after a domain."""
     yield from _LABELS.faults(view.body, ())
 
 
 @operators("jobset-depends-on", _SET, reason=_WEBHOOK, remedy="Order the jobs so that each depends on earlier ones.")
-def jobset_depends_on(view: View) -> Faults:
+def jobset_depends_on(view: ObjectView) -> Faults:
     """A replicated job depends only on jobs before it, so the first on none."""
     names: list[str] = []
     for index, job in enumerate(_jobs(view)):
         for number, needed in enumerate(job.get("dependsOn") or ()):
             if needed.get("name") not in names:
                 at = ("spec", "replicatedJobs", index, "dependsOn", number, "name")
-                yield at, f"`{needed.get('name')}` is no job before this one"
+                yield Fault(at, f"`{needed.get('name')}` is no job before this one")
         names.append(job.get("name", ""))
 
 
 @operators("jobset-targets", _SET, reason=_WEBHOOK, remedy="Name a replicated job of this set.")
-def jobset_targets(view: View) -> Faults:
+def jobset_targets(view: ObjectView) -> Faults:
     """Policies name replicated jobs that there are."""
     names = {job.get("name") for job in _jobs(view)}
     holders: list[tuple[tuple[str | int, ...], Any]] = [
@@ -88,26 +88,26 @@ def jobset_targets(view: View) -> Faults:
     for at, holder in holders:
         for index, target in enumerate(holder.get("targetReplicatedJobs") or ()):
             if target not in names:
-                yield (*at, "targetReplicatedJobs", index), f"no replicated job is called `{target}`"
+                yield Fault((*at, "targetReplicatedJobs", index), f"no replicated job is called `{target}`")
 
 
 @operators(
     "jobset-failure-rules", _SET, reason=_WEBHOOK, remedy="Give each rule a name of its own and reasons that jobs have."
 )
-def jobset_failure_rules(view: View) -> Faults:
+def jobset_failure_rules(view: ObjectView) -> Faults:
     """Rules about failures have names of their own, in a certain form, and reasons that jobs can fail for."""
     rules = (view.spec.get("failurePolicy") or {}).get("rules") or []
     at = ("spec", "failurePolicy", "rules")
     named = [rule for rule in rules if rule.get("name")]
-    for here, (name,) in doubled(named, at, "name"):
-        yield (*here, "name"), f"two rules are called `{name}`"
+    for here, (name,) in duplicates(named, at, "name"):
+        yield Fault((*here, "name"), f"two rules are called `{name}`")
     for index, rule in enumerate(rules):
         name = rule.get("name", "a")
         if len(name) > _LONGEST_RULE or not _RULE_NAME.fullmatch(name):
-            yield (*at, index, "name"), f"`{name[:40]}` is no name of a rule: letters, digits, `_`, `,` and `:`"
+            yield Fault((*at, index, "name"), f"`{name[:40]}` is no name of a rule: letters, digits, `_`, `,` and `:`")
         for number, reason in enumerate(rule.get("onJobFailureReasons") or ()):
             if reason not in _REASONS:
-                yield (*at, index, "onJobFailureReasons", number), none_of(reason, _REASONS)
+                yield not_one_of(reason, _REASONS).at((*at, index, "onJobFailureReasons", number))
 
 
 @operators(
@@ -116,7 +116,7 @@ def jobset_failure_rules(view: View) -> Faults:
     reason=_WEBHOOK,
     remedy="Name a replicated job with `completionMode: Indexed`, and indices below its numbers.",
 )
-def jobset_coordinator(view: View) -> Faults:
+def jobset_coordinator(view: ObjectView) -> Faults:
     """The coordinator is a pod that there is, of an indexed job with completions."""
     coordinator = view.spec.get("coordinator")
     if coordinator is None:
@@ -124,16 +124,16 @@ def jobset_coordinator(view: View) -> Faults:
     at = ("spec", "coordinator")
     job = next((job for job in _jobs(view) if job.get("name") == coordinator.get("replicatedJob")), None)
     if job is None:
-        yield (*at, "replicatedJob"), f"no replicated job is called `{coordinator.get('replicatedJob')}`"
+        yield Fault((*at, "replicatedJob"), f"no replicated job is called `{coordinator.get('replicatedJob')}`")
         return
     spec = _job_spec(job)
     completions = spec.get("completions")
     if spec.get("completionMode", "Indexed") != "Indexed" or completions is None:
-        yield (*at, "replicatedJob"), "the job of a coordinator is `Indexed` and says its `completions`"
+        yield Fault((*at, "replicatedJob"), "the job of a coordinator is `Indexed` and says its `completions`")
     elif coordinator.get("podIndex", 0) >= completions:
-        yield (*at, "podIndex"), f"{coordinator['podIndex']} is not below {completions}"
+        yield Fault((*at, "podIndex"), f"{coordinator['podIndex']} is not below {completions}")
     if coordinator.get("jobIndex", 0) >= job.get("replicas", 1):
-        yield (*at, "jobIndex"), f"{coordinator['jobIndex']} is not below {job.get('replicas', 1)}"
+        yield Fault((*at, "jobIndex"), f"{coordinator['jobIndex']} is not below {job.get('replicas', 1)}")
 
 
 @operators(
@@ -142,7 +142,7 @@ def jobset_coordinator(view: View) -> Faults:
     reason=_WEBHOOK,
     remedy="Give each claim a name of its own, and leave its namespace out.",
 )
-def jobset_volume_claims(view: View) -> Faults:
+def jobset_volume_claims(view: ObjectView) -> Faults:
     """Volume claims of a set have names of their own and no namespace."""
     seen: set[str] = set()
     for index, policy in enumerate(view.spec.get("volumeClaimPolicies") or ()):
@@ -151,7 +151,7 @@ def jobset_volume_claims(view: View) -> Faults:
             at = ("spec", "volumeClaimPolicies", index, "templates", number, "metadata")
             name = metadata.get("name", "")
             if not name or name in seen:
-                yield (*at, "name"), f"two claims are called `{name}`" if name else "a claim has a name"
+                yield Fault((*at, "name"), f"two claims are called `{name}`" if name else "a claim has a name")
             if metadata.get("namespace"):
-                yield (*at, "namespace"), "a claim is in the namespace of its set"
+                yield Fault((*at, "namespace"), "a claim is in the namespace of its set")
             seen.add(name)

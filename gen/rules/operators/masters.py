@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Severity
-from gen.rules.fault import none_of
+from gen.rules.fault import Fault, not_one_of
 from gen.rules.operators.training import KINDS, WEBHOOK
 from gen.rules.rule import operators
 
 if TYPE_CHECKING:
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 
 @operators(
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     reason=f"{WEBHOOK} The default is not filled in before it looks.",
     remedy="Write `replicas: 1` under `Master`.",
 )
-def single_master(view: View) -> Faults:
+def single_master(view: ObjectView) -> Faults:
     """The master has `replicas: 1`, written out; an XGBoostJob always has one."""
     field = KINDS[view.kind].field
     master = (view.spec.get(field) or {}).get("Master")
     if master is None:
         if view.kind == "XGBoostJob" and view.spec.get(field):
-            yield ("spec", field), "needs a `Master`"
+            yield Fault(("spec", field), "needs a `Master`")
     elif master.get("replicas") != 1:
         at = ("spec", field, "Master")
-        yield (*at, "replicas") if "replicas" in master else at, "a master has `replicas: 1`, written out"
+        yield Fault((*at, "replicas") if "replicas" in master else at, "a master has `replicas: 1`, written out")
 
 
 @operators(
@@ -42,11 +42,11 @@ def single_master(view: View) -> Faults:
     reason=WEBHOOK,
     remedy="Leave `Worker` out where there is none.",
 )
-def pytorch_workers(view: View) -> Faults:
+def pytorch_workers(view: ObjectView) -> Faults:
     """`Worker` has at least one replica where it says how many."""
     worker = (view.spec.get("pytorchReplicaSpecs") or {}).get("Worker") or {}
     if worker.get("replicas", 1) < 1:
-        yield ("spec", "pytorchReplicaSpecs", "Worker", "replicas"), f"{worker['replicas']} is less than 1"
+        yield Fault(("spec", "pytorchReplicaSpecs", "Worker", "replicas"), f"{worker['replicas']} is less than 1")
 
 
 @operators(
@@ -55,16 +55,16 @@ def pytorch_workers(view: View) -> Faults:
     reason=WEBHOOK,
     remedy="Add `Worker`, and say the number of processes once, as `nprocPerNode`.",
 )
-def pytorch_elastic(view: View) -> Faults:
+def pytorch_elastic(view: ObjectView) -> Faults:
     """An elastic job has workers, and one number of processes on each node."""
     policy = view.spec.get("elasticPolicy")
     if policy is None:
         return
     at = ("spec", "elasticPolicy")
     if "Worker" not in (view.spec.get("pytorchReplicaSpecs") or {}):
-        yield at, "an elastic job needs a `Worker`"
+        yield Fault(at, "an elastic job needs a `Worker`")
     if "nProcPerNode" in policy and "nprocPerNode" in view.spec:
-        yield (*at, "nProcPerNode"), "`spec.nprocPerNode` says it already"
+        yield Fault((*at, "nProcPerNode"), "`spec.nprocPerNode` says it already")
 
 
 @operators(
@@ -74,10 +74,10 @@ def pytorch_elastic(view: View) -> Faults:
     remedy="Write `spec.nprocPerNode` instead.",
     severity=Severity.WARNING,
 )
-def pytorch_elastic_nproc(view: View) -> Faults:
+def pytorch_elastic_nproc(view: ObjectView) -> Faults:
     """The number of processes is not given in `elasticPolicy`."""
     if "nProcPerNode" in (view.spec.get("elasticPolicy") or {}) and "nprocPerNode" not in view.spec:
-        yield ("spec", "elasticPolicy", "nProcPerNode"), "`elasticPolicy.nProcPerNode` is deprecated"
+        yield Fault(("spec", "elasticPolicy", "nProcPerNode"), "`elasticPolicy.nProcPerNode` is deprecated")
 
 
 @operators(
@@ -86,11 +86,11 @@ def pytorch_elastic_nproc(view: View) -> Faults:
     reason="torchrun knows these backends; the definition takes any text.",
     remedy="Write `c10d`, `etcd` or `etcd-v2`.",
 )
-def pytorch_rdzv_backend(view: View) -> Faults:
+def pytorch_rdzv_backend(view: ObjectView) -> Faults:
     """The rendezvous backend is one that torchrun has."""
     backend = (view.spec.get("elasticPolicy") or {}).get("rdzvBackend", "c10d")
     if backend not in {"c10d", "etcd", "etcd-v2"}:
-        yield ("spec", "elasticPolicy", "rdzvBackend"), none_of(backend, ("c10d", "etcd", "etcd-v2"))
+        yield not_one_of(backend, ("c10d", "etcd", "etcd-v2")).at(("spec", "elasticPolicy", "rdzvBackend"))
 
 
 @operators(
@@ -100,9 +100,11 @@ def pytorch_rdzv_backend(view: View) -> Faults:
     remedy="Add a `Master`, or an `elasticPolicy`.",
     severity=Severity.WARNING,
 )
-def pytorch_rendezvous(view: View) -> Faults:
+def pytorch_rendezvous(view: ObjectView) -> Faults:
     """Several workers have a master or an elastic policy, by which they find each other."""
     roles = view.spec.get("pytorchReplicaSpecs") or {}
     workers = (roles.get("Worker") or {}).get("replicas", 1)
     if workers > 1 and "Master" not in roles and "elasticPolicy" not in view.spec:
-        yield ("spec", "pytorchReplicaSpecs"), f"{workers} workers have neither a `Master` nor an `elasticPolicy`"
+        yield Fault(
+            ("spec", "pytorchReplicaSpecs"), f"{workers} workers have neither a `Master` nor an `elasticPolicy`"
+        )

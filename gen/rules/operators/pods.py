@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.object_view import containers
-from gen.rules.rule import Judge, Rule
+from gen.rules.rule import Rule, RuleSource
 from gen.rules.server.metadata import finalizers
 from gen.rules.server.ports import host_ports, taken_twice
 from gen.rules.value_checks import qualified_name
 
 if TYPE_CHECKING:
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
-_FINALIZERS = Table({"finalizers.*": qualified_name})
+_FINALIZERS = FieldChecks({"finalizers.*": qualified_name})
 
 
-def _pod_creation(view: View) -> Faults:
+def _pod_creation(view: ObjectView) -> Faults:
     """Finalizers, images, nodes and ports of the host in pod templates are what a pod may have."""
     for route, template in view.templates if view.is_custom else ():
         metadata, pod, at = template.get("metadata") or {}, template["spec"], (*route, "spec")
@@ -31,9 +32,9 @@ def _pod_creation(view: View) -> Faults:
         for here, container in containers(pod, at):
             image = container.get("image", "")
             if image != image.strip():
-                yield (*here, "image"), "the image has spaces around it"
+                yield Fault((*here, "image"), "the image has spaces around it")
         if pod.get("schedulingGates") and pod.get("nodeName"):
-            yield (*at, "nodeName"), "a pod with scheduling gates cannot be on a node"
+            yield Fault((*at, "nodeName"), "a pod with scheduling gates cannot be on a node")
         if pod.get("hostNetwork"):
             yield from taken_twice(list(host_ports(pod, (*at, "containers"), on_host=True)))
 
@@ -44,6 +45,6 @@ pod_creation = Rule(
     "The object is accepted, and when its operator makes pods, the API server refuses them.",
     "Remove what a pod cannot have.",
     _pod_creation,
-    Judge.OPERATOR,
+    RuleSource.OPERATOR,
     of_pods=True,
 )

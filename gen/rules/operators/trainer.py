@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.diagnostics import Severity
+from gen.rules.fault import Fault
 from gen.rules.operators.common import last, name_fault
 from gen.rules.rule import operators
 from gen.rules.value_checks import form
 
 if TYPE_CHECKING:
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _JOB = "trainer.kubeflow.org/TrainJob"
 _RUNTIMES = ("trainer.kubeflow.org/TrainingRuntime", "trainer.kubeflow.org/ClusterTrainingRuntime")
@@ -58,13 +59,13 @@ def _framework(name: str) -> list[str]:
     reason=f"{_WEBHOOK} The Trainer sets these variables itself.",
     remedy="Leave the variable out; `numNodes` and `numProcPerNode` say how many there are.",
 )
-def trainjob_env(view: View) -> Faults:
+def trainjob_env(view: ObjectView) -> Faults:
     """The trainer's variables are none of those that the runtime sets."""
     runtime = (view.spec.get("runtimeRef") or {}).get("name", "")
     reserved = {name for framework in _framework(runtime) for name in _RESERVED.get(framework, ())}
     for index, variable in enumerate((view.spec.get("trainer") or {}).get("env") or ()):
         if variable.get("name") in reserved:
-            yield ("spec", "trainer", "env", index, "name"), f"`{variable['name']}` is set by the Trainer"
+            yield Fault(("spec", "trainer", "env", index, "name"), f"`{variable['name']}` is set by the Trainer")
 
 
 @operators(
@@ -74,10 +75,10 @@ def trainjob_env(view: View) -> Faults:
     remedy="Write `trainer: {}` at least, or `trainer: {numNodes: …}`.",
     severity=Severity.WARNING,
 )
-def trainjob_trainer(view: View) -> Faults:
+def trainjob_trainer(view: ObjectView) -> Faults:
     """A job has a `trainer` block."""
     if "spec" in view.body and "trainer" not in view.spec:
-        yield ("spec",), "has no `trainer`, so no variables for the rendezvous are set"
+        yield Fault(("spec",), "has no `trainer`, so no variables for the rendezvous are set")
 
 
 @operators(
@@ -86,12 +87,12 @@ def trainjob_trainer(view: View) -> Faults:
     reason=_WEBHOOK,
     remedy="Write a domain and a path, such as `example.com/gen`.",
 )
-def trainjob_patch_manager(view: View) -> Faults:
+def trainjob_patch_manager(view: ObjectView) -> Faults:
     """The manager of a runtime patch is a path after a domain."""
     for index, patch in enumerate(view.spec.get("runtimePatches") or ()):
         fault = _manager(patch.get("manager", ""))
         if fault is not None:
-            yield ("spec", "runtimePatches", index, "manager"), fault
+            yield fault.at(("spec", "runtimePatches", index, "manager"))
 
 
 @operators(
@@ -100,7 +101,7 @@ def trainjob_patch_manager(view: View) -> Faults:
     reason=f"{_WEBHOOK} The variables of these containers are for `spec.trainer` and `spec.initializer`.",
     remedy="Write the variables in `spec.trainer.env` or `spec.initializer`.",
 )
-def trainjob_patch_env(view: View) -> Faults:
+def trainjob_patch_env(view: ObjectView) -> Faults:
     """Runtime patches give no variables to the containers that train or load data."""
     for index, patch in enumerate(view.spec.get("runtimePatches") or ()):
         template = ((patch.get("trainingRuntimeSpec") or {}).get("template") or {}).get("spec") or {}
@@ -113,7 +114,7 @@ def trainjob_patch_env(view: View) -> Faults:
             for position, container in enumerate(pod.get("containers") or ()):
                 if container.get("env") and container.get("name") in _INJECTED:
                     here = ("spec", "runtimePatches", index, *at, *inner, position, "env")
-                    yield here, f"no patch of the variables of `{container['name']}` is taken"
+                    yield Fault(here, f"no patch of the variables of `{container['name']}` is taken")
 
 
 @operators(
@@ -122,7 +123,7 @@ def trainjob_patch_env(view: View) -> Faults:
     reason="The job set of the job makes pods `<job>-node-0-<index>-xxxxx`, and their names are those of hosts.",
     remedy="Shorten the name to 48 characters with up to 10 nodes, 33 with initializers.",
 )
-def trainjob_name(view: View) -> Faults:
+def trainjob_name(view: ObjectView) -> Faults:
     """The names of pods that are made of the name have at most 63 characters."""
     name, nodes = view.metadata.get("name", ""), (view.spec.get("trainer") or {}).get("numNodes", 1)
     steps = [f"{name}-node-0-{last(nodes)}-xxxxx"]
@@ -138,7 +139,7 @@ def trainjob_name(view: View) -> Faults:
     reason=_WEBHOOK,
     remedy="Write `replicas: 1`, and name the container after the step: `node` for the trainer.",
 )
-def runtime_jobs(view: View) -> Faults:
+def runtime_jobs(view: ObjectView) -> Faults:
     """A replicated job that is a step of a training has one replica and the container of that step."""
     if (view.metadata.get("labels") or {}).get(_DISABLED) == "disabled":
         return
@@ -149,7 +150,7 @@ def runtime_jobs(view: View) -> Faults:
         if step not in _STEPS:
             continue
         if job.get("replicas", 1) != 1:
-            yield (*at, "replicas"), f"the step `{step}` has 1 replica, not {job['replicas']}"
+            yield Fault((*at, "replicas"), f"the step `{step}` has 1 replica, not {job['replicas']}")
         pod = ((template.get("spec") or {}).get("template") or {}).get("spec") or {}
         if all(container.get("name") != _STEPS[step] for container in pod.get("containers") or ()):
-            yield (*at, "template"), f"the step `{step}` has no container `{_STEPS[step]}`"
+            yield Fault((*at, "template"), f"the step `{step}` has no container `{_STEPS[step]}`")

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import Severity
-from gen.rules.fault import none_of
+from gen.rules.fault import Fault, not_one_of
 from gen.rules.operators.common import MULTIKUEUE, last, name_fault, replicas
 from gen.rules.rule import operators
 from gen.rules.value_checks import dns_1035_label
 
 if TYPE_CHECKING:
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ _CLEAN = ("None", "Running", "All")
     reason=f"{WEBHOOK} The operator makes services of the name, which begin with a letter.",
     remedy="Begin the name with a letter, and use lower case letters, digits and `-`, at most 63.",
 )
-def training_name(view: View) -> Faults:
+def training_name(view: ObjectView) -> Faults:
     """The name is a DNS-1035 label."""
     name = view.metadata.get("name", "")
     fault = dns_1035_label(name) if name else None
     if fault is not None:
-        yield ("metadata", "name"), fault
+        yield fault.at(("metadata", "name"))
 
 
 @operators(
@@ -63,7 +63,7 @@ def training_name(view: View) -> Faults:
     reason="Each pod has a service `<job>-<role>-<index>`. A longer name is accepted, and then no service is made.",
     remedy="Shorten the name: with up to 10 workers it has 54 characters at most.",
 )
-def training_name_length(view: View) -> Faults:
+def training_name_length(view: ObjectView) -> Faults:
     """The names of services that the operator makes of the name have at most 63 characters."""
     name = view.metadata.get("name", "")
     if dns_1035_label(name) is None:
@@ -77,11 +77,11 @@ def training_name_length(view: View) -> Faults:
     reason=f"{WEBHOOK} The definition itself takes a job without any role.",
     remedy="Write the replica specs of the kind, with at least one role.",
 )
-def training_replicas(view: View) -> Faults:
+def training_replicas(view: ObjectView) -> Faults:
     """A training job has a `spec` with roles in its replica map."""
     field = KINDS[view.kind].field
     if not view.spec.get(field):
-        yield ("spec",) if "spec" in view.body else (), f"`spec.{field}` has no roles"
+        yield Fault(("spec",) if "spec" in view.body else (), f"`spec.{field}` has no roles")
 
 
 @operators(
@@ -90,13 +90,13 @@ def training_replicas(view: View) -> Faults:
     reason=f"{WEBHOOK} For a TFJob it does not, and makes pods that belong to no role.",
     remedy="Use one of the roles of the kind, in exactly this spelling.",
 )
-def training_roles(view: View) -> Faults:
+def training_roles(view: ObjectView) -> Faults:
     """Roles in the replica map are those of the kind, capitals included."""
     kind = KINDS[view.kind]
     for role, route, _ in replicas(view, kind.field):
         if role not in kind.roles:
             expected = ", ".join(f"`{one}`" for one in kind.roles)
-            yield route, f"a {view.kind} has no role `{role}`; expected {expected}"
+            yield Fault(route, f"a {view.kind} has no role `{role}`; expected {expected}")
 
 
 @operators(
@@ -105,16 +105,16 @@ def training_roles(view: View) -> Faults:
     reason=WEBHOOK,
     remedy="Name the container that trains after the framework: it is the one that the operator prepares.",
 )
-def training_containers(view: View) -> Faults:
+def training_containers(view: ObjectView) -> Faults:
     """Every role has a container with the name that the operator looks for."""
     kind = KINDS[view.kind]
     for role, route, spec in replicas(view, kind.field):
         at = (*route, "template", "spec", "containers")
         found = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
         if not found:
-            yield route, f"the role `{role}` has no containers"
+            yield Fault(route, f"the role `{role}` has no containers")
         elif all(container.get("name") != kind.container for container in found):
-            yield at, f"no container is called `{kind.container}`"
+            yield Fault(at, f"no container is called `{kind.container}`")
 
 
 @operators(
@@ -124,14 +124,14 @@ def training_containers(view: View) -> Faults:
     reason="The definition takes any text, and the operators know these only.",
     remedy="Write `OnFailure` or `Never`; MPIJob v2beta1 knows no others.",
 )
-def training_restart_policy(view: View) -> Faults:
+def training_restart_policy(view: ObjectView) -> Faults:
     """The restart policy of a role is one that the operator knows."""
     allowed = ("Never", "OnFailure") if view.body["apiVersion"].endswith("v2beta1") else _POLICIES
     field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
     for _, route, spec in replicas(view, field):
         policy = spec.get("restartPolicy", "")
         if policy and policy not in allowed:
-            yield (*route, "restartPolicy"), none_of(policy, allowed)
+            yield not_one_of(policy, allowed).at((*route, "restartPolicy"))
 
 
 @operators(
@@ -141,11 +141,11 @@ def training_restart_policy(view: View) -> Faults:
     remedy="Write `OnFailure`.",
     severity=Severity.WARNING,
 )
-def training_always(view: View) -> Faults:
+def training_always(view: ObjectView) -> Faults:
     """Pods that train are not restarted when they are done."""
     for _, route, spec in replicas(view, KINDS[view.kind].field):
         if spec.get("restartPolicy") == "Always":
-            yield (*route, "restartPolicy"), "with `Always` the pods never succeed"
+            yield Fault((*route, "restartPolicy"), "with `Always` the pods never succeed")
 
 
 @operators(
@@ -156,14 +156,14 @@ def training_always(view: View) -> Faults:
     remedy="Write `restartPolicy` beside `template`.",
     severity=Severity.WARNING,
 )
-def restart_policy_of_template(view: View) -> Faults:
+def restart_policy_of_template(view: ObjectView) -> Faults:
     """The restart policy stands with the role, and not only in its pod template."""
     field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
     for _, route, spec in replicas(view, field):
         inner = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy")
         if inner and inner != spec.get("restartPolicy"):
             at = (*route, "template", "spec", "restartPolicy")
-            yield at, f"`{inner}` is ignored; the role's `restartPolicy` counts"
+            yield Fault(at, f"`{inner}` is ignored; the role's `restartPolicy` counts")
 
 
 @operators(
@@ -173,12 +173,12 @@ def restart_policy_of_template(view: View) -> Faults:
     reason="The operators test for `None` and `Running`, and take any other text, such as `none`, for `All`.",
     remedy="Write `None`, `Running` or `All`.",
 )
-def clean_pod_policy(view: View) -> Faults:
+def clean_pod_policy(view: ObjectView) -> Faults:
     """The policy that says which pods are removed at the end is a word that the operator knows."""
     for holder, route in ((view.spec.get("runPolicy") or {}, ("spec", "runPolicy")), (view.spec, ("spec",))):
         policy = holder.get("cleanPodPolicy")
         if policy and policy not in _CLEAN:
-            yield (*route, "cleanPodPolicy"), none_of(policy, ("None", "Running", "All"))
+            yield not_one_of(policy, ("None", "Running", "All")).at((*route, "cleanPodPolicy"))
 
 
 @operators(
@@ -187,11 +187,11 @@ def clean_pod_policy(view: View) -> Faults:
     reason=WEBHOOK,
     remedy="Keep either `Chief` or `Master`.",
 )
-def tf_chief(view: View) -> Faults:
+def tf_chief(view: ObjectView) -> Faults:
     """A TFJob has at most one of `Chief` and `Master`."""
     roles = view.spec.get("tfReplicaSpecs") or {}
     if "Chief" in roles and "Master" in roles:
-        yield ("spec", "tfReplicaSpecs", "Master"), "`Chief` and `Master` exclude each other"
+        yield Fault(("spec", "tfReplicaSpecs", "Master"), "`Chief` and `Master` exclude each other")
 
 
 @operators(
@@ -200,11 +200,11 @@ def tf_chief(view: View) -> Faults:
     reason="Any text but `AllWorkers` means that the first worker decides; with a chief it is ignored.",
     remedy="Write `AllWorkers`, or leave it out.",
 )
-def tf_success_policy(view: View) -> Faults:
+def tf_success_policy(view: ObjectView) -> Faults:
     """The success policy is `AllWorkers` or empty."""
     policy = view.spec.get("successPolicy", "")
     if policy not in {"", "AllWorkers"}:
-        yield ("spec", "successPolicy"), f"`{policy}` is not `AllWorkers`"
+        yield Fault(("spec", "successPolicy"), f"`{policy}` is not `AllWorkers`")
 
 
 @operators(
@@ -213,8 +213,8 @@ def tf_success_policy(view: View) -> Faults:
     reason=WEBHOOK,
     remedy=f"Write `{_OPERATOR}` or `{MULTIKUEUE}`, or leave it out.",
 )
-def training_managed_by(view: View) -> Faults:
+def training_managed_by(view: ObjectView) -> Faults:
     """`managedBy` names the operator or MultiKueue."""
     manager = (view.spec.get("runPolicy") or {}).get("managedBy", _OPERATOR)
     if manager not in {_OPERATOR, MULTIKUEUE}:
-        yield ("spec", "runPolicy", "managedBy"), none_of(manager, (_OPERATOR, MULTIKUEUE))
+        yield not_one_of(manager, (_OPERATOR, MULTIKUEUE)).at(("spec", "runPolicy", "managedBy"))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.rules.fault import Fault
 from gen.rules.rule import operators
 
 if TYPE_CHECKING:
-    from gen.rules.field_checks import Faults
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _LONGEST = {"Workflow": 63, "WorkflowTemplate": 63, "ClusterWorkflowTemplate": 63, "CronWorkflow": 52}
 
@@ -23,7 +24,7 @@ _LONGEST = {"Workflow": 63, "WorkflowTemplate": 63, "ClusterWorkflowTemplate": 6
     "workflow a time is appended.",
     remedy="Write at most 63 characters, for a CronWorkflow 52.",
 )
-def workflow_name(view: View) -> Faults:
+def workflow_name(view: ObjectView) -> Faults:
     """The name leaves room for what is made of it."""
     if len(view.metadata.get("name", "")) > _LONGEST[view.kind]:
-        yield ("metadata", "name"), f"longer than {_LONGEST[view.kind]} characters"
+        yield Fault(("metadata", "name"), f"longer than {_LONGEST[view.kind]} characters")

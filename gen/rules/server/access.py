@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import none_of, told
+from gen.rules.fault import Fault, not_one_of
 from gen.rules.rule import server
 from gen.rules.selectors import selector
 from gen.rules.server.autoscaling import path_segment
@@ -17,8 +17,8 @@ from gen.rules.value_checks import dns_name, one_of
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _GROUP = "rbac.authorization.k8s.io"
 _SUBJECTS = {"ServiceAccount": "", "User": _GROUP, "Group": _GROUP}
@@ -37,7 +37,7 @@ _NEEDED = {
     "rbac.authorization.k8s.io/ClusterRoleBinding",
     remedy="Add the missing verbs, groups or resources, or correct the kind.",
 )
-def access(view: View) -> Refusals:
+def access(view: ObjectView) -> Faults:
     """Roles grant verbs on resources, and bindings name a role and subjects of known kinds."""
     if view.group != _GROUP:
         return
@@ -53,43 +53,43 @@ def access(view: View) -> Refusals:
             yield from _subject(subject, ("subjects", index))
 
 
-def _rule(rule: Body, route: Route, *, namespaced: bool) -> Refusals:
+def _rule(rule: Body, route: Route, *, namespaced: bool) -> Faults:
     if not rule.get("verbs"):
-        yield (*route, "verbs"), told("needs at least one verb", "add verbs, such as `get`, `list` and `watch`")
+        yield Fault((*route, "verbs"), "needs at least one verb", "add verbs, such as `get`, `list` and `watch`")
     if rule.get("nonResourceURLs"):
         if namespaced:
             hint = "remove the rule, or move it to a `ClusterRole`"
-            yield (*route, "nonResourceURLs"), told("is for cluster roles", hint)
+            yield Fault((*route, "nonResourceURLs"), "is for cluster roles", hint)
         if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
-            yield (*route, "nonResourceURLs"), told("excludes resources", "move it to a rule of its own")
+            yield Fault((*route, "nonResourceURLs"), "excludes resources", "move it to a rule of its own")
         return
     for field, hint in _NEEDED.items():
         if not rule.get(field):
-            yield (*route, field), told(f"needs at least one of the `{field}`", hint)
+            yield Fault((*route, field), f"needs at least one of the `{field}`", hint)
 
 
-def _reference(reference: Body, route: Route, *, namespaced: bool) -> Refusals:
+def _reference(reference: Body, route: Route, *, namespaced: bool) -> Faults:
     kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
     checks = {"apiGroup": one_of(_GROUP), "kind": one_of(*kinds), "name": path_segment}
     for field, check in checks.items():
         fault = check(reference.get(field, ""))
         if fault is not None and not (field == "apiGroup" and not reference.get(field)):
-            yield (*route, field), fault
+            yield fault.at((*route, field))
 
 
-def _subject(subject: Body, route: Route) -> Refusals:
+def _subject(subject: Body, route: Route) -> Faults:
     kind = subject["kind"]
     if kind not in _SUBJECTS:
-        yield (*route, "kind"), none_of(kind, _SUBJECTS)
+        yield not_one_of(kind, _SUBJECTS).at((*route, "kind"))
     if not subject["name"]:
-        yield (*route, "name"), told("has no name", f"write the name of the `{kind}`")
+        yield Fault((*route, "name"), "has no name", f"write the name of the `{kind}`")
     elif kind == "ServiceAccount":
         fault = dns_name(subject["name"])
         if fault is not None:
-            yield (*route, "name"), fault
+            yield fault.at((*route, "name"))
         if "namespace" not in subject:
             hint = "add the `namespace` of the service account"
-            yield (*route, "namespace"), told("a service account has a namespace", hint)
+            yield Fault((*route, "namespace"), "a service account has a namespace", hint)
     if kind in _SUBJECTS and subject.get("apiGroup", "") not in {"", _SUBJECTS[kind]}:
         message = f"`{subject['apiGroup']}` is not the group of a `{kind}`"
-        yield (*route, "apiGroup"), told(message, "leave `apiGroup` out")
+        yield Fault((*route, "apiGroup"), message, "leave `apiGroup` out")

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.value_checks import ip, one_of
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
+    from gen.rules.fault import Faults
 
-_FAMILIES = Table(
+_FAMILIES = FieldChecks(
     {
         "ipFamilies.*": one_of("IPv4", "IPv6"),
         "ipFamilyPolicy": one_of("SingleStack", "PreferDualStack", "RequireDualStack"),
@@ -36,45 +36,45 @@ def _cluster_ips(spec: Body) -> list[str]:
     return found or ([spec["clusterIP"]] if spec.get("clusterIP") else [])
 
 
-def addresses(spec: Body, kind: str) -> Refusals:
-    """Refusals of the addresses of a service of this type."""
+def addresses(spec: Body, kind: str) -> Faults:
+    """Faults of the addresses of a service of this type."""
     found = _cluster_ips(spec)
     field = "clusterIPs" if spec.get("clusterIPs") else "clusterIP"
     if kind == "ExternalName":
         for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             if spec.get(name):
-                yield ("spec", name), told("is not for the type `ExternalName`", "remove it, or use another type")
+                yield Fault(("spec", name), "is not for the type `ExternalName`", "remove it, or use another type")
         return
     if kind in {"NodePort", "LoadBalancer"} and found == [_NONE]:
         message = f"a service of type `{kind}` cannot be headless (`{field}` is `{_NONE}`)"
-        yield ("spec", "type"), told(message, f"use the type `ClusterIP`, or remove the address `{_NONE}`")
+        yield Fault(("spec", "type"), message, f"use the type `ClusterIP`, or remove the address `{_NONE}`")
     yield from _FAMILIES.faults(spec, ("spec",))
     if spec.get("clusterIPs") and spec["clusterIPs"][0] != spec.get("clusterIP"):
         hint = f"write `clusterIP: {spec['clusterIPs'][0]}`, or remove `clusterIPs`"
-        yield ("spec", "clusterIPs"), told("the first one must be the `clusterIP`", hint)
+        yield Fault(("spec", "clusterIPs"), "the first one must be the `clusterIP`", hint)
     if len(found) > _MOST or (_NONE in found and found != [_NONE]):
         hint = f"keep one IPv4 and one IPv6 address, or `{_NONE}`"
-        yield ("spec", field), told(f"takes two addresses, or `{_NONE}` alone", hint)
+        yield Fault(("spec", field), f"takes two addresses, or `{_NONE}` alone", hint)
     for index, address in enumerate(found):
         fault = None if address == _NONE else ip(address)
         if fault is not None:
-            yield ("spec", field, index) if field == "clusterIPs" else ("spec", field), fault
+            yield fault.at(("spec", field, index) if field == "clusterIPs" else ("spec", field))
     yield from _families(spec, found, field)
 
 
-def _families(spec: Body, found: list[str], field: str) -> Refusals:
+def _families(spec: Body, found: list[str], field: str) -> Faults:
     families: list[str] = spec.get("ipFamilies") or []
     if len(set(families)) < len(families):
-        yield ("spec", "ipFamilies"), told("a family is there twice", "remove one of the two")
+        yield Fault(("spec", "ipFamilies"), "a family is there twice", "remove one of the two")
     of_found = ["IPv6" if ":" in address else "IPv4" for address in found if address != _NONE]
     if len(set(of_found)) < len(of_found):
-        yield ("spec", field), told("takes one address of each family", "keep one IPv4 and one IPv6 address")
+        yield Fault(("spec", field), "takes one address of each family", "keep one IPv4 and one IPv6 address")
     if any(family != expected for family, expected in zip(of_found, families, strict=False)):
         hint = "remove `ipFamilies`, or list the families in the order of the addresses"
-        yield ("spec", field), told("the addresses are not of the families in `ipFamilies`", hint)
+        yield Fault(("spec", field), "the addresses are not of the families in `ipFamilies`", hint)
     selects_nothing = found == [_NONE] and not spec.get("selector")
     if spec.get("ipFamilyPolicy", "" if selects_nothing else "SingleStack") == "SingleStack":
         for name, values in ((field, of_found), ("ipFamilies", families)):
             if len(values) > 1:
                 hint = "write `ipFamilyPolicy: PreferDualStack`, or keep one of the two"
-                yield ("spec", name), told("two families need an `ipFamilyPolicy` of two", hint)
+                yield Fault(("spec", name), "two families need an `ipFamilyPolicy` of two", hint)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.selectors import NODE_VALUES, number_of_values, requirement, selector
 from gen.rules.server.scheduling import label_keys
@@ -18,18 +18,18 @@ from gen.rules.value_checks import between, dns_label, dns_name, qualified_name
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_AFFINITY = Table(
+_AFFINITY = FieldChecks(
     {f"{kind}.{_PREFERRED}.*.weight": between(1, 100) for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity")}
 )
 _FIELD_VALUES = {"In": (1, 1), "NotIn": (1, 1)}
 """Operators on fields of nodes, each with how many values it takes."""
 
-_TERM = Table({"topologyKey": qualified_name, "namespaces.*": dns_label})
+_TERM = FieldChecks({"topologyKey": qualified_name, "namespaces.*": dns_label})
 
 
 @server(
@@ -37,7 +37,7 @@ _TERM = Table({"topologyKey": qualified_name, "namespaces.*": dns_label})
     of_pods=True,
     remedy="Give each term its `topologyKey` and each expression an operator with as many values as it takes.",
 )
-def affinity(view: View) -> Refusals:
+def affinity(view: ObjectView) -> Faults:
     """Affinity has weights, terms and selectors that the scheduler can use."""
     for route, pod in view.pods:
         found, at = pod.get("affinity") or {}, (*route, "affinity")
@@ -56,27 +56,27 @@ def affinity(view: View) -> Refusals:
                 yield from _pod_term(entry["podAffinityTerm"], (*at, kind, _PREFERRED, index, "podAffinityTerm"))
 
 
-def node_selector(found: Body, route: Route) -> Refusals:
-    """Refusals of what chooses nodes, for pods and for persistent volumes."""
+def node_selector(found: Body, route: Route) -> Faults:
+    """Faults of what chooses nodes, for pods and for persistent volumes."""
     if not found["nodeSelectorTerms"]:
-        yield (*route, "nodeSelectorTerms"), told("needs at least one term", "add one with `matchExpressions`")
+        yield Fault((*route, "nodeSelectorTerms"), "needs at least one term", "add one with `matchExpressions`")
     for index, term in enumerate(found["nodeSelectorTerms"]):
         yield from _node_term(term, (*route, "nodeSelectorTerms", index))
 
 
-def _node_term(term: Body, route: Route, *, any_value: bool = False) -> Refusals:
+def _node_term(term: Body, route: Route, *, any_value: bool = False) -> Faults:
     for index, entry in enumerate(term.get("matchExpressions") or ()):
         yield from requirement(entry, (*route, "matchExpressions", index), NODE_VALUES, any_value=any_value)
     for index, entry in enumerate(term.get("matchFields") or ()):
         at = (*route, "matchFields", index)
         if entry["key"] != "metadata.name":
             hint = "write `metadata.name`, or move a label to `matchExpressions`"
-            yield (*at, "key"), told(f"`{entry['key']}` is not `metadata.name`", hint)
+            yield Fault((*at, "key"), f"`{entry['key']}` is not `metadata.name`", hint)
         yield from number_of_values(entry["operator"], entry.get("values") or [], at, _FIELD_VALUES)
-        yield from Table({"values.*": dns_name}).faults(entry, at)
+        yield from FieldChecks({"values.*": dns_name}).faults(entry, at)
 
 
-def _pod_term(term: Body, route: Route) -> Refusals:
+def _pod_term(term: Body, route: Route) -> Faults:
     yield from _TERM.faults(term, route)
     for field in ("labelSelector", "namespaceSelector"):
         yield from selector(term.get(field), (*route, field))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import none_of, told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault, not_one_of
+from gen.rules.field_checks import FieldChecks
 from gen.rules.quantities import positive, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import selector
@@ -18,9 +18,8 @@ from gen.rules.value_checks import at_least, between, both, dns_label, not_empty
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _SOURCES = {
     "Object": "object",
@@ -33,21 +32,21 @@ _TARGETS = {"AverageValue": "averageValue", "Utilization": "averageUtilization",
 _OF_APPS = {"Deployment", "StatefulSet", "ReplicaSet"}
 
 
-def path_segment(value: Any) -> Told | None:
+def path_segment(value: Any) -> Fault | None:
     """A name that stands in the path of a request."""
     if not value:
         return not_empty(value)
     if value not in {".", ".."} and "/" not in value and "%" not in value:
         return None
     hint = "write a name without `/` and `%`, other than `.` and `..`"
-    return told(f"`{value}` cannot be part of a path", hint)
+    return Fault((), f"`{value}` cannot be part of a path", hint)
 
 
-def _policies(value: Any) -> Told | None:
-    return None if value else told("must not be empty", "add a policy, or remove `policies`")
+def _policies(value: Any) -> Fault | None:
+    return None if value else Fault((), "must not be empty", "add a policy, or remove `policies`")
 
 
-_SCALER = Table(
+_SCALER = FieldChecks(
     {
         "minReplicas": at_least(1),
         "maxReplicas": at_least(1),
@@ -68,7 +67,7 @@ _SCALER = Table(
         },
     }
 )
-_METRIC = Table(
+_METRIC = FieldChecks(
     {
         "object.describedObject.kind": path_segment,
         "object.describedObject.name": path_segment,
@@ -78,7 +77,7 @@ _METRIC = Table(
         "containerResource.container": both(not_empty, dns_label),
     }
 )
-_TARGET = Table({"averageUtilization": at_least(1), "value": positive, "averageValue": positive})
+_TARGET = FieldChecks({"averageUtilization": at_least(1), "value": positive, "averageValue": positive})
 _OF_TARGET = {
     "object": ("value", "averageValue"),
     "pods": ("averageValue",),
@@ -94,63 +93,63 @@ _OF_TARGET = {
     "autoscaling/HorizontalPodAutoscaler",
     remedy="Give each metric the source of its type with one target value.",
 )
-def autoscaling(view: View) -> Refusals:
+def autoscaling(view: ObjectView) -> Faults:
     """Targets, metrics and behaviour of an autoscaler are complete."""
     if view.kind != "HorizontalPodAutoscaler" or view.body["apiVersion"] != "autoscaling/v2":
         return
     spec, route = view.spec, ("spec",)
     if not spec:
         hint = "add `scaleTargetRef` and `maxReplicas`"
-        yield route, told("says neither what to scale nor how far", hint)
+        yield Fault(route, "says neither what to scale nor how far", hint)
         return
     yield from _SCALER.faults(spec, route)
     least = spec.get("minReplicas", 1)
     if spec["maxReplicas"] < least:
         hint = f"write {least} or more, or lower `minReplicas`"
-        yield (*route, "maxReplicas"), told(f"{spec['maxReplicas']} is less than `minReplicas`", hint)
+        yield Fault((*route, "maxReplicas"), f"{spec['maxReplicas']} is less than `minReplicas`", hint)
     version, kind = (spec["scaleTargetRef"].get(field, "") for field in ("apiVersion", "kind"))
     if not version.rpartition("/")[0] and version != "v1":
         hint = "write `apps/v1`" if kind in _OF_APPS else f"write group and version of `{kind}`, such as `apps/v1`"
-        yield (*route, "scaleTargetRef", "apiVersion"), told(f"`{version}` has no group", hint)
+        yield Fault((*route, "scaleTargetRef", "apiVersion"), f"`{version}` has no group", hint)
     for index, metric in enumerate(spec.get("metrics") or ()):
         yield from _metric(metric, (*route, "metrics", index))
 
 
-def _metric(metric: Body, route: Route) -> Refusals:
+def _metric(metric: Body, route: Route) -> Faults:
     wanted = _SOURCES.get(metric["type"])
     if wanted is None:
-        yield (*route, "type"), none_of(metric["type"], _SOURCES)
+        yield not_one_of(metric["type"], _SOURCES).at((*route, "type"))
     elif wanted not in metric:
-        yield (*route, wanted), _other_source(metric, wanted)
+        yield _other_source(metric, wanted).at((*route, wanted))
     for source in _OF_TARGET.keys() & metric.keys():
         if wanted not in {None, source} and wanted in metric:
-            yield (*route, source), told(f"the type is `{metric['type']}`", f"move `{source}` to a metric of its own")
+            yield Fault((*route, source), f"the type is `{metric['type']}`", f"move `{source}` to a metric of its own")
         yield from _METRIC.faults({source: metric[source]}, route)
         found = (metric[source].get("metric") or {}).get("selector")
         yield from selector(found, (*route, source, "metric", "selector"))
         yield from _target(metric[source].get("target") or {}, source, (*route, source, "target"))
 
 
-def _other_source(metric: Body, wanted: str) -> Told:
+def _other_source(metric: Body, wanted: str) -> Fault:
     message = f"a metric of type `{metric['type']}` needs `{wanted}`"
     for kind, source in _SOURCES.items():
         if source in metric:
-            return told(message, f"write `type: {kind}`, or `{wanted}` instead of `{source}`")
-    return told(message, f"add `{wanted}`")
+            return Fault((), message, f"write `type: {kind}`, or `{wanted}` instead of `{source}`")
+    return Fault((), message, f"add `{wanted}`")
 
 
-def _target(target: Body, source: str, route: Route) -> Refusals:
+def _target(target: Body, source: str, route: Route) -> Faults:
     if target.get("type") not in _TARGETS:
-        yield (*route, "type"), none_of(target.get("type", ""), _TARGETS)
+        yield not_one_of(target.get("type", ""), _TARGETS).at((*route, "type"))
     yield from _TARGET.faults(target, route)
     fields = [field for field in _OF_TARGET[source] if field in target]
     both_given = len(fields) > 1 and source != "object"
     if not fields or both_given:
-        yield route, _one_value(target, _OF_TARGET[source], both=both_given)
+        yield _one_value(target, _OF_TARGET[source], both=both_given).at(route)
 
 
-def _one_value(target: Body, fields: tuple[str, ...], *, both: bool) -> Told:
+def _one_value(target: Body, fields: tuple[str, ...], *, both: bool) -> Fault:
     named = [f"`{field}`" for field in fields]
     of_type = _TARGETS.get(target.get("type", ""))
     hint = f"add `{of_type}`" if of_type in fields else f"add {' or '.join(named)}"
-    return told(f"needs one of {', '.join(named)}", "keep one of the two" if both else hint)
+    return Fault((), f"needs one of {', '.join(named)}", "keep one of the two" if both else hint)

@@ -12,14 +12,14 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import counted
-from gen.rules.fault import none_of, told
+from gen.rules.fault import Fault, not_one_of
 from gen.rules.rule import server
 from gen.rules.value_checks import config_key, lower_case, not_empty, one_of, qualified_name
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
     from gen.rules.value_checks import Check
 
 _MOST_PARAMETERS, _LARGEST_PARAMETERS = 512, 256 << 10
@@ -44,7 +44,7 @@ _DOCKER_FILE = "write the JSON that `docker login` makes: plain in `stringData`,
     "scheduling.k8s.io/PriorityClass",
     remedy="Use one of the words that the finding lists.",
 )
-def classes(view: View) -> Refusals:
+def classes(view: ObjectView) -> Faults:
     """Storage classes and priority classes have values out of the known words and ranges."""
     if view.kind == "StorageClass" and not view.is_custom:
         yield from _storage_class(view.body)
@@ -52,7 +52,7 @@ def classes(view: View) -> Refusals:
         yield from _priority_class(view.body)
 
 
-def _storage_class(body: Body) -> Refusals:
+def _storage_class(body: Body) -> Faults:
     checks: dict[str, Check] = {
         "volumeBindingMode": one_of("Immediate", "WaitForFirstConsumer"),
         "reclaimPolicy": one_of("Delete", "Retain"),
@@ -61,19 +61,19 @@ def _storage_class(body: Body) -> Refusals:
     for field, check in checks.items():
         fault = check(body[field]) if field in body else None
         if fault is not None:
-            yield (field,), fault
+            yield fault.at((field,))
     parameters = body.get("parameters") or {}
     for key in parameters:
         if not key:
-            yield ("parameters", key), told("a parameter has no name", "give it a name, or remove it")
+            yield Fault(("parameters", key), "a parameter has no name", "give it a name, or remove it")
     size = sum(len(key) + len(value) for key, value in parameters.items())
     if len(parameters) > _MOST_PARAMETERS or size > _LARGEST_PARAMETERS:
         message = f"more than {_MOST_PARAMETERS} parameters, or {_LARGEST_PARAMETERS} characters"
-        yield ("parameters",), told(message, "remove parameters, or shorten their values")
+        yield Fault(("parameters",), message, "remove parameters, or shorten their values")
     yield from _topologies(body)
 
 
-def _topologies(body: Body) -> Refusals:
+def _topologies(body: Body) -> Faults:
     seen: list[object] = []
     for index, term in enumerate(body.get("allowedTopologies") or ()):
         at = ("allowedTopologies", index, "matchLabelExpressions")
@@ -81,36 +81,36 @@ def _topologies(body: Body) -> Refusals:
         for number, entry in enumerate(term.get("matchLabelExpressions") or ()):
             values = entry.get("values") or []
             if not values:
-                yield (*at, number, "values"), told("needs a value", "add one to `values`")
+                yield Fault((*at, number, "values"), "needs a value", "add one to `values`")
             if len(set(values)) < len(values):
-                yield (*at, number, "values"), told("a value is there twice", "write each value once")
+                yield Fault((*at, number, "values"), "a value is there twice", "write each value once")
             fault = qualified_name(entry.get("key", ""))
             if fault is None and entry["key"] in keys:
-                fault = told(f"`{entry['key']}` is there twice", "write one entry with the values of both")
+                fault = Fault((), f"`{entry['key']}` is there twice", "write one entry with the values of both")
             if fault is not None:
-                yield (*at, number, "key"), fault
+                yield fault.at((*at, number, "key"))
             keys.append(entry.get("key", ""))
         if not term.get("matchLabelExpressions"):
-            yield at, told("needs an expression", "add one with `key` and `values`, or remove this topology")
+            yield Fault(at, "needs an expression", "add one with `key` and `values`, or remove this topology")
         said = {
             entry.get("key"): sorted(entry.get("values") or ()) for entry in term.get("matchLabelExpressions") or ()
         }
         if said in seen:
-            yield at, told("is there twice", "remove one of the two")
+            yield Fault(at, "is there twice", "remove one of the two")
         seen.append(said)
 
 
-def _priority_class(body: Body) -> Refusals:
+def _priority_class(body: Body) -> Faults:
     name = (body.get("metadata") or {}).get("name", "")
     if name.startswith("system-"):
         if name not in _SYSTEM_PRIORITIES:
             hint = "begin the name with another word"
-            yield ("metadata", "name"), told("`system-` is for priorities of Kubernetes itself", hint)
+            yield Fault(("metadata", "name"), "`system-` is for priorities of Kubernetes itself", hint)
     elif body["value"] > _HIGHEST_PRIORITY:
         message = f"{body['value']} is more than {_HIGHEST_PRIORITY}"
-        yield ("value",), told(message, f"write {_HIGHEST_PRIORITY} or less")
+        yield Fault(("value",), message, f"write {_HIGHEST_PRIORITY} or less")
     if body.get("preemptionPolicy", "Never") not in {"Never", "PreemptLowerPriority"}:
-        yield ("preemptionPolicy",), none_of(body["preemptionPolicy"], ("Never", "PreemptLowerPriority"))
+        yield not_one_of(body["preemptionPolicy"], ("Never", "PreemptLowerPriority")).at(("preemptionPolicy",))
 
 
 @server(
@@ -118,7 +118,7 @@ def _priority_class(body: Body) -> Refusals:
     "Secret",
     remedy="Write plain text in `stringData`, or encode the value.",
 )
-def secrets(view: View) -> Refusals:
+def secrets(view: ObjectView) -> Faults:
     """Keys of a secret are file names, values are base64, and typed secrets have the keys of their type."""
     if view.kind != "Secret" or view.is_custom:
         return
@@ -129,36 +129,36 @@ def secrets(view: View) -> Refusals:
         try:
             value = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
         except (binascii.Error, ValueError):
-            yield ("data", key), told("is no base64", "write plain text in `stringData`, or encode the value")
+            yield Fault(("data", key), "is no base64", "write plain text in `stringData`, or encode the value")
             continue
         decoded.setdefault(key, value)
     for field, found in (("data", data), ("stringData", plain)):
         for key in found:
             fault = config_key(key)
             if fault is not None:
-                yield (field, key), fault
+                yield fault.at((field, key))
     excess = sum(len(value) for value in decoded.values()) - _LARGEST_SECRET
     if excess > 0:
         message = f"the values take more than {_LARGEST_SECRET} bytes"
         hint = f"move at least {counted(excess, 'byte')} to another secret"
-        yield ("data" if data else "stringData",), told(message, hint)
+        yield Fault(("data" if data else "stringData",), message, hint)
     yield from _of_type(view.body.get("type", ""), view, decoded)
 
 
-def _of_type(kind: str, view: View, decoded: dict[str, bytes]) -> Refusals:
+def _of_type(kind: str, view: ObjectView, decoded: dict[str, bytes]) -> Faults:
     for key in _NEEDED.get(kind, ()):
         if key not in decoded:
             hint = f"write a value for `{key}` in `data` or `stringData`"
-            yield ("data",), told(f"a secret of type `{kind}` needs `{key}`", hint)
+            yield Fault(("data",), f"a secret of type `{kind}` needs `{key}`", hint)
         elif "docker" in kind:
             try:
                 json.loads(decoded[key])
             except ValueError:
-                yield ("data", key), told("is no JSON", _DOCKER_FILE)
+                yield Fault(("data", key), "is no JSON", _DOCKER_FILE)
     if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & decoded.keys():
         hint = "write at least one of the two in `data` or `stringData`"
-        yield ("data",), told(f"a secret of type `{kind}` needs `username` or `password`", hint)
+        yield Fault(("data",), f"a secret of type `{kind}` needs `username` or `password`", hint)
     account = "kubernetes.io/service-account.name"
     if kind == "kubernetes.io/service-account-token" and not (view.metadata.get("annotations") or {}).get(account):
         message = f"a secret of type `{kind}` needs the annotation `{account}`"
-        yield ("metadata", "annotations"), told(message, "add it with the name of a service account")
+        yield Fault(("metadata", "annotations"), message, "add it with the name of a service account")

@@ -10,13 +10,13 @@ import binascii
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import counted
-from gen.rules.fault import told
+from gen.rules.fault import Fault
 from gen.rules.rule import server
 from gen.rules.value_checks import config_key
 
 if TYPE_CHECKING:
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _LIMIT = 1 << 20
 """Bytes of all values together."""
@@ -27,7 +27,7 @@ _LIMIT = 1 << 20
     "ConfigMap",
     remedy="Rename the key, or move large data to a volume.",
 )
-def config_maps(view: View) -> Refusals:
+def config_maps(view: ObjectView) -> Faults:
     """Keys of a config map are file names, binary values are base64, and all is at most 1 MiB."""
     if view.kind != "ConfigMap":
         return
@@ -37,15 +37,15 @@ def config_maps(view: View) -> Refusals:
         for key in found:
             fault = config_key(key)
             if fault is not None:
-                yield (field, key), fault
+                yield fault.at((field, key))
     for key, text in binary.items():
         if key in data:
-            yield ("binaryData", key), told(f"`{key}` is in `data` as well", "remove it here, or from `data`")
+            yield Fault(("binaryData", key), f"`{key}` is in `data` as well", "remove it here, or from `data`")
         try:
             size += len(base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True))
         except (binascii.Error, ValueError):
-            yield ("binaryData", key), told("is no base64", "encode the value, or write plain text in `data`")
+            yield Fault(("binaryData", key), "is no base64", "encode the value, or write plain text in `data`")
     if size > _LIMIT:
         message = f"the values take {size} bytes, more than {_LIMIT}"
         hint = f"move at least {counted(size - _LIMIT, 'byte')} to another config map, or to a volume"
-        yield ("data" if data else "binaryData",), told(message, hint)
+        yield Fault(("data" if data else "binaryData",), message, hint)

@@ -10,15 +10,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import near
-from gen.rules.fault import told, unknown
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault, unknown_name
+from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.value_checks import at_least, given, one_of
 
 if TYPE_CHECKING:
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _LONGEST_NAME = 52
 _EVERY = re.compile(r"@every (?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+")
@@ -37,11 +36,11 @@ _PART = re.compile(r"(\*|\?|\w{1,18})(?:-(\w{1,18}))?(?:/([0-9]{1,18}))?", re.AS
 _ZONED = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
 
 
-def _schedule(value: Any) -> Told | None:
+def _schedule(value: Any) -> Fault | None:
     if "TZ" in value:
         zoned = _ZONED.fullmatch(value)
         hint = f'write `schedule: "{zoned[2]}"` and `timeZone: {zoned[1]}`' if zoned else "write the zone as `timeZone`"
-        return told(f"`{value}` names a time zone", hint)
+        return Fault((), f"`{value}` names a time zone", hint)
     if value in _WORDS or _EVERY.fullmatch(value):
         return None
     fields = value.split()
@@ -49,16 +48,16 @@ def _schedule(value: Any) -> Told | None:
     return None if fits else _no_schedule(value, fields)
 
 
-def _no_schedule(value: str, fields: list[str]) -> Told:
+def _no_schedule(value: str, fields: list[str]) -> Fault:
     message = f"`{value}` is no schedule of five fields"
     if value.startswith("@every"):
-        return told(message, "write a time in `h`, `m` and `s`, such as `@every 1h30m`")
+        return Fault((), message, "write a time in `h`, `m` and `s`, such as `@every 1h30m`")
     if value.startswith("@"):
-        return unknown(message, value, (*_WORDS, "@every 1h30m"), "")
+        return unknown_name(message, value, (*_WORDS, "@every 1h30m"), "")
     if len(fields) != len(_FIELDS):
-        return told(message, "write minute, hour, day, month and day of the week, such as `0 3 * * *`")
+        return Fault((), message, "write minute, hour, day, month and day of the week, such as `0 3 * * *`")
     field, takes = next((field, _TAKES[at]) for at, field in enumerate(fields) if not _fits(field, _FIELDS[at]))
-    return told(message, f"correct `{field}`, the {takes}, `*`, or steps such as `*/2`")
+    return Fault((), message, f"correct `{field}`, the {takes}, `*`, or steps such as `*/2`")
 
 
 def _fits(field: str, limits: tuple[int, int, dict[str, int]]) -> bool:
@@ -86,16 +85,16 @@ def _zones() -> frozenset[str]:
     return frozenset(zoneinfo.available_timezones())
 
 
-def _time_zone(value: Any) -> Told | None:
+def _time_zone(value: Any) -> Fault | None:
     if value in _zones() and value.lower() != "local":
         return None
     # one abbreviation is not meant by another, so only those are near that are the same but for capitals
     guess = near(value, (zone for zone in sorted(_zones()) if "/" in zone or zone.lower() == value.lower()))
     hint = f"did you mean `{guess}`?" if guess else "write one such as `Europe/Berlin`"
-    return told(f"`{value}` is no time zone", hint)
+    return Fault((), f"`{value}` is no time zone", hint)
 
 
-_CRON = Table(
+_CRON = FieldChecks(
     {
         "schedule": _schedule,
         "timeZone": _time_zone,
@@ -112,15 +111,15 @@ _CRON = Table(
     "batch/CronJob",
     remedy="Write five fields, such as `0 3 * * *`, and a time zone such as `Europe/Berlin`.",
 )
-def cron_jobs(view: View) -> Refusals:
+def cron_jobs(view: ObjectView) -> Faults:
     """Schedules, time zones and policies of cron jobs can be read."""
     if view.kind != "CronJob" or view.is_custom:
         return
     yield from _CRON.faults(view.spec, ("spec",))
     if len(view.metadata.get("name", "")) > _LONGEST_NAME:
         message = f"longer than {_LONGEST_NAME} characters; the names of its jobs are 11 longer"
-        yield ("metadata", "name"), told(message, f"shorten it by {len(view.metadata['name']) - _LONGEST_NAME}")
+        yield Fault(("metadata", "name"), message, f"shorten it by {len(view.metadata['name']) - _LONGEST_NAME}")
     template = (view.spec.get("jobTemplate") or {}).get("spec") or {}
     for field in ("selector", "manualSelector"):
         if template.get(field):
-            yield ("spec", "jobTemplate", "spec", field), told("is made by the server", f"remove `{field}`")
+            yield Fault(("spec", "jobTemplate", "spec", field), "is made by the server", f"remove `{field}`")

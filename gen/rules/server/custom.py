@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.quantities import no_quantity
 from gen.rules.rule import server
 from gen.rules.value_checks import at_least
@@ -19,24 +19,23 @@ from gen.rules.value_checks import at_least
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _QUANTITY = re.compile(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMBER})?")
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _quantity(value: Any) -> Told | None:
+def _quantity(value: Any) -> Fault | None:
     if isinstance(value, float) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
-        return told(f"{value} needs quotes", f'write `"{value}"`')
+        return Fault((), f"{value} needs quotes", f'write `"{value}"`')
     if isinstance(value, int) or _QUANTITY.fullmatch(value):
         return None
     return no_quantity(value)
 
 
-_RESOURCE = Table(
+_RESOURCE = FieldChecks(
     {
         "spec.*.*.replicas": at_least(0),
         **{f"spec.*.metrics.*.*.target.{field}": _quantity for field in ("value", "averageValue")},
@@ -44,7 +43,7 @@ _RESOURCE = Table(
     }
 )
 _CONTAINERS = ("containers", "initContainers")
-_POD = Table(
+_POD = FieldChecks(
     {
         **{f"{kind}.*.resources.{field}.*": _quantity for kind in _CONTAINERS for field in ("limits", "requests")},
         **{f"{kind}.*.env.*.valueFrom.resourceFieldRef.divisor": _quantity for kind in _CONTAINERS},
@@ -68,7 +67,7 @@ _METADATA = {"annotations", "finalizers", "labels", "name", "namespace"}
     reason="The server holds training resources against the definitions that their operators install.",
     remedy="Quote the quantity, or remove the second entry.",
 )
-def custom(view: View) -> Refusals:
+def custom(view: ObjectView) -> Faults:
     """Training resources keep what their definitions say beyond our schemas: plain quantities, lists without
     double entries.
     """
@@ -78,7 +77,7 @@ def custom(view: View) -> Refusals:
     for route, template in view.templates:
         for field in (template.get("metadata") or {}).keys() - _METADATA:
             message = f"a pod template of a training resource has no `{field}`"
-            yield (*route, "metadata", field), told(message, f"remove `{field}`")
+            yield Fault((*route, "metadata", field), message, f"remove `{field}`")
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
         yield from _twice(pod, route, _KEYED_OF_PODS)
@@ -88,10 +87,10 @@ def custom(view: View) -> Refusals:
             yield from _twice(container["resources"], (*route, "resources"), _KEYED_RESOURCES)
 
 
-def _twice(holder: Body, route: Route, lists: dict[str, tuple[str, ...]]) -> Refusals:
+def _twice(holder: Body, route: Route, lists: dict[str, tuple[str, ...]]) -> Faults:
     for field, keys in lists.items():
         entries = holder.get(field) or ()
         if len({entry.get(keys[0], _DEFAULTS.get(keys[0])) for entry in entries}) < len(entries):
             filled = [{**_DEFAULTS, **entry} for entry in entries]
-            for here, names in doubled(filled, (*route, field), *keys):
-                yield here, told(f"`{names[0]}` is there twice", "remove one of the two")
+            for here, names in duplicates(filled, (*route, field), *keys):
+                yield Fault(here, f"`{names[0]}` is there twice", "remove one of the two")

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.quantities import amount, quantity
 from gen.rules.rule import server
 from gen.rules.value_checks import (
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 _FILES_SINCE = 35
@@ -56,7 +55,8 @@ _KEYS = {
     for field, check in {"key": config_key, "name": dns_name}.items()
 }
 _ANY_NAMES, _STRICT_NAMES = (
-    Table({"env.*.name": check, "envFrom.*.prefix": given(check), **_KEYS}) for check in (env_name, strict_env_name)
+    FieldChecks({"env.*.name": check, "envFrom.*.prefix": given(check), **_KEYS})
+    for check in (env_name, strict_env_name)
 )
 
 
@@ -65,7 +65,7 @@ _ANY_NAMES, _STRICT_NAMES = (
     of_pods=True,
     remedy="Use either `value` or one kind of `valueFrom`, with a name and a key.",
 )
-def environment(view: View) -> Refusals:
+def environment(view: ObjectView) -> Faults:
     """Variables have names, one source each, and references to fields and resources that a pod can know."""
     table = _ANY_NAMES if view.minor >= _ANY_NAME_SINCE else _STRICT_NAMES
     sources = (*_SOURCES, "fileKeyRef") if view.minor >= _FILES_SINCE else _SOURCES
@@ -78,41 +78,41 @@ def environment(view: View) -> Refusals:
             yield from _whole_source(source, (*route, "envFrom", index))
 
 
-def _origin(variable: Body, route: Route, sources: Collection[str]) -> Refusals:
+def _origin(variable: Body, route: Route, sources: Collection[str]) -> Faults:
     origin = variable["valueFrom"]
     found = [source for source in sources if source in origin]
     if not found:
         message = "needs one of " + ", ".join(f"`{source}`" for source in sources)
-        yield route, told(message, "add one of them, or write `value` in place of `valueFrom`")
+        yield Fault(route, message, "add one of them, or write `value` in place of `valueFrom`")
     elif variable.get("value"):
-        yield route, told("a variable has either `value` or `valueFrom`", "remove `value`, or `valueFrom`")
+        yield Fault(route, "a variable has either `value` or `valueFrom`", "remove `value`, or `valueFrom`")
     elif len(found) > 1:
         message = "takes one of " + ", ".join(f"`{source}`" for source in found)
-        yield route, told(message, "keep one of them")
+        yield Fault(route, message, "keep one of them")
     if "fieldRef" in origin:
         yield from field_reference(origin["fieldRef"], (*route, "fieldRef"), _FIELDS)
     if "resourceFieldRef" in origin:
         yield from resource_reference(origin["resourceFieldRef"], (*route, "resourceFieldRef"))
     for source, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
         if source in origin and "name" not in origin[source]:
-            yield (*route, source), told("has no `name`", f"add the `name` of a `{kind}`")
+            yield Fault((*route, source), "has no `name`", f"add the `name` of a `{kind}`")
 
 
-def _whole_source(source: Body, route: Route) -> Refusals:
+def _whole_source(source: Body, route: Route) -> Faults:
     found = [field for field in ("configMapRef", "secretRef") if field in source]
     if len(found) != 1:
         hint = "keep one of the two, and make an entry of its own for the other" if found else "add one of the two"
-        yield route, told("needs either `configMapRef` or `secretRef`", hint)
+        yield Fault(route, "needs either `configMapRef` or `secretRef`", hint)
     for field in found:
         fault = dns_name(with_suffix(source[field].get("name", "")))
         if fault is not None:
-            yield (*route, field, "name"), fault
+            yield fault.at((*route, field, "name"))
 
 
-def field_reference(reference: Body, route: Route, fields: Collection[str]) -> Refusals:
-    """Refusals of a reference to a field of the pod."""
+def field_reference(reference: Body, route: Route, fields: Collection[str]) -> Faults:
+    """Faults of a reference to a field of the pod."""
     if reference.get("apiVersion", "v1") not in {"", "v1"}:
-        yield (*route, "apiVersion"), told(f"`{reference['apiVersion']}` is not `v1`", "write `v1`, or leave it out")
+        yield Fault((*route, "apiVersion"), f"`{reference['apiVersion']}` is not `v1`", "write `v1`, or leave it out")
         return
     path = reference["fieldPath"]
     subscript = _SUBSCRIPT.fullmatch(path)
@@ -120,11 +120,10 @@ def field_reference(reference: Body, route: Route, fields: Collection[str]) -> R
         check = qualified_name if subscript[1].endswith("labels") else lower_case(qualified_name)
         fault = check(subscript[2])
         if fault is not None:
-            yield (*route, "fieldPath"), fault
+            yield fault.at((*route, "fieldPath"))
     elif path not in fields:
-        yield (
-            (*route, "fieldPath"),
-            told(f"`{path}` is no field that a pod can know of itself", _near_field(path, fields)),
+        yield Fault(
+            (*route, "fieldPath"), f"`{path}` is no field that a pod can know of itself", _near_field(path, fields)
         )
 
 
@@ -135,27 +134,27 @@ def _near_field(path: str, fields: Collection[str]) -> str:
     return did_you_mean(path, fields)
 
 
-def resource_reference(reference: Body, route: Route) -> Refusals:
-    """Refusals of a reference to what a container asks for."""
+def resource_reference(reference: Body, route: Route) -> Faults:
+    """Faults of a reference to what a container asks for."""
     name = reference["resource"]
     if name not in _RESOURCES and not name.startswith(_HUGE_PAGES):
-        yield (*route, "resource"), _unknowable(name)
+        yield _unknowable(name).at((*route, "resource"))
     divisor: Any = reference.get("divisor", 0)
     fault = quantity(divisor)
     if fault is not None:
-        yield (*route, "divisor"), fault
+        yield fault.at((*route, "divisor"))
         return
     known = name in _RESOURCES or name.startswith(_HUGE_PAGES)
     of_bytes = _BINARY_DIVISORS if str(divisor).endswith("i") else _BYTE_DIVISORS
     if known and amount(divisor) and amount(divisor) not in (_CPU_DIVISORS if name.endswith(".cpu") else of_bytes):
         expected = "`1` or `1m`" if name.endswith(".cpu") else "`1`, `1k`, `1Ki`, `1M`, `1Mi` and so on"
-        yield (*route, "divisor"), told(f"`{divisor}` is no divisor of `{name}`", f"write {expected}")
+        yield Fault((*route, "divisor"), f"`{divisor}` is no divisor of `{name}`", f"write {expected}")
 
 
-def _unknowable(name: str) -> Told:
+def _unknowable(name: str) -> Fault:
     message = f"`{name}` is no resource that a container can know of itself"
     if name in {resource.partition(".")[2] for resource in _RESOURCES}:
-        return told(message, f"write `limits.{name}`, or `requests.{name}`")
+        return Fault((), message, f"write `limits.{name}`, or `requests.{name}`")
     if "/" in name or "gpu" in name.lower():
-        return told(message, "write the amount itself as the `value` of a variable")
-    return told(message, did_you_mean(name, _RESOURCES))
+        return Fault((), message, "write the amount itself as the `value` of a variable")
+    return Fault((), message, did_you_mean(name, _RESOURCES))

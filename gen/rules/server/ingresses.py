@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.server.autoscaling import path_segment
 from gen.rules.value_checks import (
@@ -29,9 +29,8 @@ from gen.rules.value_checks import (
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _TYPES = ("Exact", "Prefix", "ImplementationSpecific")
 _NOT_IN_PATHS = ("//", "/./", "/../", "%2f", "%2F")
@@ -41,17 +40,17 @@ _CLASS = "kubernetes.io/ingress.class"
 _ONE_CLASS = f"remove the annotation `{_CLASS}`"
 
 
-def _host(value: Any) -> Told | None:
+def _host(value: Any) -> Fault | None:
     if ip(value) is None:
-        return told(f"`{value}` is an address", "write a DNS name, or leave `host` out to mean every host")
+        return Fault((), f"`{value}` is an address", "write a DNS name, or leave `host` out to mean every host")
     return _named(value)
 
 
-def _named(value: Any) -> Told | None:
+def _named(value: Any) -> Fault | None:
     return dns_wildcard(value) if "*" in value else dns_name(value)
 
 
-_INGRESS = Table(
+_INGRESS = FieldChecks(
     {
         "ingressClassName": dns_name,
         "rules.*.host": given(_host),
@@ -61,7 +60,7 @@ _INGRESS = Table(
         "tls.*.secretName": given(dns_name),
     }
 )
-_BACKEND = Table(
+_BACKEND = FieldChecks(
     {
         "service.port.name": given(port_name),
         "service.port.number": given(port),
@@ -77,16 +76,16 @@ _BACKEND = Table(
     "networking.k8s.io/Ingress",
     remedy="Give each path a `pathType` and a backend with a service and one port.",
 )
-def ingresses(view: View) -> Refusals:
+def ingresses(view: ObjectView) -> Faults:
     """Hosts, paths and backends of an ingress are complete."""
     if view.kind != "Ingress":
         return
     spec, route = view.spec, ("spec",)
     yield from _INGRESS.faults(spec, route)
     if not spec.get("rules") and "defaultBackend" not in spec:
-        yield route, told("needs `rules` or a `defaultBackend`", "add one of the two")
+        yield Fault(route, "needs `rules` or a `defaultBackend`", "add one of the two")
     name = dns_label if view.minor >= ANY_SERVICE_NAME_SINCE else dns_1035_label
-    services = Table({"service.name": name})
+    services = FieldChecks({"service.name": name})
     for at, backend in _backends(spec, route):
         yield from services.faults(backend, at)
         yield from _BACKEND.faults(backend, at)
@@ -96,7 +95,7 @@ def ingresses(view: View) -> Refusals:
             yield from _path(path, (*route, "rules", number, "http", "paths", index))
     older = (view.metadata.get("annotations") or {}).get(_CLASS)
     if older is not None and spec.get("ingressClassName", older) != older:
-        yield (*route, "ingressClassName"), told(f"is not the annotation's, `{older}`", _ONE_CLASS)
+        yield Fault((*route, "ingressClassName"), f"is not the annotation's, `{older}`", _ONE_CLASS)
 
 
 def _backends(spec: Body, route: Route) -> list[tuple[Route, Body]]:
@@ -109,25 +108,25 @@ def _backends(spec: Body, route: Route) -> list[tuple[Route, Body]]:
     return found
 
 
-def _target(backend: Body, route: Route) -> Refusals:
+def _target(backend: Body, route: Route) -> Faults:
     if ("service" in backend) == ("resource" in backend):
         hint = "remove one of the two" if "service" in backend else "add `service` with a `name` and a `port`"
-        yield route, told("needs either `service` or `resource`", hint)
+        yield Fault(route, "needs either `service` or `resource`", hint)
     elif "service" in backend:
         wanted = backend["service"].get("port") or {}
         if bool(wanted.get("name")) == bool(wanted.get("number")):
             hint = "remove one of the two" if wanted.get("name") else "add `port.number`, or `port.name`"
-            yield (*route, "service"), told("needs either a `name` or a `number` of a port", hint)
+            yield Fault((*route, "service"), "needs either a `name` or a `number` of a port", hint)
 
 
-def _path(path: Body, route: Route) -> Refusals:
+def _path(path: Body, route: Route) -> Faults:
     text, kind, at = path.get("path", ""), path["pathType"], (*route, "path")
     needed = kind in _TYPES and (text or kind != "ImplementationSpecific")
     if needed and (fault := absolute(text)) is not None:
-        yield at, fault
+        yield fault.at(at)
     elif kind in {"Exact", "Prefix"}:
         for part in _NOT_IN_PATHS:
             if part in text:
-                yield at, told(f"`{text}` contains `{part}`", f"write the path without `{part}`, {_OR_ANY_PATH}")
+                yield Fault(at, f"`{text}` contains `{part}`", f"write the path without `{part}`, {_OR_ANY_PATH}")
         if text.endswith(_NOT_AT_END):
-            yield at, told(f"`{text}` ends with dots", f"remove them, {_OR_ANY_PATH}")
+            yield Fault(at, f"`{text}` ends with dots", f"remove them, {_OR_ANY_PATH}")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.selectors import selector, selects
 from gen.rules.server.pods import restart_policy
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
-_JOB = Table(
+_JOB = FieldChecks(
     {
         **dict.fromkeys(("parallelism", "completions", "backoffLimit", "backoffLimitPerIndex"), at_least(0)),
         **dict.fromkeys(("maxFailedIndexes", "activeDeadlineSeconds", "ttlSecondsAfterFinished"), at_least(0)),
@@ -45,7 +44,7 @@ _UID = "\0"
 """Stands for what the server will give the job."""
 
 
-def job_specs(view: View) -> Iterator[tuple[Route, Body]]:
+def job_specs(view: ObjectView) -> Iterator[tuple[Route, Body]]:
     """The `spec` of a job, or of the one that a cron job makes."""
     if view.is_custom:
         return
@@ -61,11 +60,11 @@ def job_specs(view: View) -> Iterator[tuple[Route, Body]]:
     "batch/CronJob",
     remedy="Set `restartPolicy` to `Never` or `OnFailure`; fields per index need `completionMode: Indexed`.",
 )
-def jobs(view: View) -> Refusals:
+def jobs(view: ObjectView) -> Faults:
     """Completions, indices, restart policies and selectors of batch jobs go together."""
     for route, spec in job_specs(view):
         if not view.templates:
-            yield (*route, "template"), NO_CONTAINERS
+            yield NO_CONTAINERS.at((*route, "template"))
             return
         yield from _JOB.faults(spec, route)
         yield from _indices(spec, route)
@@ -75,47 +74,48 @@ def jobs(view: View) -> Refusals:
             yield from _selection(spec, name, route)
             if len(name) > _LONGEST_NAME and not spec.get("manualSelector"):
                 message = f"the name becomes a label of the pods, of at most {_LONGEST_NAME} characters"
-                yield ("metadata", "name"), told(message, f"shorten it by {len(name) - _LONGEST_NAME}")
+                yield Fault(("metadata", "name"), message, f"shorten it by {len(name) - _LONGEST_NAME}")
             completions = spec.get("completions") or 0
             if name and spec.get("completionMode") == "Indexed" and completions > 0:
                 fault = _name_of_pod(f"{name}-{completions - 1}")
                 if fault is not None:
-                    yield (*route, "completions"), fault
+                    yield fault.at((*route, "completions"))
 
 
-def _name_of_pod(name: str) -> Told | None:
+def _name_of_pod(name: str) -> Fault | None:
     fault = dns_label(name)
     if fault is None:
         return None
     over = len(name) - _LONGEST_NAME
     hint = "write `metadata.name` in lower case letters, digits and `-`, without `.`"
-    return told(f"the name of the last pod: {fault}", f"shorten `metadata.name` by {over}" if over > 0 else hint)
+    hint = f"shorten `metadata.name` by {over}" if over > 0 else hint
+    return Fault((), f"the name of the last pod: {fault.message}", hint)
 
 
-def _indices(spec: Body, route: Route) -> Refusals:
+def _indices(spec: Body, route: Route) -> Faults:
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         hint = "add `backoffLimitPerIndex`, or remove `maxFailedIndexes`"
-        yield (*route, "maxFailedIndexes"), told("needs `backoffLimitPerIndex` beside it", hint)
+        yield Fault((*route, "maxFailedIndexes"), "needs `backoffLimitPerIndex` beside it", hint)
     completions = spec.get("completions", None if "parallelism" in spec else 1)
     if spec.get("completionMode") != "Indexed":
         for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if field in spec:
                 hint = f"write `completionMode: Indexed`, or remove `{field}`"
-                yield (*route, field), told("needs `completionMode: Indexed`", hint)
+                yield Fault((*route, field), "needs `completionMode: Indexed`", hint)
     elif completions is None:
         hint = "add `completions` with the number of indices"
-        yield (*route, "completionMode"), told("`Indexed` needs `completions`", hint)
+        yield Fault((*route, "completionMode"), "`Indexed` needs `completions`", hint)
     else:
         many = completions > _MOST_INDICES and "backoffLimitPerIndex" in spec
         most = _MOST_OF_MANY if many else _MOST_INDICES
         limits = {"parallelism": most, "maxFailedIndexes": min(completions, most)}
-        yield from Table({field: between(0, limit) for field, limit in limits.items()}).faults(spec, route)
+        yield from FieldChecks({field: between(0, limit) for field, limit in limits.items()}).faults(spec, route)
         if many and "maxFailedIndexes" not in spec:
             message = f"with over {_MOST_INDICES} completions needs `maxFailedIndexes`"
-            yield (*route, "backoffLimitPerIndex"), told(message, f"add `maxFailedIndexes` of at most {most}")
+            yield Fault((*route, "backoffLimitPerIndex"), message, f"add `maxFailedIndexes` of at most {most}")
 
 
-def _template(spec: Body, route: Route) -> Refusals:
+def _template(spec: Body, route: Route) -> Faults:
     policy = restart_policy(spec["template"]["spec"])
     allowed = ("Never",) if "podFailurePolicy" in spec else ("Never", "OnFailure")
     if policy not in allowed:
@@ -123,13 +123,13 @@ def _template(spec: Body, route: Route) -> Refusals:
         reason = " with a `podFailurePolicy`" if "podFailurePolicy" in spec else ""
         message = f"the restart policy of a job{reason} is {words}, not `{policy}`"
         other = ", or remove `podFailurePolicy`" if policy == "OnFailure" else "" if reason else ", or `OnFailure`"
-        yield (*route, "template", "spec", "restartPolicy"), told(message, f"write `restartPolicy: Never`{other}")
+        yield Fault((*route, "template", "spec", "restartPolicy"), message, f"write `restartPolicy: Never`{other}")
     if "podFailurePolicy" in spec and spec.get("podReplacementPolicy", "Failed") != "Failed":
         hint = "write `Failed`, or leave `podReplacementPolicy` out"
-        yield (*route, "podReplacementPolicy"), told("with a `podFailurePolicy` it is `Failed`", hint)
+        yield Fault((*route, "podReplacementPolicy"), "with a `podFailurePolicy` it is `Failed`", hint)
 
 
-def _selection(spec: Body, name: str, route: Route) -> Refusals:
+def _selection(spec: Body, name: str, route: Route) -> Faults:
     at = (*route, "selector")
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
     here = (*route, "template", "metadata", "labels")
@@ -139,14 +139,14 @@ def _selection(spec: Body, name: str, route: Route) -> Refusals:
     if spec.get("manualSelector"):
         if found is None:
             hint = "remove `manualSelector`, or add a `selector` that takes the template's labels"
-            yield (*route, "manualSelector"), told("needs a `selector`", hint)
+            yield Fault((*route, "manualSelector"), "needs a `selector`", hint)
         elif not malformed and not selects(found, labels):
-            yield at, not_selected(found, labels)
+            yield not_selected(found, labels).at(at)
         return
     own = {**dict.fromkeys(_NAME_LABELS, name), **dict.fromkeys(_UID_LABELS, _UID)}
     for key, value in own.items():
         if labels.get(key, value) != value:
-            yield (*here, key), told("is set by the server", "remove this label")
+            yield Fault((*here, key), "is set by the server", "remove this label")
     if found is not None and not malformed and not (selects(found, own) and selects(found, {**labels, **own})):
         hint = "remove `selector`, or add `manualSelector: true` to choose labels yourself"
-        yield at, told("is made by the server", hint)
+        yield Fault(at, "is made by the server", hint)

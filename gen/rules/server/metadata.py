@@ -10,8 +10,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import told, unknown
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault, unknown_name
+from gen.rules.field_checks import FieldChecks
 from gen.rules.object_view import containers
 from gen.rules.rule import server
 from gen.rules.selectors import labels
@@ -31,9 +31,8 @@ from gen.rules.value_checks import (
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
     from gen.rules.value_checks import Check
 
 _ANNOTATIONS_LIMIT = 256 << 10
@@ -62,28 +61,28 @@ _SECCOMP = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.secur
 _TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d)")
 
 
-def _moment(value: Any) -> Told | None:
+def _moment(value: Any) -> Fault | None:
     if _TIME.fullmatch(value):
         return None
-    return told(f"`{value}` is no time", "leave it to the server, or write one such as `2025-01-31T12:00:00Z`")
+    return Fault((), f"`{value}` is no time", "leave it to the server, or write one such as `2025-01-31T12:00:00Z`")
 
 
 def _of_owner(field: str) -> Check:
     hint = f"write the `{field}` of the owner, or remove the reference"
-    return lambda value: None if value else told("must not be empty", hint)
+    return lambda value: None if value else Fault((), "must not be empty", hint)
 
 
 _owner_version = _of_owner("apiVersion")
 
 
-_METADATA = Table(
+_METADATA = FieldChecks(
     {
         "finalizers.*": qualified_name,
         "ownerReferences.*.apiVersion": lambda value: _owner_version(value.rpartition("/")[2]),
         **{f"ownerReferences.*.{field}": _of_owner(field) for field in ("kind", "name", "uid")},
     }
 )
-_TIMES = Table(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "managedFields.*.time"), _moment))
+_TIMES = FieldChecks(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "managedFields.*.time"), _moment))
 
 
 @server(
@@ -93,7 +92,7 @@ _TIMES = Table(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "managed
         "`-`, `_` and `.`."
     ),
 )
-def metadata(view: View) -> Refusals:
+def metadata(view: ObjectView) -> Faults:
     """Names, labels, annotations, finalizers and owners have the form that the server asks for, in objects and in pod
     templates.
     """
@@ -102,7 +101,7 @@ def metadata(view: View) -> Refusals:
     name = _name(view)
     if not own.get("name") and not own.get("generateName") and view.kind != "LimitRange":  # which is given one
         at = (*route, "name") if "name" in own else route
-        yield at, told("an object needs a `name`", "write a `name` in `metadata`")
+        yield Fault(at, "an object needs a `name`", "write a `name` in `metadata`")
     counted = not view.is_custom and view.kind not in _COUNTED_ANEW
     yield from _own_table(name, counted=counted).faults(own, route)
     yield from _METADATA.faults(own, route)
@@ -111,7 +110,7 @@ def metadata(view: View) -> Refusals:
         any_word = view.is_custom or view.kind == "PodDisruptionBudget"
         yield from finalizers(own["finalizers"], (*route, "finalizers"), any_word=any_word)
     if view.kind == "Namespace" and not view.is_custom:
-        yield from Table({"finalizers.*": qualified_name}).faults(view.spec, ("spec",))
+        yield from FieldChecks({"finalizers.*": qualified_name}).faults(view.spec, ("spec",))
         yield from finalizers(view.spec.get("finalizers") or [], ("spec", "finalizers"), any_word=False)
     if "ownerReferences" in own:
         yield from _owners(own["ownerReferences"], (*route, "ownerReferences"))
@@ -124,12 +123,12 @@ def metadata(view: View) -> Refusals:
 
 
 @cache
-def _own_table(name: Check, *, counted: bool) -> Table:
+def _own_table(name: Check, *, counted: bool) -> FieldChecks:
     checks: dict[str, Check] = {"name": given(name), "generateName": given(lambda value: name(with_suffix(value)))}
-    return Table({**checks, "generation": at_least(0)} if counted else checks)
+    return FieldChecks({**checks, "generation": at_least(0)} if counted else checks)
 
 
-def _name(view: View) -> Check:
+def _name(view: ObjectView) -> Check:
     if view.kind in _ANY_NAMES and not view.is_custom:
         return path_segment
     if view.kind == "Namespace":
@@ -142,7 +141,7 @@ def _name(view: View) -> Check:
 _annotation_key = lower_case(qualified_name)
 
 
-def _labels_and_annotations(found: Body, route: Route) -> Refusals:
+def _labels_and_annotations(found: Body, route: Route) -> Faults:
     yield from _TIMES.faults(found, route)
     yield from labels(found.get("labels"), (*route, "labels"))
     annotations = found.get("annotations")
@@ -151,51 +150,50 @@ def _labels_and_annotations(found: Body, route: Route) -> Refusals:
     for key in annotations:
         fault = _annotation_key(key)
         if fault is not None:
-            yield (*route, "annotations", key), fault
+            yield fault.at((*route, "annotations", key))
     size = sum(len(text.encode()) for pair in annotations.items() for text in pair)
     if size > _ANNOTATIONS_LIMIT:
         message = f"the annotations take {size} bytes, more than {_ANNOTATIONS_LIMIT}"
         hint = f"shorten them by {size - _ANNOTATIONS_LIMIT} bytes, or move long texts to a `ConfigMap`"
-        yield (*route, "annotations"), told(message, hint)
+        yield Fault((*route, "annotations"), message, hint)
 
 
-def finalizers(found: list[str], route: Route, *, any_word: bool) -> Refusals:
+def finalizers(found: list[str], route: Route, *, any_word: bool) -> Faults:
     for index, name in enumerate(found):
         if "/" not in name and name not in _FINALIZERS and not any_word:
             hint = "put a domain in front, such as `example.com/name`"
-            yield (*route, index), told(f"`{name}` is no finalizer", hint)
+            yield Fault((*route, index), f"`{name}` is no finalizer", hint)
         elif {name, *found} >= {"orphan", "foregroundDeletion"} and name == "orphan":
-            yield (*route, index), told("`orphan` and `foregroundDeletion` exclude each other", "keep one of the two")
+            yield Fault((*route, index), "`orphan` and `foregroundDeletion` exclude each other", "keep one of the two")
 
 
-def _owners(found: list[Body], route: Route) -> Refusals:
+def _owners(found: list[Body], route: Route) -> Faults:
     controllers = [index for index, owner in enumerate(found) if owner.get("controller")]
     for index in controllers[1:]:
-        yield (
-            (*route, index, "controller"),
-            told("an object has one controller", "keep `controller: true` for one owner"),
+        yield Fault(
+            (*route, index, "controller"), "an object has one controller", "keep `controller: true` for one owner"
         )
     for index, owner in enumerate(found):
         if (owner["apiVersion"], owner["kind"]) == ("v1", "Event"):
-            yield (*route, index, "kind"), told("an event cannot be an owner", "remove the reference")
+            yield Fault((*route, index, "kind"), "an event cannot be an owner", "remove the reference")
 
 
-def _of_pods(annotations: Body, pod: Body, route: Route) -> Refusals:
+def _of_pods(annotations: Body, pod: Body, route: Route) -> Faults:
     names = {container["name"] for _, container in containers(pod, ())}
     for key, value in annotations.items():
         if key == _DELETION_COST and not (_INT32.fullmatch(value) and -(2**31) <= int(value) < 2**31):
             hint = "write one such as `-5` or `100`, without `+` or zeros in front"
-            yield (*route, key), told(f"`{value}` is no whole number of 32 bits", hint)
+            yield Fault((*route, key), f"`{value}` is no whole number of 32 bits", hint)
         elif key.startswith(_APPARMOR):
             container = key.removeprefix(_APPARMOR)
             if container not in names:
                 message = f"no container is called `{container}`"
-                yield (*route, key), unknown(message, container, names, "remove the annotation")
+                yield unknown_name(message, container, names, "remove the annotation").at((*route, key))
             if value not in {"", "runtime/default", "unconfined"} and not value.startswith("localhost/"):
                 hint = "write `runtime/default`, `unconfined`, or `localhost/` and the name of a profile"
-                yield (*route, key), told(f"`{value}` is no AppArmor profile", hint)
+                yield Fault((*route, key), f"`{value}` is no AppArmor profile", hint)
         elif key.startswith(_SECCOMP) and value not in {"runtime/default", "docker/default", "unconfined"}:
             path = value.removeprefix("localhost/")
             if path == value or path.startswith("/") or ".." in path.split("/"):
                 hint = "remove the annotation, and set `seccompProfile` in the `securityContext`"
-                yield (*route, key), told(f"`{value}` is no seccomp profile", hint)
+                yield Fault((*route, key), f"`{value}` is no seccomp profile", hint)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told, unknown
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault, unknown_name
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.object_view import containers
 from gen.rules.rule import server
 from gen.rules.value_checks import both, descending, given, no_step_back, not_empty, one_of
@@ -16,11 +16,10 @@ from gen.rules.value_checks import both, descending, given, no_step_back, not_em
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
-_CONTAINER = Table(
+_CONTAINER = FieldChecks(
     {
         "volumeMounts.*.mountPath": not_empty,
         "volumeMounts.*.subPath": given(descending),
@@ -38,7 +37,7 @@ _BLOCK = {"persistentVolumeClaim", "ephemeral"}
     of_pods=True,
     remedy="Add the volume to the pod, or correct the name of the mount.",
 )
-def mounts(view: View) -> Refusals:
+def mounts(view: ObjectView) -> Faults:
     """Every mount and device names a volume of its pod, and no path is taken twice."""
     for route, pod in view.pods:
         volumes = {**{volume["name"]: volume for volume in pod.get("volumes") or ()}, **_claimed(view)}
@@ -48,7 +47,7 @@ def mounts(view: View) -> Refusals:
             yield from _devices(container, (*at, "volumeDevices"), volumes)
 
 
-def _claimed(view: View) -> Body:
+def _claimed(view: ObjectView) -> Body:
     """The volumes that a stateful set makes for its pods."""
     if view.kind != "StatefulSet" or view.is_custom:
         return {}
@@ -56,54 +55,54 @@ def _claimed(view: View) -> Body:
     return {(claim.get("metadata") or {}).get("name", ""): {"persistentVolumeClaim": {}} for claim in claims}
 
 
-def _mounts(container: Body, route: Route, volumes: Body) -> Refusals:
+def _mounts(container: Body, route: Route, volumes: Body) -> Faults:
     found = container.get("volumeMounts") or []
-    for at, (path,) in doubled(found, route, "mountPath"):
-        yield (*at, "mountPath"), told(f"`{path}` is mounted twice", "give one of the two another path")
+    for at, (path,) in duplicates(found, route, "mountPath"):
+        yield Fault((*at, "mountPath"), f"`{path}` is mounted twice", "give one of the two another path")
     for index, mount in enumerate(found):
         at = (*route, index)
         if mount["name"] not in volumes:
-            yield (*at, "name"), _unknown(mount["name"], volumes)
+            yield _unknown(mount["name"], volumes).at((*at, "name"))
         if mount.get("subPath") and mount.get("subPathExpr"):
-            yield (*at, "subPathExpr"), told("`subPath` and `subPathExpr` exclude each other", "keep one of the two")
+            yield Fault((*at, "subPathExpr"), "`subPath` and `subPathExpr` exclude each other", "keep one of the two")
         if mount.get("mountPropagation") == "Bidirectional" and not _is_privileged(container):
             hint = "use `HostToContainer`, or set `securityContext.privileged: true`"
-            yield (*at, "mountPropagation"), told("`Bidirectional` is for privileged containers", hint)
+            yield Fault((*at, "mountPropagation"), "`Bidirectional` is for privileged containers", hint)
         if mount.get("recursiveReadOnly") in {"Enabled", "IfPossible"}:
             yield from _recursive(mount, at)
 
 
-def _unknown(name: str, volumes: Body) -> Told:
-    return unknown(f"`{name}` is no volume of the pod", name, volumes, "add it to `volumes`")
+def _unknown(name: str, volumes: Body) -> Fault:
+    return unknown_name(f"`{name}` is no volume of the pod", name, volumes, "add it to `volumes`")
 
 
 def _is_privileged(container: Body) -> bool:
     return bool((container.get("securityContext") or {}).get("privileged"))
 
 
-def _recursive(mount: Body, route: Route) -> Refusals:
+def _recursive(mount: Body, route: Route) -> Faults:
     if not mount.get("readOnly"):
-        yield (*route, "recursiveReadOnly"), told("needs `readOnly: true`", "add `readOnly: true`")
+        yield Fault((*route, "recursiveReadOnly"), "needs `readOnly: true`", "add `readOnly: true`")
     if mount.get("mountPropagation", "None") != "None":
         hint = "remove `mountPropagation`, or `recursiveReadOnly`"
-        yield (*route, "recursiveReadOnly"), told("excludes `mountPropagation`", hint)
+        yield Fault((*route, "recursiveReadOnly"), "excludes `mountPropagation`", hint)
 
 
-def _devices(container: Body, route: Route, volumes: Body) -> Refusals:
+def _devices(container: Body, route: Route, volumes: Body) -> Faults:
     found = container.get("volumeDevices") or []
     mounted = container.get("volumeMounts") or []
     for field in ("name", "devicePath"):
-        for at, (value,) in doubled(found, route, field):
-            yield (*at, field), told(f"`{value}` is a device twice", "remove one of the two")
+        for at, (value,) in duplicates(found, route, field):
+            yield Fault((*at, field), f"`{value}` is a device twice", "remove one of the two")
     for index, device in enumerate(found):
         at = (*route, index)
         if device["name"] not in volumes:
-            yield (*at, "name"), _unknown(device["name"], volumes)
+            yield _unknown(device["name"], volumes).at((*at, "name"))
         elif not _BLOCK & volumes[device["name"]].keys():
             hint = "name a volume with `persistentVolumeClaim`, or mount it with `volumeMounts`"
-            yield (*at, "name"), told(f"`{device['name']}` is no claim, so it has no block device", hint)
+            yield Fault((*at, "name"), f"`{device['name']}` is no claim, so it has no block device", hint)
         for mount in mounted:
             if device["name"] == mount["name"]:
-                yield (*at, "name"), told(f"`{device['name']}` is mounted as well", "keep the device, or the mount")
+                yield Fault((*at, "name"), f"`{device['name']}` is mounted as well", "keep the device, or the mount")
             if device["devicePath"] == mount["mountPath"]:
-                yield (*at, "devicePath"), told(f"`{device['devicePath']}` is a mount as well", "take another path")
+                yield Fault((*at, "devicePath"), f"`{device['devicePath']}` is a mount as well", "take another path")

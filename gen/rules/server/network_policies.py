@@ -8,8 +8,8 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.selectors import selector
 from gen.rules.server.ports import PROTOCOL
@@ -18,10 +18,10 @@ from gen.rules.value_checks import cidr, one_of, port_or_name
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
-_POLICY = Table(
+_POLICY = FieldChecks(
     {
         "policyTypes.*": one_of("Ingress", "Egress"),
         **{f"{way}.*.ports.*.protocol": PROTOCOL for way in ("ingress", "egress")},
@@ -36,7 +36,7 @@ _MOST_TYPES, _LAST_PORT = 2, 65535
     "networking.k8s.io/NetworkPolicy",
     remedy="Keep either `ipBlock` or selectors in a peer.",
 )
-def network_policies(view: View) -> Refusals:
+def network_policies(view: ObjectView) -> Faults:
     """Peers, ports and ranges of a network policy are complete and exclude each other where they must."""
     if view.kind != "NetworkPolicy" or view.is_custom:
         return
@@ -45,7 +45,7 @@ def network_policies(view: View) -> Refusals:
     yield from _POLICY.faults(spec, route)
     if len(spec.get("policyTypes") or ()) > _MOST_TYPES:
         hint = "keep `Ingress` and `Egress`, each once"
-        yield (*route, "policyTypes"), told("there are two types at most", hint)
+        yield Fault((*route, "policyTypes"), "there are two types at most", hint)
     for way, peers in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(way) or ()):
             for number, entry in enumerate(rule.get("ports") or ()):
@@ -54,37 +54,37 @@ def network_policies(view: View) -> Refusals:
                 yield from _peer(peer, (*route, way, index, peers, number))
 
 
-def _port(entry: Body, route: Route) -> Refusals:
+def _port(entry: Body, route: Route) -> Faults:
     if "endPort" not in entry:
         return
     first = entry.get("port")
     if first is None:
         hint = "add `port` with the first number of the range, or remove `endPort`"
-        yield (*route, "endPort"), told("needs a `port` beside it", hint)
+        yield Fault((*route, "endPort"), "needs a `port` beside it", hint)
     elif isinstance(first, str):
         hint = f"write the number of `{first}` as `port`, or remove `endPort`"
-        yield (*route, "endPort"), told("needs a `port` with a number", hint)
+        yield Fault((*route, "endPort"), "needs a `port` with a number", hint)
     elif not first <= entry["endPort"] <= _LAST_PORT:
         message = f"{entry['endPort']} is not between `port` and {_LAST_PORT}"
         hint = f"write a number from {first} to {_LAST_PORT}" if first <= _LAST_PORT else "lower `port` first"
-        yield (*route, "endPort"), told(message, hint)
+        yield Fault((*route, "endPort"), message, hint)
 
 
-def _peer(peer: Body, route: Route) -> Refusals:
+def _peer(peer: Body, route: Route) -> Faults:
     if not peer:
         hint = f"add `podSelector: {{}}` to mean all pods of the namespace, or remove `{route[-2]}` to mean everybody"
-        yield route, told("says nobody", hint)
+        yield Fault(route, "says nobody", hint)
     for field in ("podSelector", "namespaceSelector"):
         yield from selector(peer.get(field), (*route, field))
     if "ipBlock" not in peer:
         return
     if len(peer) > 1:
         hint = "move the other fields to an entry of their own, or remove them"
-        yield route, told("`ipBlock` excludes the other fields", hint)
+        yield Fault(route, "`ipBlock` excludes the other fields", hint)
     block, at = peer["ipBlock"], (*route, "ipBlock")
-    fault = cidr(block["cidr"]) if block["cidr"] else told("has no `cidr`", "write one such as `10.0.0.0/8`")
+    fault = cidr(block["cidr"]) if block["cidr"] else Fault((), "has no `cidr`", "write one such as `10.0.0.0/8`")
     if fault is not None:
-        yield (*at, "cidr"), fault
+        yield fault.at((*at, "cidr"))
         return
     whole = ipaddress.ip_network(block["cidr"].strip(), strict=False)
     for index, value in enumerate(block.get("except") or ()):
@@ -94,9 +94,9 @@ def _peer(peer: Body, route: Route) -> Refusals:
             inside = part.version == whole.version and part.prefixlen > whole.prefixlen and _within(part, whole)
             if not inside:
                 hint = f"write a smaller range inside of `{block['cidr']}`, or remove it"
-                fault = told(f"`{value}` is no part of `{block['cidr']}`", hint)
+                fault = Fault((), f"`{value}` is no part of `{block['cidr']}`", hint)
         if fault is not None:
-            yield (*at, "except", index), fault
+            yield fault.at((*at, "except", index))
 
 
 def _within(part: ipaddress.IPv4Network | ipaddress.IPv6Network, whole: object) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.rule import server
 from gen.rules.selectors import labels
 from gen.rules.value_checks import (
@@ -28,10 +28,10 @@ from gen.rules.value_checks import (
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
-_POD = Table(
+_POD = FieldChecks(
     {
         "restartPolicy": given(one_of("Always", "OnFailure", "Never")),
         "dnsPolicy": given(one_of("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")),
@@ -54,7 +54,7 @@ _POD = Table(
         "resourceClaims.*.resourceClaimTemplateName": dns_name,
     }
 )
-_OLD_ACCOUNT = Table({"serviceAccount": given(dns_name)})
+_OLD_ACCOUNT = FieldChecks({"serviceAccount": given(dns_name)})
 _SEARCH_LABEL = "_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?"
 _search = form(
     rf"{_SEARCH_LABEL}(?:\.{_SEARCH_LABEL})*",
@@ -71,7 +71,7 @@ _MOST_NAMESERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
     of_pods=True,
     remedy="Use one of the words that the finding lists, or leave the field out.",
 )
-def pods(view: View) -> Refusals:
+def pods(view: ObjectView) -> Faults:
     """Fields of a pod that are no container's: policies, DNS, host names and aliases, gates, claims, what is shared
     with the host.
     """
@@ -83,66 +83,66 @@ def pods(view: View) -> Refusals:
         yield from _dns(pod, route, view.minor)
         yield from _claims(pod.get("resourceClaims") or [], (*route, "resourceClaims"))
         yield from _host(pod, route)
-        for at, (name,) in doubled(pod.get("schedulingGates"), (*route, "schedulingGates"), "name"):
-            yield at, told(f"two gates are called `{name}`", "remove one of the two")
+        for at, (name,) in duplicates(pod.get("schedulingGates"), (*route, "schedulingGates"), "name"):
+            yield Fault(at, f"two gates are called `{name}`", "remove one of the two")
         if pod.get("schedulingGates") and pod.get("nodeName"):
             hint = "remove `nodeName`, or the gates"
-            yield (*route, "nodeName"), told("a pod with `schedulingGates` has no node yet", hint)
+            yield Fault((*route, "nodeName"), "a pod with `schedulingGates` has no node yet", hint)
         if pod.get("ephemeralContainers"):
             hint = "remove the field; `kubectl debug` adds such containers to a pod that runs"
-            yield (*route, "ephemeralContainers"), told("a new pod has no ephemeral containers", hint)
+            yield Fault((*route, "ephemeralContainers"), "a new pod has no ephemeral containers", hint)
 
 
-def _dns(pod: Body, route: Route, minor: int) -> Refusals:
+def _dns(pod: Body, route: Route, minor: int) -> Faults:
     config: Body = pod.get("dnsConfig") or {}
     here = (*route, "dnsConfig")
     servers: list[str] = config.get("nameservers") or []
     searches: list[str] = config.get("searches") or []
     if pod.get("dnsPolicy") == "None" and not servers:
         hint = "add one there, or use another policy, such as `ClusterFirst`"
-        yield (*route, "dnsPolicy"), told("`None` needs a name server in `dnsConfig.nameservers`", hint)
+        yield Fault((*route, "dnsPolicy"), "`None` needs a name server in `dnsConfig.nameservers`", hint)
     if len(servers) > _MOST_NAMESERVERS:
         message = f"there are more than {_MOST_NAMESERVERS} name servers"
-        yield (*here, "nameservers"), told(message, f"keep at most {_MOST_NAMESERVERS} of them")
+        yield Fault((*here, "nameservers"), message, f"keep at most {_MOST_NAMESERVERS} of them")
     if len(searches) > _MOST_SEARCHES or len(" ".join(searches)) > _LONGEST_SEARCHES:
         message = f"more than {_MOST_SEARCHES} domains, or {_LONGEST_SEARCHES} characters"
-        yield (*here, "searches"), told(message, "remove some of the domains")
+        yield Fault((*here, "searches"), message, "remove some of the domains")
     relaxed = minor >= _RELAXED_SEARCH_SINCE
     for index, search in enumerate(searches):
         fault = (_search if relaxed else dns_name)(search.removesuffix("."))
         if fault is not None and not (relaxed and search == "."):
-            yield (*here, "searches", index), fault
+            yield fault.at((*here, "searches", index))
     for index, option in enumerate(config.get("options") or ()):
         if not_empty(option.get("name")):
-            yield (*here, "options", index), told("an option has no name", "add a `name`, or remove the option")
+            yield Fault((*here, "options", index), "an option has no name", "add a `name`, or remove the option")
 
 
-def _claims(claims: list[Body], route: Route) -> Refusals:
-    for at, (name,) in doubled(claims, route, "name"):
-        yield at, told(f"two claims are called `{name}`", "give one of the two another name")
+def _claims(claims: list[Body], route: Route) -> Faults:
+    for at, (name,) in duplicates(claims, route, "name"):
+        yield Fault(at, f"two claims are called `{name}`", "give one of the two another name")
     for index, claim in enumerate(claims):
         sources = {"resourceClaimName", "resourceClaimTemplateName"} & claim.keys()
         if len(sources) != 1:
             message = "a claim needs either `resourceClaimName` or `resourceClaimTemplateName`"
-            yield (*route, index), told(message, "keep one of the two" if sources else "add one of the two")
+            yield Fault((*route, index), message, "keep one of the two" if sources else "add one of the two")
 
 
-def _host(pod: Body, route: Route) -> Refusals:
+def _host(pod: Body, route: Route) -> Faults:
     if pod.get("shareProcessNamespace") and pod.get("hostPID"):
         message = "`shareProcessNamespace` and `hostPID` exclude each other"
-        yield (*route, "shareProcessNamespace"), told(message, "keep one of the two")
+        yield Fault((*route, "shareProcessNamespace"), message, "keep one of the two")
     if pod.get("hostUsers") is not False:
         return
     for field in ("hostNetwork", "hostPID", "hostIPC"):
         if pod.get(field):
             message = f"`{field}` needs the users of the host, and `hostUsers` is false"
-            yield (*route, field), told(message, f"remove `{field}`, or `hostUsers: false`")
+            yield Fault((*route, field), message, f"remove `{field}`, or `hostUsers: false`")
     for field in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(field) or ()):
             if container.get("volumeDevices"):
                 hint = "remove `hostUsers: false` of the pod, or the devices"
                 at = (*route, field, index, "volumeDevices")
-                yield at, told("block devices need the users of the host", hint)
+                yield Fault(at, "block devices need the users of the host", hint)
 
 
 def restart_policy(pod: Body) -> Any:

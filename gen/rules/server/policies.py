@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told, unknown
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault, unknown_name
+from gen.rules.field_checks import FieldChecks
 from gen.rules.object_view import containers
 from gen.rules.rule import server
 from gen.rules.server.jobs import job_specs
@@ -19,11 +19,10 @@ from gen.rules.value_checks import at_least, given, one_of, qualified_name
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
-_FAILURE = Table(
+_FAILURE = FieldChecks(
     {
         "rules.*.action": one_of("Ignore", "Count", "FailIndex", "FailJob"),
         "rules.*.onExitCodes.operator": one_of("In", "NotIn"),
@@ -31,7 +30,7 @@ _FAILURE = Table(
         "rules.*.onPodConditions.*.status": given(one_of("True", "False", "Unknown")),
     }
 )
-_SUCCESS = Table({"rules.*.succeededCount": at_least(0)})
+_SUCCESS = FieldChecks({"rules.*.succeededCount": at_least(0)})
 _MOST_RULES, _MOST_CONDITIONS, _MOST_CODES = 20, 20, 255
 _FEW_CODES = 10
 _LONGEST_INDICES = 64 << 10
@@ -45,7 +44,7 @@ _INTERVAL = re.compile(r"([+-]?[0-9]{1,18})(?:-([0-9]{1,18}))?")
     "batch/CronJob",
     remedy="Name a container that is there, and order exit codes and indices.",
 )
-def policies(view: View) -> Refusals:
+def policies(view: ObjectView) -> Faults:
     """What a batch job makes of failed and succeeded pods refers to its containers, exit codes and indices."""
     for route, spec in job_specs(view) if view.templates else ():
         for field, table, rules in (("podFailurePolicy", _FAILURE, _failures), ("successPolicy", _SUCCESS, _successes)):
@@ -55,73 +54,73 @@ def policies(view: View) -> Refusals:
             yield from table.faults(policy, at)
             if len(policy["rules"]) > _MOST_RULES:
                 hint = f"remove {len(policy['rules']) - _MOST_RULES} of them"
-                yield (*at, "rules"), told(f"there are more than {_MOST_RULES} rules", hint)
+                yield Fault((*at, "rules"), f"there are more than {_MOST_RULES} rules", hint)
             yield from rules(policy, spec, (*at, "rules"))
 
 
-def _failures(policy: Body, spec: Body, route: Route) -> Refusals:
+def _failures(policy: Body, spec: Body, route: Route) -> Faults:
     names = {container["name"] for _, container in containers(spec["template"]["spec"], ())}
     for index, rule in enumerate(policy["rules"]):
         at = (*route, index)
         if rule["action"] == "FailIndex" and "backoffLimitPerIndex" not in spec:
             hint = "write `FailJob`, or add `backoffLimitPerIndex` to the job"
-            yield (*at, "action"), told("`FailIndex` needs `backoffLimitPerIndex`", hint)
+            yield Fault((*at, "action"), "`FailIndex` needs `backoffLimitPerIndex`", hint)
         conditions = rule.get("onPodConditions") or []
         if ("onExitCodes" in rule) == bool(conditions):
             hint = "move one of the two to a rule of its own" if conditions else "add one of the two"
-            yield at, told("needs either `onExitCodes` or `onPodConditions`", hint)
+            yield Fault(at, "needs either `onExitCodes` or `onPodConditions`", hint)
         if len(conditions) > _MOST_CONDITIONS:
             hint = f"move {len(conditions) - _MOST_CONDITIONS} of them to another rule with the same `action`"
-            yield (*at, "onPodConditions"), told(f"there are more than {_MOST_CONDITIONS} conditions", hint)
+            yield Fault((*at, "onPodConditions"), f"there are more than {_MOST_CONDITIONS} conditions", hint)
         if "onExitCodes" in rule:
             yield from _exit_codes(rule["onExitCodes"], names, (*at, "onExitCodes"))
 
 
-def _exit_codes(found: Body, names: set[str], route: Route) -> Refusals:
+def _exit_codes(found: Body, names: set[str], route: Route) -> Faults:
     name = found.get("containerName")
     if name is not None and name not in names:
         hint = "remove `containerName` to mean every container"
-        yield (*route, "containerName"), unknown(f"no container is called `{name}`", name, names, hint)
+        yield unknown_name(f"no container is called `{name}`", name, names, hint).at((*route, "containerName"))
     codes = found["values"]
     if not 0 < len(codes) <= _MOST_CODES:
         hint = f"remove {len(codes) - _MOST_CODES} of them" if codes else "add an exit code"
-        yield (*route, "values"), told(f"needs 1 to {_MOST_CODES} values", hint)
+        yield Fault((*route, "values"), f"needs 1 to {_MOST_CODES} values", hint)
     if codes != (ordered := sorted(set(codes))):
         hint = f"write `{ordered}`" if len(ordered) <= _FEW_CODES else "sort them, and write each only once"
-        yield (*route, "values"), told("must be in order, and each only once", hint)
+        yield Fault((*route, "values"), "must be in order, and each only once", hint)
     if found["operator"] == "In" and 0 in codes:
         hint = "remove the 0" if any(codes) else "write exit codes of failures, or `operator: NotIn`"
-        yield (*route, "values", codes.index(0)), told("0 is no failure", hint)
+        yield Fault((*route, "values", codes.index(0)), "0 is no failure", hint)
 
 
-def _successes(policy: Body, spec: Body, route: Route) -> Refusals:
+def _successes(policy: Body, spec: Body, route: Route) -> Faults:
     completions = spec.get("completions", 1)
     if not policy["rules"]:
         hint = "add a rule with `succeededIndexes` or `succeededCount`, or remove `successPolicy`"
-        yield route, told("needs at least one rule", hint)
+        yield Fault(route, "needs at least one rule", hint)
     for index, rule in enumerate(policy["rules"]):
         at = (*route, index)
         most, indices = completions, rule.get("succeededIndexes")
         if indices is not None:
             count = _count(indices, completions)
             if count is None:
-                yield (*at, "succeededIndexes"), _no_indices(indices, completions)
+                yield _no_indices(indices, completions).at((*at, "succeededIndexes"))
             else:
                 most = min(most, count)
         elif "succeededCount" not in rule:
-            yield at, told("needs `succeededCount` or `succeededIndexes`", "add one of the two, or both")
+            yield Fault(at, "needs `succeededCount` or `succeededIndexes`", "add one of the two, or both")
         if rule.get("succeededCount", 0) > most:
             hint = f"lower it to {most}, the number of " + ("`completions`" if most == completions else "these indices")
-            yield (*at, "succeededCount"), told(f"{rule['succeededCount']} is more than {most}", hint)
+            yield Fault((*at, "succeededCount"), f"{rule['succeededCount']} is more than {most}", hint)
 
 
-def _no_indices(indices: str, completions: int) -> Told:
+def _no_indices(indices: str, completions: int) -> Fault:
     if _count(indices, _ANY_NUMBER) is not None:
         hint = "raise `completions`" + (f", or remove indices above {completions - 1}" if completions > 0 else "")
     else:
         example = f"0-{completions - 1}" if completions > 1 else "0"
         hint = f"write numbers and ranges, each larger than the one before, such as `{example}`"
-    return told(f"`{indices[:40]}` is no list of indices below {completions}", hint)
+    return Fault((), f"`{indices[:40]}` is no list of indices below {completions}", hint)
 
 
 def _count(indices: str, completions: int) -> int | None:

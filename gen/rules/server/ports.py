@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.rule import server
 from gen.rules.value_checks import given, one_of, port, port_name
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 PROTOCOL = given(one_of("TCP", "UDP", "SCTP"))
 
-_PORTS = Table(
+_PORTS = FieldChecks(
     {
         "ports.*.containerPort": port,
         "ports.*.hostPort": given(port),
@@ -38,15 +38,15 @@ _PORTS = Table(
     of_pods=True,
     remedy="Give each port a name of at most 15 lower case letters, digits and `-`, and a number of its own.",
 )
-def ports(view: View) -> Refusals:
+def ports(view: ObjectView) -> Faults:
     """Ports are between 1 and 65535, their names are short and unique in a container, and no port of the host is taken
     twice.
     """
     for route, container in view.containers:
         yield from _PORTS.faults(container, route)
         named = [entry if entry.get("name") else {"name": index} for index, entry in enumerate(_of(container))]
-        for at, (name,) in doubled(named, (*route, "ports"), "name"):
-            yield (*at, "name"), told(f"two ports are called `{name}`", "give each port of a container its own name")
+        for at, (name,) in duplicates(named, (*route, "ports"), "name"):
+            yield Fault((*at, "name"), f"two ports are called `{name}`", "give each port of a container its own name")
     for route, pod in view.pods:
         on_host = bool(pod.get("hostNetwork"))
         regular = list(host_ports(pod, (*route, "containers")))
@@ -54,7 +54,7 @@ def ports(view: View) -> Refusals:
         for at, entry, _ in regular:
             if on_host and entry.get("hostPort") and entry["hostPort"] != entry["containerPort"]:
                 message = f"with `hostNetwork` it is the container's own port, {entry['containerPort']}"
-                yield (*at, "hostPort"), told(message, f"write {entry['containerPort']}, or leave `hostPort` out")
+                yield Fault((*at, "hostPort"), message, f"write {entry['containerPort']}, or leave `hostPort` out")
         for index, container in enumerate(pod.get("initContainers") or ()):
             alone = {"containers": [container]}  # one runs after the other
             yield from taken_twice(list(host_ports(alone, (*route, "initContainers"), first=index)))
@@ -76,10 +76,10 @@ def host_ports(
             yield (*route, index, "ports", number), entry, key
 
 
-def taken_twice(found: list[tuple[Route, Body, tuple[object, ...] | None]]) -> Refusals:
+def taken_twice(found: list[tuple[Route, Body, tuple[object, ...] | None]]) -> Faults:
     seen = set()
     for at, entry, key in found:
         if key is not None and key in seen:
             field = "hostPort" if entry.get("hostPort") else "containerPort"
-            yield (*at, field), told(f"port {key[2]} of the host is taken twice", "give one of the two another port")
+            yield Fault((*at, field), f"port {key[2]} of the host is taken twice", "give one of the two another port")
         seen.add(key)

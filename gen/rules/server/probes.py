@@ -6,19 +6,19 @@ From `validateProbe`, `validateHandler`, `validateLifecycle` and `validateInitCo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.value_checks import at_least, between, given, header_name, not_empty, one_of, port, port_or_name
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
     from gen.rules.value_checks import Check
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -26,7 +26,7 @@ _HOOKS = ("postStart", "preStop")
 _OF_PROBES = ("exec", "httpGet", "tcpSocket", "grpc")
 _OF_HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")
 
-_ACTION = Table(
+_ACTION = FieldChecks(
     {
         "exec.command": not_empty,
         "httpGet.port": port_or_name,
@@ -36,7 +36,7 @@ _ACTION = Table(
         "grpc.port": port,
     }
 )
-_PROBE = Table(
+_PROBE = FieldChecks(
     {
         **dict.fromkeys(("initialDelaySeconds", "timeoutSeconds", "periodSeconds"), at_least(0)),
         **dict.fromkeys(("successThreshold", "failureThreshold"), at_least(0)),
@@ -52,7 +52,7 @@ _NO_SLEEP_SINCE = 33
     of_pods=True,
     remedy="Keep one of `exec`, `httpGet`, `tcpSocket`, `grpc`; a liveness probe has `successThreshold: 1`.",
 )
-def probes(view: View) -> Refusals:
+def probes(view: ObjectView) -> Faults:
     """Probes and hooks do one thing each, with ports and numbers that are possible."""
     for route, pod in view.pods:
         grace = pod.get("terminationGracePeriodSeconds", _GRACE_PERIOD)
@@ -67,59 +67,59 @@ def probes(view: View) -> Refusals:
                         yield from _hooks(container["lifecycle"], (*at, "lifecycle"), view.minor, grace)
 
 
-def _not_for_init(container: Body, route: Route) -> Refusals:
+def _not_for_init(container: Body, route: Route) -> Faults:
     for field in (*_PROBES, "lifecycle"):
         # a stop signal alone is dropped, as long as its feature is off
         if field in container and container[field].keys() != {"stopSignal"}:
             hint = "remove it, or write `restartPolicy: Always`, which makes the container a sidecar"
-            yield (*route, field), told(f"an init container has no `{field}`", hint)
+            yield Fault((*route, field), f"an init container has no `{field}`", hint)
 
 
-def _container(container: Body, route: Route) -> Refusals:
+def _container(container: Body, route: Route) -> Faults:
     for field in _PROBES:
         if field in container:
             probe, at = container[field], (*route, field)
             yield from _PROBE.faults(probe, at)
             yield from _handler(probe, at, _OF_PROBES)
             if field != "readinessProbe" and probe.get("successThreshold", 1) not in {0, 1}:
-                yield (
-                    (*at, "successThreshold"),
-                    told(f"one success is enough for a `{field}`", "write 1, or leave it out"),
+                yield Fault(
+                    (*at, "successThreshold"), f"one success is enough for a `{field}`", "write 1, or leave it out"
                 )
             if field == "readinessProbe" and "terminationGracePeriodSeconds" in probe:
                 hint = "remove it, or move it to the `livenessProbe`"
-                yield (*at, "terminationGracePeriodSeconds"), told("a `readinessProbe` ends no container", hint)
+                yield Fault((*at, "terminationGracePeriodSeconds"), "a `readinessProbe` ends no container", hint)
 
 
-def _hooks(lifecycle: Body, route: Route, minor: int, grace: int) -> Refusals:
+def _hooks(lifecycle: Body, route: Route, minor: int, grace: int) -> Faults:
     for hook in _HOOKS:
         if hook in lifecycle:
             yield from _handler(lifecycle[hook], (*route, hook), _OF_HOOKS)
     sleep = _sleep(0 if minor >= _NO_SLEEP_SINCE else 1, grace)
-    yield from Table({f"{hook}.sleep.seconds": sleep for hook in _HOOKS}).faults(lifecycle, route)
+    yield from FieldChecks({f"{hook}.sleep.seconds": sleep for hook in _HOOKS}).faults(lifecycle, route)
 
 
 def _sleep(shortest: int, grace: int) -> Check:
     check = between(shortest, grace)
 
-    def seconds(value: Any) -> Told | None:
+    def seconds(value: Any) -> Fault | None:
         fault = check(value)
         if fault is None:
             return None
         if value < shortest <= grace:
-            return told(fault, f"write {shortest} or more")
-        return told(fault, f"sleep less, or raise `terminationGracePeriodSeconds` of the pod to {max(value, shortest)}")
+            return replace(fault, hint=f"write {shortest} or more")
+        enough = max(value, shortest)
+        return replace(fault, hint=f"sleep less, or raise `terminationGracePeriodSeconds` of the pod to {enough}")
 
     return seconds
 
 
-def _handler(holder: Body, route: Route, kinds: tuple[str, ...]) -> Refusals:
+def _handler(holder: Body, route: Route, kinds: tuple[str, ...]) -> Faults:
     found = [kind for kind in kinds if kind in holder]
     if not found:
         message = "needs one of " + ", ".join(f"`{kind}`" for kind in kinds)
-        yield route, told(message, f"add one of them, or remove `{route[-1]}`")
+        yield Fault(route, message, f"add one of them, or remove `{route[-1]}`")
     for kind in found[1:]:
-        yield (*route, kind), told(f"`{kind}` and `{found[0]}` exclude each other", "keep one of the two")
+        yield Fault((*route, kind), f"`{kind}` and `{found[0]}` exclude each other", "keep one of the two")
     yield from _ACTION.faults(holder, route)
     if "exec" in holder and "command" not in holder["exec"]:
-        yield (*route, "exec"), told("has no `command`", "add a `command`, a list of a program and its arguments")
+        yield Fault((*route, "exec"), "has no `command`", "add a `command`, a list of a program and its arguments")

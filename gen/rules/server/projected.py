@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.server.volumes import reflected_file
 from gen.rules.value_checks import between, file_mode, file_name, not_empty
@@ -16,12 +16,12 @@ from gen.rules.value_checks import between, file_mode, file_name, not_empty
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _KINDS = ("secret", "configMap", "downwardAPI", "serviceAccountToken")
 _LISTS = ("secret", "configMap", "downwardAPI")
-_SOURCE = Table(
+_SOURCE = FieldChecks(
     {
         **{f"{kind}.items.*.mode": file_mode for kind in _LISTS},
         **{f"{kind}.items.*.key": not_empty for kind in ("secret", "configMap")},
@@ -35,7 +35,7 @@ _SOURCE = Table(
     of_pods=True,
     remedy="Give each file a path of its own.",
 )
-def projected(view: View) -> Refusals:
+def projected(view: ObjectView) -> Faults:
     """Projected volumes have sources of one kind each, and no two write to one path."""
     for route, pod in view.pods:
         for index, volume in enumerate(pod.get("volumes") or ()):
@@ -44,22 +44,22 @@ def projected(view: View) -> Refusals:
                 yield from _source(source, (*route, "volumes", index, "projected", "sources", number), taken)
 
 
-def _source(source: Body, route: Route, taken: set[str]) -> Refusals:
+def _source(source: Body, route: Route, taken: set[str]) -> Faults:
     found = [kind for kind in _KINDS if kind in source]
     for kind in found[1:]:
         message = f"an entry has one source, and `{found[0]}` is here already"
-        yield (*route, kind), told(message, f"move `{kind}` to an entry of its own")
+        yield Fault((*route, kind), message, f"move `{kind}` to an entry of its own")
     yield from _SOURCE.faults(source, route)
     for kind, what in (("secret", "secret"), ("configMap", "config map")):
         if kind in source and not source[kind].get("name"):
-            yield (*route, kind), told("has no `name`", f"write the name of a {what} in `name`")
+            yield Fault((*route, kind), "has no `name`", f"write the name of a {what} in `name`")
     for kind in _LISTS:
         for index, file in enumerate((source.get(kind) or {}).get("items") or ()):
             at = (*route, kind, "items", index)
             yield from _path(file["path"], (*at, "path"))
             if file["path"] in taken:
                 message = f"two files are called `{file['path']}`"
-                yield (*at, "path"), told(message, "give one of the two another path")
+                yield Fault((*at, "path"), message, "give one of the two another path")
             taken.add(file["path"])
             if kind == "downwardAPI":
                 yield from reflected_file(file, at)
@@ -67,7 +67,7 @@ def _source(source: Body, route: Route, taken: set[str]) -> Refusals:
         yield from _path(source["serviceAccountToken"]["path"], (*route, "serviceAccountToken", "path"))
 
 
-def _path(path: str, route: Route) -> Refusals:
+def _path(path: str, route: Route) -> Faults:
     fault = not_empty(path) or file_name(path)
     if fault is not None:
-        yield route, fault
+        yield fault.at(route)

@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import near
-from gen.rules.fault import none_of, told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault, not_one_of
+from gen.rules.field_checks import FieldChecks
 from gen.rules.quantities import amount, in_thousandths, is_whole, not_negative, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import VALUES, selector
@@ -22,9 +22,8 @@ from gen.rules.value_checks import one_of, qualified_name
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _COUNTED = {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps"} | {
     "persistentvolumeclaims",
@@ -54,7 +53,7 @@ _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
     "policy/PodDisruptionBudget",
     remedy="Use a resource that can be limited, and keep minimum, default and maximum in order.",
 )
-def quotas(view: View) -> Refusals:
+def quotas(view: ObjectView) -> Faults:
     """Quotas, ranges and budgets are about known resources with possible amounts."""
     if view.kind == "ResourceQuota" and not view.is_custom:
         yield from _quota(view.spec, ("spec",))
@@ -64,47 +63,49 @@ def quotas(view: View) -> Refusals:
             at = ("spec", "limits", index)
             if limit.get("type") in kinds[:index]:
                 message = f"`{limit.get('type')}` is there twice"
-                yield (*at, "type"), told(message, "write one entry with the limits of both")
+                yield Fault((*at, "type"), message, "write one entry with the limits of both")
             yield from _range(limit, at)
     elif view.kind == "PodDisruptionBudget":
         yield from _budget(view.spec, ("spec",))
 
 
-def _quota(spec: Body, route: Route) -> Refusals:
+def _quota(spec: Body, route: Route) -> Faults:
     for name, value in (spec.get("hard") or {}).items():
         fault = _quota_name(name) or _not_negative(value) or _whole(name, value)
         if fault is not None:
-            yield (*route, "hard", name), fault
+            yield fault.at((*route, "hard", name))
     for index, scope in enumerate(spec.get("scopes") or ()):
         if scope not in _SCOPES:
-            yield (*route, "scopes", index), none_of(scope, _SCOPES)
+            yield not_one_of(scope, _SCOPES).at((*route, "scopes", index))
     entries = (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     for index, entry in enumerate(entries):
         at = (*route, "scopeSelector", "matchExpressions", index)
         name, operator, values = entry.get("scopeName"), entry.get("operator"), entry.get("values") or []
         if name not in _SCOPES:
-            yield (*at, "scopeName"), none_of(name, _SCOPES)
+            yield not_one_of(name, _SCOPES).at((*at, "scopeName"))
         if operator not in VALUES:
-            yield (*at, "operator"), none_of(operator, VALUES)
+            yield not_one_of(operator, VALUES).at((*at, "operator"))
         elif (operator in {"In", "NotIn"}) != bool(values):
-            yield (*at, "values"), _scope_values(operator, name, given=bool(values))
+            yield _scope_values(operator, name, given=bool(values)).at((*at, "values"))
         if name in _SCOPES_WITHOUT_VALUE and operator != "Exists":
             hint = "write `operator: Exists` without `values`"
-            yield (*at, "operator"), told(f"of the scope `{name}` it is `Exists`", hint)
+            yield Fault((*at, "operator"), f"of the scope `{name}` it is `Exists`", hint)
 
 
-def _scope_values(operator: str, scope: Any, *, given: bool) -> Told:
+def _scope_values(operator: str, scope: Any, *, given: bool) -> Fault:
     without = scope in _SCOPES_WITHOUT_VALUE
     if given:
-        return told(f"`{operator}` takes no values", "remove `values`" if without else "remove `values`, or use `In`")
-    return told(f"`{operator}` needs values", "use `Exists`" if without else "add the name of a priority class")
+        return Fault(
+            (), f"`{operator}` takes no values", "remove `values`" if without else "remove `values`, or use `In`"
+        )
+    return Fault((), f"`{operator}` needs values", "use `Exists`" if without else "add the name of a priority class")
 
 
-def _quota_name(name: str) -> Told | None:
+def _quota_name(name: str) -> Fault | None:
     fault = qualified_name(name)
     if fault is None and "/" not in name and name not in _OF_QUOTA and not _HUGE_PAGES.fullmatch(name):
         hint = "name objects like `count/jobs.batch`, and devices like `requests.nvidia.com/gpu`"
-        return told(f"`{name}` is no resource that a quota counts", _near_or(hint, name, _OF_QUOTA))
+        return Fault((), f"`{name}` is no resource that a quota counts", _near_or(hint, name, _OF_QUOTA))
     return fault
 
 
@@ -114,41 +115,41 @@ def _near_or(hint: str, name: str, known: set[str]) -> str:
     return f"did you mean `{guess}`?" if guess else hint
 
 
-def _not_negative(value: Any) -> Told | None:
+def _not_negative(value: Any) -> Fault | None:
     number = in_thousandths(value)
     return not_negative(value) if number is None or number < 0 else None
 
 
-def _whole(name: str, value: Any) -> Told | None:
+def _whole(name: str, value: Any) -> Fault | None:
     number = in_thousandths(value)
     counted = name in _COUNTED or ("/" in name and not name.startswith(("requests.", "limits.")))
     if counted and number is not None and not is_whole(number):
-        return told(f"`{value}` is not whole", f"write a whole number, such as `{math.ceil(number)}`")
+        return Fault((), f"`{value}` is not whole", f"write a whole number, such as `{math.ceil(number)}`")
     return None
 
 
 _FIELDS = ("default", "defaultRequest", "max", "min", "maxLimitRequestRatio")
 
 
-def _range(limit: Body, route: Route) -> Refusals:
+def _range(limit: Body, route: Route) -> Faults:
     kind = limit.get("type", "")
     if qualified_name(kind) or (kind not in _TYPES and "/" not in kind):
-        yield (*route, "type"), none_of(kind, _TYPES)
+        yield not_one_of(kind, _TYPES).at((*route, "type"))
     if kind == "Pod":
         for field in ("default", "defaultRequest"):
             if limit.get(field):
-                yield (*route, field), told("is not for the type `Pod`", "move it to an entry of the type `Container`")
+                yield Fault((*route, field), "is not for the type `Pod`", "move it to an entry of the type `Container`")
     if kind == "PersistentVolumeClaim" and not any("storage" in (limit.get(field) or {}) for field in ("min", "max")):
-        yield route, told("of claims it says `min` or `max` of `storage`", "add `storage` to one of the two")
+        yield Fault(route, "of claims it says `min` or `max` of `storage`", "add `storage` to one of the two")
     for field in _FIELDS:
         for name, value in (limit.get(field) or {}).items():
             fault = _limited(kind, name) or quantity(value)
             if fault is not None:
-                yield (*route, field, name), fault
+                yield fault.at((*route, field, name))
     yield from _order(limit, route)
 
 
-def _limited(kind: str, name: str) -> Told | None:
+def _limited(kind: str, name: str) -> Fault | None:
     fault = qualified_name(name)
     if fault is not None or "/" in name:
         return fault
@@ -157,31 +158,31 @@ def _limited(kind: str, name: str) -> Told | None:
     if name in known or _HUGE_PAGES.fullmatch(name):
         return None
     hint = f"write {'`cpu`, `memory`, or a device such as `nvidia.com/gpu`' if of_pods else '`storage`'}"
-    return told(f"`{name}` is no resource of a `{kind}`", _near_or(hint, name, known))
+    return Fault((), f"`{name}` is no resource of a `{kind}`", _near_or(hint, name, known))
 
 
 _DEFAULTS = ("defaultRequest", "default")
 _ORDER = (("min", "max"), _DEFAULTS, *(("min", field) for field in _DEFAULTS), *((field, "max") for field in _DEFAULTS))
 
 
-def _order(limit: Body, route: Route) -> Refusals:
+def _order(limit: Body, route: Route) -> Faults:
     for low, high in _ORDER:
         for name in (limit.get(low) or {}).keys() & (limit.get(high) or {}).keys():
             one, other = amount(limit[low][name]), amount(limit[high][name])
             if one is not None and other is not None and one > other:
                 hint = f"write at most `{limit[high][name]}`, or raise `{high}`"
-                yield (*route, low, name), told(f"`{limit[low][name]}` is more than `{high}`", hint)
+                yield Fault((*route, low, name), f"`{limit[low][name]}` is more than `{high}`", hint)
     for name, value in (limit.get("maxLimitRequestRatio") or {}).items():
         ratio = amount(value)
         if ratio is not None and ratio < 1:
-            yield (*route, "maxLimitRequestRatio", name), told(f"`{value}` is less than 1", "write 1 or more")
+            yield Fault((*route, "maxLimitRequestRatio", name), f"`{value}` is less than 1", "write 1 or more")
         lowest, highest = (amount((limit.get(field) or {}).get(name, "")) for field in ("min", "max"))
         if ratio and lowest and highest and ratio > highest / lowest:
             hint = "lower it, raise `max`, or lower `min`"
-            yield (*route, "maxLimitRequestRatio", name), told(f"`{value}` is more than `max` over `min`", hint)
+            yield Fault((*route, "maxLimitRequestRatio", name), f"`{value}` is more than `max` over `min`", hint)
 
 
-_BUDGET = Table(
+_BUDGET = FieldChecks(
     {
         "minAvailable": number_or_percent,
         "maxUnavailable": number_or_percent,
@@ -190,13 +191,13 @@ _BUDGET = Table(
 )
 
 
-def _budget(spec: Body, route: Route) -> Refusals:
+def _budget(spec: Body, route: Route) -> Faults:
     yield from _BUDGET.faults(spec, route)
     if "minAvailable" in spec and "maxUnavailable" in spec:
         message = "`minAvailable` and `maxUnavailable` exclude each other"
-        yield (*route, "maxUnavailable"), told(message, "keep one of the two")
+        yield Fault((*route, "maxUnavailable"), message, "keep one of the two")
     for field in ("minAvailable", "maxUnavailable"):
         value = spec.get(field)
         if is_more_than_all(value):
-            yield (*route, field), told(f"`{value}` is more than all", "write `100%` or less")
+            yield Fault((*route, field), f"`{value}` is more than all", "write `100%` or less")
     yield from selector(spec.get("selector"), (*route, "selector"))

@@ -7,13 +7,14 @@ From `validateResourceRequirements`, `validateContainerResourceName`, `validateR
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import near
-from gen.rules.fault import told, unknown
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault, unknown_name
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.object_view import containers
 from gen.rules.quantities import amount, in_thousandths, is_whole, not_negative
 from gen.rules.rule import server
@@ -22,15 +23,14 @@ from gen.rules.value_checks import dns_label, given, qualified_name
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
 _OF_PODS = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"
 _OF_QUOTAS = "requests."
-_CLAIMS = Table({"claims.*.request": given(dns_label)})
+_CLAIMS = FieldChecks({"claims.*.request": given(dns_label)})
 
 
 @server(
@@ -38,7 +38,7 @@ _CLAIMS = Table({"claims.*.request": given(dns_label)})
     of_pods=True,
     remedy="Write amounts as `500m`, `8` or `16Gi`, GPUs as whole numbers, and no request above its limit.",
 )
-def resources(view: View) -> Refusals:
+def resources(view: ObjectView) -> Faults:
     """Requests are not over limits, extended resources and huge pages are whole and asked for as they are limited."""
     for route, pod in view.pods:
         claims = {claim["name"] for claim in pod.get("resourceClaims") or ()}
@@ -49,36 +49,36 @@ def resources(view: View) -> Refusals:
                 yield from _CLAIMS.faults(asked, here)
                 yield from _claims(asked["claims"], (*here, "claims"), claims)
         if "overhead" in pod:
-            for fault in _requirements({"limits": pod["overhead"]}, route, _STANDARD):
-                yield (*route, "overhead", *fault[0][len(route) + 1 :]), fault[1]
+            for fault in _requirements({"limits": pod["overhead"]}, (), _STANDARD):
+                yield replace(fault, route=(*route, "overhead", *fault.route[1:]))
         if "resources" in pod:
             yield from _requirements(pod["resources"], (*route, "resources"), _OF_PODS)
             yield from _of_pod(pod, route)
 
 
-def _requirements(asked: Body, route: Route, standard: frozenset[str]) -> Refusals:
+def _requirements(asked: Body, route: Route, standard: frozenset[str]) -> Faults:
     limits, requests = asked.get("limits") or {}, asked.get("requests") or {}
     for field, amounts in (("limits", limits), ("requests", requests)):
         for name, value in amounts.items():
             fault = _fault(name, value, standard)
             if fault is not None:
-                yield (*route, field, name), fault
+                yield fault.at((*route, field, name))
     for name, value in requests.items():
         if limits.get(name) != value:
             yield from _against_limit(name, value, limits, (*route, "requests", name))
     named = limits.keys() | requests.keys()
     if not named & _OF_PODS and any(name.startswith(_HUGE_PAGES) for name in named):
         hint = "add `memory` or `cpu` to `limits` or `requests`"
-        yield route, told("huge pages need `cpu` or `memory` beside them", hint)
+        yield Fault(route, "huge pages need `cpu` or `memory` beside them", hint)
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _fault(name: str, value: object, standard: frozenset[str]) -> Told | None:
+def _fault(name: str, value: object, standard: frozenset[str]) -> Fault | None:
     """Of one amount; most containers ask for what others ask for."""
     return _name(name, standard) or _value(name, value)
 
 
-def _name(name: str, standard: frozenset[str]) -> Told | None:
+def _name(name: str, standard: frozenset[str]) -> Fault | None:
     if (fault := qualified_name(name)) is not None:
         return fault
     if "/" not in name or standard == _OF_PODS:
@@ -87,79 +87,79 @@ def _name(name: str, standard: frozenset[str]) -> Told | None:
     if _is_extended(name) and (name.startswith(_OF_QUOTAS) or qualified_name(f"{_OF_QUOTAS}{name}") is not None):
         short = name.removeprefix(_OF_QUOTAS)
         hint = "take a shorter domain" if short == name else f"write `{short}`; `{_OF_QUOTAS}` is for quotas"
-        return told(f"`{name}` is no name of a resource", hint)
+        return Fault((), f"`{name}` is no name of a resource", hint)
     return None
 
 
-def _no_resource(name: str, standard: frozenset[str]) -> Told:
+def _no_resource(name: str, standard: frozenset[str]) -> Fault:
     message = f"`{name}` is no resource"
     guess = "" if "gpu" in name.lower() else near(name, standard)
     if guess:
-        return told(message, f"did you mean `{guess}`?")
+        return Fault((), message, f"did you mean `{guess}`?")
     if standard == _OF_PODS:
-        return told(message, "write `cpu`, `memory` or huge pages here; other resources are for containers")
-    return told(message, "write `cpu`, `memory`, `ephemeral-storage`, or a domain in front, such as `nvidia.com/gpu`")
+        return Fault((), message, "write `cpu`, `memory` or huge pages here; other resources are for containers")
+    return Fault(
+        (), message, "write `cpu`, `memory`, `ephemeral-storage`, or a domain in front, such as `nvidia.com/gpu`"
+    )
 
 
 def _is_extended(name: str) -> bool:
     return "/" in name and "kubernetes.io/" not in name
 
 
-def _value(name: str, value: object) -> Told | None:
+def _value(name: str, value: object) -> Fault | None:
     if (fault := not_negative(value)) is not None:
         return fault
     number = in_thousandths(value) or Decimal(0)
     if _is_extended(name) and not is_whole(number):
         message = f"`{name}` is counted in whole numbers, not `{value}`"
-        return told(message, f"write `{math.ceil(number)}`, or another whole number")
+        return Fault((), message, f"write `{math.ceil(number)}`, or another whole number")
     if name.startswith(_HUGE_PAGES):
         size = name.removeprefix(_HUGE_PAGES)
         page = amount(size) or Decimal(0)
         possible = page > 0 and is_whole(page)
         if not possible or math.ceil(number) % int(page):
             hint = f"write a multiple of `{size}`" if possible else "name a size of pages, as in `hugepages-2Mi`"
-            return told(f"`{value}` is no multiple of the size that `{name}` says", hint)
+            return Fault((), f"`{value}` is no multiple of the size that `{name}` says", hint)
     return None
 
 
-def _against_limit(name: str, value: object, limits: Body, route: Route) -> Refusals:
+def _against_limit(name: str, value: object, limits: Body, route: Route) -> Faults:
     asked = in_thousandths(value)
     limit = in_thousandths(limits[name]) if name in limits else None
     if _is_extended(name) or name.startswith(_HUGE_PAGES):
         if name not in limits:
-            yield (
-                route,
-                told(f"`{name}` cannot be shared: it needs the same limit", f"add `{name}: {value}` to `limits`"),
+            yield Fault(
+                route, f"`{name}` cannot be shared: it needs the same limit", f"add `{name}: {value}` to `limits`"
             )
         elif asked != limit:
             message = f"`{name}` cannot be shared: the limit is {limits[name]}, not {value}"
-            yield route, told(message, f"write `{limits[name]}` here as well, or remove the request")
+            yield Fault(route, message, f"write `{limits[name]}` here as well, or remove the request")
     elif asked is not None and limit is not None and asked > limit:
         message = f"`{value}` is more than the limit `{limits[name]}`"
-        yield route, told(message, f"raise the limit to `{value}`, or lower the request")
+        yield Fault(route, message, f"raise the limit to `{value}`, or lower the request")
 
 
-def _claims(found: list[Body], route: Route, known: set[str]) -> Refusals:
-    for at, (name, request) in doubled(found, route, "name", "request"):
+def _claims(found: list[Body], route: Route, known: set[str]) -> Faults:
+    for at, (name, request) in duplicates(found, route, "name", "request"):
         message = f"`{name}` is claimed twice" + (f" for `{request}`" if request else "")
-        yield at, told(message, "remove one of the two")
+        yield Fault(at, message, "remove one of the two")
     whole = {claim["name"] for claim in found if not claim.get("request")}
     for index, claim in enumerate(found):
         if claim["name"] not in known:
             message = f"`{claim['name']}` is none of the pod's `resourceClaims`"
-            yield (
-                (*route, index, "name"),
-                unknown(message, claim["name"], known, "add it to the pod's `resourceClaims`"),
+            yield unknown_name(message, claim["name"], known, "add it to the pod's `resourceClaims`").at(
+                (*route, index, "name")
             )
         elif claim.get("request") and claim["name"] in whole:
             hint = "remove this entry, or the one without `request`"
-            yield (*route, index), told(f"`{claim['name']}` is claimed as a whole already", hint)
+            yield Fault((*route, index), f"`{claim['name']}` is claimed as a whole already", hint)
 
 
-def _of_pod(pod: Body, route: Route) -> Refusals:
+def _of_pod(pod: Body, route: Route) -> Faults:
     at = (*route, "resources")
     if "claims" in pod["resources"]:
-        yield (*at, "claims"), told("claims are of containers", "move them to `resources` of a container")
+        yield Fault((*at, "claims"), "claims are of containers", "move them to `resources` of a container")
     limits = pod["resources"].get("limits") or {}
     for here, container in containers({"containers": pod["containers"]}, route):
         for name, value in ((container.get("resources") or {}).get("limits") or {}).items():
@@ -167,12 +167,12 @@ def _of_pod(pod: Body, route: Route) -> Refusals:
             if mine is not None and most is not None and mine > most:
                 message = f"`{value}` is more than the pod's limit `{limits[name]}`"
                 hint = f"lower it to `{limits[name]}`, or raise the limit of the pod"
-                yield (*here, "resources", "limits", name), told(message, hint)
+                yield Fault((*here, "resources", "limits", name), message, hint)
     for name, value in (pod["resources"].get("requests") or {}).items():
         total, all_of_it = _total(pod, name), in_thousandths(value)
         if all_of_it is not None and total > all_of_it:
             hint = "raise it, or lower the requests of the containers"
-            yield (*at, "requests", name), told(f"`{value}` is less than the containers ask for together", hint)
+            yield Fault((*at, "requests", name), f"`{value}` is less than the containers ask for together", hint)
 
 
 def _total(pod: Body, name: str) -> Decimal:

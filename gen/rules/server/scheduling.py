@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.rule import server
 from gen.rules.selectors import selector
 from gen.rules.value_checks import at_least, given, label_value, not_empty, one_of, qualified_name
@@ -16,11 +16,11 @@ from gen.rules.value_checks import at_least, given, label_value, not_empty, one_
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _POLICY = one_of("Honor", "Ignore")
-_POD = Table(
+_POD = FieldChecks(
     {
         "tolerations.*.key": given(qualified_name),
         "tolerations.*.operator": given(one_of("Equal", "Exists")),
@@ -40,7 +40,7 @@ _POD = Table(
     of_pods=True,
     remedy="A toleration without a key needs `operator: Exists`; `tolerationSeconds` needs `effect: NoExecute`.",
 )
-def scheduling(view: View) -> Refusals:
+def scheduling(view: ObjectView) -> Faults:
     """Tolerations and spread constraints are complete and do not contradict themselves."""
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
@@ -48,56 +48,56 @@ def scheduling(view: View) -> Refusals:
             yield from _toleration(toleration, (*route, "tolerations", index))
         at = (*route, "topologySpreadConstraints")
         spread = pod.get("topologySpreadConstraints") or []
-        for here, (key, action) in doubled(spread, at, "topologyKey", "whenUnsatisfiable"):
-            yield here, told(f"`{key}` has two constraints with `{action}`", "remove one of the two")
+        for here, (key, action) in duplicates(spread, at, "topologyKey", "whenUnsatisfiable"):
+            yield Fault(here, f"`{key}` has two constraints with `{action}`", "remove one of the two")
         for index, constraint in enumerate(spread):
             yield from _constraint(constraint, (*at, index))
 
 
-def _toleration(toleration: Body, route: Route) -> Refusals:
+def _toleration(toleration: Body, route: Route) -> Faults:
     operator, value = toleration.get("operator", ""), toleration.get("value", "")
     if not toleration.get("key") and operator != "Exists":
         hint = "add the `key` of the taint, or write `Exists` to tolerate all taints"
-        yield (*route, "operator"), told("without a `key` it must be `Exists`", hint)
+        yield Fault((*route, "operator"), "without a `key` it must be `Exists`", hint)
     if operator == "Exists" and value:
-        yield (*route, "value"), told("`Exists` takes no value", "remove `value`, or use the operator `Equal`")
+        yield Fault((*route, "value"), "`Exists` takes no value", "remove `value`, or use the operator `Equal`")
     fault = label_value(value) if operator in {"", "Equal"} else None
     if fault is not None:
-        yield (*route, "value"), fault
+        yield fault.at((*route, "value"))
     if "tolerationSeconds" in toleration and toleration.get("effect") != "NoExecute":
         hint = "remove it, or write `effect: NoExecute`"
-        yield (*route, "tolerationSeconds"), told("is for the effect `NoExecute` only", hint)
+        yield Fault((*route, "tolerationSeconds"), "is for the effect `NoExecute` only", hint)
 
 
-def _constraint(constraint: Body, route: Route) -> Refusals:
+def _constraint(constraint: Body, route: Route) -> Faults:
     if "minDomains" in constraint and constraint["whenUnsatisfiable"] != "DoNotSchedule":
         hint = "remove it, or write `whenUnsatisfiable: DoNotSchedule`"
-        yield (*route, "minDomains"), told("is for `DoNotSchedule` only", hint)
+        yield Fault((*route, "minDomains"), "is for `DoNotSchedule` only", hint)
     yield from selector(constraint.get("labelSelector"), (*route, "labelSelector"))
     yield from label_keys(constraint, route)
 
 
-def label_keys(term: Body, route: Route) -> Refusals:
-    """Refusals of labels whose values are taken from the pod itself."""
+def label_keys(term: Body, route: Route) -> Faults:
+    """Faults of labels whose values are taken from the pod itself."""
     chosen = term.get("labelSelector") or {}
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         keys = term.get(field) or []
         if keys and "labelSelector" not in term:
-            yield (*route, field), told("needs a `labelSelector` beside it", f"add one, or remove `{field}`")
+            yield Fault((*route, field), "needs a `labelSelector` beside it", f"add one, or remove `{field}`")
             continue
         for index, key in enumerate(keys):
             fault = qualified_name(key)
             if fault is not None:
-                yield (*route, field, index), fault
+                yield fault.at((*route, field, index))
     matching = term.get("matchLabelKeys") or []
     selected = set(chosen.get("matchLabels") or {})
     for index, entry in enumerate(chosen.get("matchExpressions") or ()):
         if entry["key"] in matching and entry["key"] in selected:
             at = (*route, "labelSelector", "matchExpressions", index, "key")
             hint = "remove the key from `matchLabelKeys`, or from all of the `labelSelector`"
-            yield at, told(f"`{entry['key']}` is one of the `matchLabelKeys`", hint)
+            yield Fault(at, f"`{entry['key']}` is one of the `matchLabelKeys`", hint)
         selected.add(entry["key"])
     for index, key in enumerate(matching):
         if key in (term.get("mismatchLabelKeys") or ()):
             hint = "remove it from one of the two lists"
-            yield (*route, "matchLabelKeys", index), told(f"`{key}` is one of the `mismatchLabelKeys`", hint)
+            yield Fault((*route, "matchLabelKeys", index), f"`{key}` is one of the `mismatchLabelKeys`", hint)

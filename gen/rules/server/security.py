@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.object_view import containers
 from gen.rules.rule import server
 from gen.rules.value_checks import descending, one_of, user_id
@@ -18,8 +18,8 @@ from gen.rules.value_checks import descending, one_of, user_id
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
     from gen.rules.value_checks import Check
 
 _PROFILE = one_of("Localhost", "RuntimeDefault", "Unconfined")
@@ -29,8 +29,8 @@ _CONTEXT: dict[str, Check] = {
     "seccompProfile.type": _PROFILE,
     "appArmorProfile.type": _PROFILE,
 }
-_CONTAINER = Table({**_CONTEXT, "procMount": one_of("Default", "Unmasked")})
-_POD = Table(
+_CONTAINER = FieldChecks({**_CONTEXT, "procMount": one_of("Default", "Unmasked")})
+_POD = FieldChecks(
     {
         **_CONTEXT,
         "fsGroup": user_id,
@@ -39,8 +39,8 @@ _POD = Table(
         "supplementalGroupsPolicy": one_of("Merge", "Strict"),
     }
 )
-_RECURSIVE_ONLY = Table({"seLinuxChangePolicy": one_of("Recursive")})
-_ANY_POLICY = Table({"seLinuxChangePolicy": one_of("Recursive", "MountOption")})
+_RECURSIVE_ONLY = FieldChecks({"seLinuxChangePolicy": one_of("Recursive")})
+_ANY_POLICY = FieldChecks({"seLinuxChangePolicy": one_of("Recursive", "MountOption")})
 _ANY_POLICY_SINCE = 37
 
 _SYSCTL = re.compile(r"(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?")
@@ -56,7 +56,7 @@ _LONGEST_PATH = 4095
     of_pods=True,
     remedy="Remove one of the fields that exclude each other.",
 )
-def security(view: View) -> Refusals:
+def security(view: ObjectView) -> Faults:
     """Users, groups, profiles, privileges and kernel parameters of pods and containers go together."""
     for route, pod in view.pods:
         context = pod.get("securityContext") or {}
@@ -73,10 +73,10 @@ def security(view: View) -> Refusals:
             yield from _privilege(inner, within)
             if inner.get("procMount") == "Unmasked" and pod.get("hostUsers") is not False:
                 hint = "write `hostUsers: false` for the pod, or use `Default`"
-                yield (*within, "procMount"), told("`Unmasked` needs `hostUsers: false`", hint)
+                yield Fault((*within, "procMount"), "`Unmasked` needs `hostUsers: false`", hint)
 
 
-def _profiles(context: Body, route: Route) -> Refusals:
+def _profiles(context: Body, route: Route) -> Faults:
     for field in ("seccompProfile", "appArmorProfile"):
         if field not in context:
             continue
@@ -85,37 +85,37 @@ def _profiles(context: Body, route: Route) -> Refusals:
         if profile["type"] != "Localhost":
             if path is not None:
                 hint = "remove `localhostProfile`, or write `type: Localhost`"
-                yield at, told(f"a profile of type `{profile['type']}` has no path", hint)
+                yield Fault(at, f"a profile of type `{profile['type']}` has no path", hint)
         elif path is None or (field == "appArmorProfile" and not path):
             hint = "add `localhostProfile`, or use the type `RuntimeDefault`"
-            yield at, told("a profile of type `Localhost` needs a path", hint)
+            yield Fault(at, "a profile of type `Localhost` needs a path", hint)
         elif field == "appArmorProfile" and (path != path.strip() or len(path) > _LONGEST_PATH):
             hint = f"write at most {_LONGEST_PATH} characters, without spaces around them"
-            yield at, told("the path has spaces around it, or is too long", hint)
+            yield Fault(at, "the path has spaces around it, or is too long", hint)
         elif field == "seccompProfile" and (fault := descending(path)) is not None:
-            yield at, fault
+            yield fault.at(at)
 
 
-def _privilege(context: Body, route: Route) -> Refusals:
+def _privilege(context: Body, route: Route) -> Faults:
     if context.get("allowPrivilegeEscalation") is not False:
         return
     at = (*route, "allowPrivilegeEscalation")
     if context.get("privileged"):
-        yield at, told("cannot be false for a container that is `privileged`", "remove it, or `privileged: true`")
+        yield Fault(at, "cannot be false for a container that is `privileged`", "remove it, or `privileged: true`")
     if "CAP_SYS_ADMIN" in (context.get("capabilities") or {}).get("add", ()):
         hint = "remove it, or the capability `CAP_SYS_ADMIN`"
-        yield at, told("cannot be false for a container with `CAP_SYS_ADMIN`", hint)
+        yield Fault(at, "cannot be false for a container with `CAP_SYS_ADMIN`", hint)
 
 
-def _sysctls(pod: Body, found: list[Body], route: Route) -> Refusals:
-    for at, (name,) in doubled(found, route, "name"):
-        yield (*at, "name"), told(f"two parameters are called `{name}`", "remove one of the two")
+def _sysctls(pod: Body, found: list[Body], route: Route) -> Faults:
+    for at, (name,) in duplicates(found, route, "name"):
+        yield Fault((*at, "name"), f"two parameters are called `{name}`", "remove one of the two")
     for index, entry in enumerate(found):
         name, at = entry["name"], (*route, index, "name")
         dotted = name.replace("/", ".")
         if len(name) > _LONGEST_SYSCTL or not _SYSCTL.fullmatch(name):
-            yield at, told(f"`{name}` is no kernel parameter", "write one such as `net.core.somaxconn`")
+            yield Fault(at, f"`{name}` is no kernel parameter", "write one such as `net.core.somaxconn`")
         elif pod.get("hostNetwork") and dotted.startswith("net."):
-            yield at, told(f"`{name}` is the host's with `hostNetwork`", "remove the parameter, or `hostNetwork`")
+            yield Fault(at, f"`{name}` is the host's with `hostNetwork`", "remove the parameter, or `hostNetwork`")
         elif pod.get("hostIPC") and _OF_IPC.fullmatch(dotted):
-            yield at, told(f"`{name}` is the host's with `hostIPC`", "remove the parameter, or `hostIPC`")
+            yield Fault(at, f"`{name}` is the host's with `hostIPC`", "remove the parameter, or `hostIPC`")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.rule import server
 from gen.rules.selectors import labels
 from gen.rules.server.addresses import addresses, is_headless
@@ -30,11 +30,10 @@ from gen.rules.value_checks import (
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
-_SERVICE = Table(
+_SERVICE = FieldChecks(
     {
         "type": given(one_of("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")),
         "sessionAffinity": given(one_of("None", "ClientIP")),
@@ -52,9 +51,9 @@ _SERVICE = Table(
         "ports.*.appProtocol": qualified_name,
     }
 )
-_STICKY = Table({"sessionAffinityConfig.clientIP.timeoutSeconds": between(1, 86400)})
+_STICKY = FieldChecks({"sessionAffinityConfig.clientIP.timeoutSeconds": between(1, 86400)})
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
-_FOR_LOAD_BALANCERS = told("is for the type `LoadBalancer`", "remove it, or use that type")
+_FOR_LOAD_BALANCERS = Fault((), "is for the type `LoadBalancer`", "remove it, or use that type")
 _OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges")
 
 
@@ -63,7 +62,7 @@ _OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loa
     "Service",
     remedy="Give several ports a name each, and leave out what is for another type.",
 )
-def services(view: View) -> Refusals:
+def services(view: ObjectView) -> Faults:
     """Ports, type and traffic of a service go together."""
     if view.kind != "Service":
         return
@@ -78,64 +77,64 @@ def services(view: View) -> Refusals:
     yield from _outside(spec, kind, route)
     yield from _ranges(view.metadata.get("annotations") or {}, spec, kind)
     if kind == "LoadBalancer" and "loadBalancerClass" in spec:
-        yield from Table({"loadBalancerClass": qualified_name}).faults(spec, route)
+        yield from FieldChecks({"loadBalancerClass": qualified_name}).faults(spec, route)
     if kind == "ExternalName":
         yield from _external_name(spec.get("externalName", ""), (*route, "externalName"))
 
 
-def _ports(spec: Body, kind: str, route: Route) -> Refusals:
+def _ports(spec: Body, kind: str, route: Route) -> Faults:
     found = spec.get("ports") or []
     if not found and kind != "ExternalName" and not is_headless(spec):
-        yield route, told("a service needs a port", "add one to `ports`")
+        yield Fault(route, "a service needs a port", "add one to `ports`")
     for index, entry in enumerate(found):
         if len(found) > 1 and not entry.get("name"):
-            yield (*route, index), told("several ports need names", "add a `name`")
+            yield Fault((*route, index), "several ports need names", "add a `name`")
         if kind == "ClusterIP" and entry.get("nodePort"):
             hint = "remove it, or use the type `NodePort`"
-            yield (*route, index, "nodePort"), told("is not for the type `ClusterIP`", hint)
+            yield Fault((*route, index, "nodePort"), "is not for the type `ClusterIP`", hint)
     named = [{"name": entry.get("name") or index} for index, entry in enumerate(found)]
-    for at, (name,) in doubled(named, route, "name"):
-        yield (*at, "name"), told(f"two ports are called `{name}`", "give one of the two another name")
+    for at, (name,) in duplicates(named, route, "name"):
+        yield Fault((*at, "name"), f"two ports are called `{name}`", "give one of the two another name")
     with_protocol = [{**entry, "protocol": entry.get("protocol") or "TCP"} for entry in found]
-    for at, (number, protocol) in doubled(with_protocol, route, "port", "protocol"):
-        yield (*at, "port"), _twice("port", number, protocol)
+    for at, (number, protocol) in duplicates(with_protocol, route, "port", "protocol"):
+        yield _twice("port", number, protocol).at((*at, "port"))
     on_nodes = [{**entry, "nodePort": entry.get("nodePort") or -index} for index, entry in enumerate(with_protocol, 1)]
-    for at, (number, protocol) in doubled(on_nodes, route, "nodePort", "protocol"):
-        yield (*at, "nodePort"), _twice("nodePort", number, protocol)
+    for at, (number, protocol) in duplicates(on_nodes, route, "nodePort", "protocol"):
+        yield _twice("nodePort", number, protocol).at((*at, "nodePort"))
 
 
-def _twice(field: str, number: int, protocol: str) -> Told:
-    return told(f"{protocol} {number} is there twice", f"give one of the two another `{field}`")
+def _twice(field: str, number: int, protocol: str) -> Fault:
+    return Fault((), f"{protocol} {number} is there twice", f"give one of the two another `{field}`")
 
 
-def _outside(spec: Body, kind: str, route: Route) -> Refusals:
+def _outside(spec: Body, kind: str, route: Route) -> Faults:
     reachable = kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
     if spec.get("externalTrafficPolicy") and not reachable:
         hint = "remove it, or use the type `NodePort` or `LoadBalancer`"
-        yield (*route, "externalTrafficPolicy"), told("is for services that are reached from outside", hint)
+        yield Fault((*route, "externalTrafficPolicy"), "is for services that are reached from outside", hint)
     checked = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
     if spec.get("healthCheckNodePort") and not checked:
         message = "is for the type `LoadBalancer` with `externalTrafficPolicy: Local`"
         hint = "remove it, or write `externalTrafficPolicy: Local`" if kind == "LoadBalancer" else "remove it"
-        yield (*route, "healthCheckNodePort"), told(message, hint)
+        yield Fault((*route, "healthCheckNodePort"), message, hint)
     for field in _OF_LOAD_BALANCERS:
         if kind != "LoadBalancer" and field in spec and spec[field] != []:
-            yield (*route, field), _FOR_LOAD_BALANCERS
+            yield _FOR_LOAD_BALANCERS.at((*route, field))
 
 
-def _ranges(annotations: Body, spec: Body, kind: str) -> Refusals:
+def _ranges(annotations: Body, spec: Body, kind: str) -> Faults:
     if _RANGES not in annotations or spec.get("loadBalancerSourceRanges"):
         return
     at = ("metadata", "annotations", _RANGES)
     if kind != "LoadBalancer":
-        yield at, _FOR_LOAD_BALANCERS
+        yield _FOR_LOAD_BALANCERS.at(at)
     for value in annotations[_RANGES].split(",") if annotations[_RANGES].strip() else ():
         fault = cidr(value)
         if fault is not None:
-            yield at, fault
+            yield fault.at(at)
 
 
-def _external_name(name: str, route: Route) -> Refusals:
+def _external_name(name: str, route: Route) -> Faults:
     fault = dns_name(name.removesuffix("."))
     if fault is not None:
-        yield route, fault
+        yield fault.at(route)

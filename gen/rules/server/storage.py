@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.quantities import positive, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import labels, selector
@@ -21,9 +21,8 @@ from gen.rules.volume_sources import named_secret, source_faults, sources
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
     from gen.rules.value_checks import Check
 
 _COMMON: dict[str, Check] = {
@@ -34,16 +33,16 @@ _COMMON: dict[str, Check] = {
 _SECRETS = [f"csi.{name}SecretRef" for name in ("controllerPublish", "controllerExpand", "nodePublish", "nodeExpand")]
 
 
-def _whole_reference(secret: Any) -> Told | None:
+def _whole_reference(secret: Any) -> Fault | None:
     missing = [f"`{field}`" for field in ("name", "namespace") if not secret.get(field)]
-    return told("needs a `name` and a `namespace`", f"add {' and '.join(missing)}") if missing else None
+    return Fault((), "needs a `name` and a `namespace`", f"add {' and '.join(missing)}") if missing else None
 
 
-def _secret(secret: Any) -> Told | None:
+def _secret(secret: Any) -> Fault | None:
     return _whole_reference(secret) or dns_name(secret["name"]) or dns_label(secret["namespace"])
 
 
-_VOLUME = Table(
+_VOLUME = FieldChecks(
     {
         **_COMMON,
         "persistentVolumeReclaimPolicy": given(one_of("Retain", "Delete", "Recycle")),
@@ -55,14 +54,14 @@ _VOLUME = Table(
         **{f"{kind}.secretRef": _whole_reference for kind in ("cinder", "storageos")},
     }
 )
-_SOURCE_REFERENCE = Table(
+_SOURCE_REFERENCE = FieldChecks(
     {
         f"{field}.{name}": check
         for field in ("dataSource", "dataSourceRef")
         for name, check in {"name": not_empty, "kind": not_empty, "apiGroup": given(dns_name)}.items()
     }
 )
-_CLAIM = Table(
+_CLAIM = FieldChecks(
     {
         **_COMMON,
         "resources.requests.*": quantity,
@@ -82,7 +81,7 @@ _OLD_ORIGINS = {("", _CLAIM_KIND), _SNAPSHOT}
     "storage",
     remedy="Add what is missing: `capacity.storage`, `accessModes`, `resources.requests.storage`, a source.",
 )
-def storage(view: View) -> Refusals:
+def storage(view: ObjectView) -> Faults:
     """Persistent volumes have one source and a capacity, claims ask for storage, and both say how they are accessed."""
     if view.kind == "PersistentVolume":
         yield from _volume(view.spec, ("spec",))
@@ -98,58 +97,60 @@ def storage(view: View) -> Refusals:
                 yield from _template(template, (*route, "volumes", index, "ephemeral", "volumeClaimTemplate"))
 
 
-def _template(template: Body, route: Route) -> Refusals:
+def _template(template: Body, route: Route) -> Faults:
     metadata, at = template.get("metadata") or {}, (*route, "metadata")
     for field, value in metadata.items():
         if field not in {"labels", "annotations"} and value not in ("", [], 0):
             hint = f"remove `{field}`; only labels and annotations can be here"
-            yield (*at, field), told(f"the server gives a claim its `{field}`", hint)
+            yield Fault((*at, field), f"the server gives a claim its `{field}`", hint)
     yield from labels(metadata.get("labels"), (*at, "labels"))
     for key in metadata.get("annotations") or ():
         fault = lower_case(qualified_name)(key)
         if fault is not None:
-            yield (*at, "annotations", key), fault
+            yield fault.at((*at, "annotations", key))
     yield from _claim(template["spec"], (*route, "spec"))
 
 
-def _modes(spec: Body, route: Route) -> Refusals:
+def _modes(spec: Body, route: Route) -> Faults:
     modes = spec.get("accessModes") or []
     if not modes:
-        yield (*route, "accessModes"), told("needs at least one mode", "add one, such as `ReadWriteOnce`")
+        yield Fault((*route, "accessModes"), "needs at least one mode", "add one, such as `ReadWriteOnce`")
     if "ReadWriteOncePod" in modes and set(modes) != {"ReadWriteOncePod"}:
         hint = "keep only `ReadWriteOncePod`, or remove it"
-        yield (*route, "accessModes"), told("`ReadWriteOncePod` excludes other modes", hint)
+        yield Fault((*route, "accessModes"), "`ReadWriteOncePod` excludes other modes", hint)
 
 
-def _volume(spec: Body, route: Route) -> Refusals:
+def _volume(spec: Body, route: Route) -> Faults:
     yield from _VOLUME.faults(spec, route)
     yield from _modes(spec, route)
     yield from source_faults(spec, route, beside="flexVolume")
     capacity = spec.get("capacity") or {}
     if capacity.keys() != {"storage"}:
-        yield (*route, "capacity"), _other_capacity(capacity)
+        yield _other_capacity(capacity).at((*route, "capacity"))
     if not sources(spec):
-        yield route, told("needs a source", "add one, such as `csi` or `nfs`")
+        yield Fault(route, "needs a source", "add one, such as `csi` or `nfs`")
     if "nodeAffinity" in spec:
         at = (*route, "nodeAffinity")
         if "required" in spec["nodeAffinity"]:
             yield from node_selector(spec["nodeAffinity"]["required"], (*at, "required"))
         else:
-            yield at, told("needs `required`", "add `required` with `nodeSelectorTerms`")
+            yield Fault(at, "needs `required`", "add `required` with `nodeSelectorTerms`")
     elif "local" in spec:
-        yield (*route, "local"), told("a local volume needs a `nodeAffinity`", "add one that selects the volume's node")
+        yield Fault(
+            (*route, "local"), "a local volume needs a `nodeAffinity`", "add one that selects the volume's node"
+        )
     path = (spec.get("hostPath") or {}).get("path")
     if path and posixpath.normpath(path) in {"/", "//"} and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         hint = "write `Retain`, or another path than `/`"
-        yield (*route, "persistentVolumeReclaimPolicy"), told("a host is not recycled", hint)
+        yield Fault((*route, "persistentVolumeReclaimPolicy"), "a host is not recycled", hint)
     if "volumeAttributesClassName" in spec and "csi" not in spec:
-        yield (*route, "volumeAttributesClassName"), told("is for `csi` volumes", "remove `volumeAttributesClassName`")
+        yield Fault((*route, "volumeAttributesClassName"), "is for `csi` volumes", "remove `volumeAttributesClassName`")
 
 
-def _other_capacity(capacity: Body) -> Told:
+def _other_capacity(capacity: Body) -> Fault:
     others = " and ".join(f"`{name}`" for name in capacity if name != "storage")
     hint = f"write `storage` instead of {others}" if others else "add `storage`, such as `storage: 100Gi`"
-    return told("is of `storage`, and nothing else", f"remove {others}" if "storage" in capacity else hint)
+    return Fault((), "is of `storage`, and nothing else", f"remove {others}" if "storage" in capacity else hint)
 
 
 def _kept(spec: Body) -> Body:
@@ -162,25 +163,25 @@ def _kept(spec: Body) -> Body:
     return {field: value for field, value in spec.items() if field not in dropped}
 
 
-def _claim(spec: Body, route: Route) -> Refusals:
+def _claim(spec: Body, route: Route) -> Faults:
     yield from _CLAIM.faults(spec, route)
     yield from _SOURCE_REFERENCE.faults(spec, route)
     yield from _modes(spec, route)
     yield from selector(spec.get("selector"), (*route, "selector"))
     if "storage" not in ((spec.get("resources") or {}).get("requests") or {}):
-        yield (*route, "resources"), told("needs `requests.storage`", "add it, such as `requests: {storage: 10Gi}`")
+        yield Fault((*route, "resources"), "needs `requests.storage`", "add it, such as `requests: {storage: 10Gi}`")
     first, second = spec.get("dataSource"), spec.get("dataSourceRef")
     for field, source in (("dataSource", first), ("dataSourceRef", second)):
         if source is not None and not source.get("apiGroup") and source["kind"] != _CLAIM_KIND:
-            yield (*route, field, "kind"), _without_group(source["kind"])
+            yield _without_group(source["kind"]).at((*route, field, "kind"))
     if first is not None and second is not None:
         same = all(first.get(field) == second.get(field) for field in ("apiGroup", "kind", "name"))
         if not same or second.get("namespace"):
             hint = "remove `dataSource`, or write the same in both"
-            yield (*route, "dataSource"), told("is not the same as `dataSourceRef`", hint)
+            yield Fault((*route, "dataSource"), "is not the same as `dataSourceRef`", hint)
 
 
-def _without_group(kind: str) -> Told:
+def _without_group(kind: str) -> Fault:
     group, of_group = _SNAPSHOT
     added = f"add `apiGroup: {group}`" if kind == of_group else f"add the `apiGroup` of `{kind}`"
-    return told(f"without an `apiGroup` it is `{_CLAIM_KIND}`", f"{added}, or write `kind: {_CLAIM_KIND}`")
+    return Fault((), f"without an `apiGroup` it is `{_CLAIM_KIND}`", f"{added}, or write `kind: {_CLAIM_KIND}`")

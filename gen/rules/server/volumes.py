@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table, doubled
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.quantities import not_negative
 from gen.rules.rule import server
 from gen.rules.server.environment import field_reference, resource_reference
@@ -20,11 +20,11 @@ from gen.rules.volume_sources import named_secret, one_of_two, source_faults
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _FILES = ("configMap", "secret", "downwardAPI")
-_VOLUME = Table(
+_VOLUME = FieldChecks(
     {
         "name": dns_label,
         "emptyDir.sizeLimit": not_negative,
@@ -36,7 +36,7 @@ _VOLUME = Table(
         **{f"{kind}.items.*.path": both(not_empty, file_name) for kind in _FILES},
     }
 )
-_IMAGE = Table({"image.pullPolicy": given(one_of("Always", "IfNotPresent", "Never"))})
+_IMAGE = FieldChecks({"image.pullPolicy": given(one_of("Always", "IfNotPresent", "Never"))})
 _IMAGES_SINCE = 35
 """Before, the server drops them with their mounts."""
 
@@ -48,13 +48,13 @@ _FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.a
     of_pods=True,
     remedy="Keep one source for each volume, and give it its required fields.",
 )
-def volumes(view: View) -> Refusals:
+def volumes(view: ObjectView) -> Faults:
     """Every volume has a name of its own, one source, and what that source needs."""
     for route, pod in view.pods:
         at = (*route, "volumes")
         found = pod.get("volumes") or []
-        for here, (name,) in doubled(found, at, "name"):
-            yield (*here, "name"), told(f"two volumes are called `{name}`", "give one of the two another name")
+        for here, (name,) in duplicates(found, at, "name"):
+            yield Fault((*here, "name"), f"two volumes are called `{name}`", "give one of the two another name")
         for index, volume in enumerate(found):
             here = (*at, index)
             if "image" in volume:
@@ -67,14 +67,14 @@ def volumes(view: View) -> Refusals:
                 yield from reflected_file(file, (*here, "downwardAPI", "items", number))
 
 
-def reflected_file(file: Body, route: Route) -> Refusals:
-    """Refusals of a file that says what the pod is."""
+def reflected_file(file: Body, route: Route) -> Faults:
+    """Faults of a file that says what the pod is."""
     if ("fieldRef" in file) == ("resourceFieldRef" in file):
-        yield route, one_of_two("fieldRef", "resourceFieldRef", both="fieldRef" in file)
+        yield one_of_two("fieldRef", "resourceFieldRef", both="fieldRef" in file).at(route)
     if "fieldRef" in file:
         yield from field_reference(file["fieldRef"], (*route, "fieldRef"), _FIELDS)
     if "resourceFieldRef" in file:
         if not_empty(file["resourceFieldRef"].get("containerName")):
             hint = "write the name of a container of the pod in `containerName`"
-            yield (*route, "resourceFieldRef"), told("has no `containerName`", hint)
+            yield Fault((*route, "resourceFieldRef"), "has no `containerName`", hint)
         yield from resource_reference(file["resourceFieldRef"], (*route, "resourceFieldRef"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.object_view import containers
 from gen.rules.rule import server
 from gen.rules.value_checks import dns_name
@@ -18,9 +18,8 @@ from gen.rules.value_checks import dns_name
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _ELSEWHERE = (
     *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser"),
@@ -38,20 +37,20 @@ _USER = re.compile(r"(?![. ]+$)[^\"/\\:;|=,+*?<>@\[\]\x00-\x1f\x7f]{1,104}")
 _LONGEST_DOMAIN = 255
 
 
-def _user(value: Any) -> Told | None:
+def _user(value: Any) -> Fault | None:
     domain, slash, user = value.rpartition("\\")
     fits = _USER.fullmatch(user) and (not slash or (len(domain) <= _LONGEST_DOMAIN and _DOMAIN.fullmatch(domain)))
-    return None if fits else told(f"`{value}` is no user", "write one such as `ContainerUser` or `DOMAIN\\user`")
+    return None if fits else Fault((), f"`{value}` is no user", "write one such as `ContainerUser` or `DOMAIN\\user`")
 
 
-def _credential(value: Any) -> Told | None:
+def _credential(value: Any) -> Fault | None:
     if 0 < len(value.encode()) <= _LARGEST_SPEC:
         return None
     hint = f"shorten it to {_LARGEST_SPEC} bytes" if value else "write the specification, or remove it"
-    return told(f"takes 1 to {_LARGEST_SPEC} bytes", hint)
+    return Fault((), f"takes 1 to {_LARGEST_SPEC} bytes", hint)
 
 
-_OPTIONS = Table(
+_OPTIONS = FieldChecks(
     {
         "windowsOptions.gmsaCredentialSpecName": dns_name,
         "windowsOptions.gmsaCredentialSpec": _credential,
@@ -65,7 +64,7 @@ _OPTIONS = Table(
     of_pods=True,
     remedy="Set `os.name` to what the image is for, and remove the fields of the other system.",
 )
-def windows(view: View) -> Refusals:
+def windows(view: ObjectView) -> Faults:
     """Fields for Windows stand in pods for Windows only, and the other way round."""
     for route, pod in view.pods:
         system = (pod.get("os") or {}).get("name")
@@ -75,20 +74,20 @@ def windows(view: View) -> Refusals:
                 yield from _OPTIONS.faults(context, at)
             if system == "linux" and "windowsOptions" in context:
                 hint = "remove them, or write `windows` as the `os.name` of the pod"
-                yield (*at, "windowsOptions"), told("`windowsOptions` are not for Linux", hint)
+                yield Fault((*at, "windowsOptions"), "`windowsOptions` are not for Linux", hint)
             for field in _ELSEWHERE if system == "windows" else ():
                 if field in context and context[field] != []:
-                    yield (*at, field), _not_for_windows(field)
+                    yield _not_for_windows(field).at((*at, field))
         if system == "windows":
             on_host = [field for field in ("hostPID", "hostIPC") if pod.get(field)]
             for field in (*on_host, *({"hostUsers", "shareProcessNamespace", "resources"} & pod.keys())):
-                yield (*route, field), _not_for_windows(field)
+                yield _not_for_windows(field).at((*route, field))
         if any("windowsOptions" in context for _, context in contexts):
             yield from _host_process(pod, route, contexts)
 
 
-def _not_for_windows(field: str) -> Told:
-    return told(f"`{field}` is not for Windows", "remove it, or write `linux` as the `os.name` of the pod")
+def _not_for_windows(field: str) -> Fault:
+    return Fault((), f"`{field}` is not for Windows", "remove it, or write `linux` as the `os.name` of the pod")
 
 
 def _contexts(pod: Body, route: Route) -> list[tuple[Route, Body]]:
@@ -96,7 +95,7 @@ def _contexts(pod: Body, route: Route) -> list[tuple[Route, Body]]:
     return [((*at, "securityContext"), holder.get("securityContext") or {}) for at, holder in holders]
 
 
-def _host_process(pod: Body, route: Route, contexts: list[tuple[Route, Body]]) -> Refusals:
+def _host_process(pod: Body, route: Route, contexts: list[tuple[Route, Body]]) -> Faults:
     (_, of_pod), *inner = contexts
     given = (of_pod.get("windowsOptions") or {}).get("hostProcess")
     found = [(at, (context.get("windowsOptions") or {}).get("hostProcess", given)) for at, context in inner]
@@ -104,9 +103,9 @@ def _host_process(pod: Body, route: Route, contexts: list[tuple[Route, Body]]) -
         return
     if not pod.get("hostNetwork"):
         hint = "add `hostNetwork: true` to the pod, or remove `hostProcess`"
-        yield (*route, "hostNetwork"), told("processes of the host need `hostNetwork: true`", hint)
+        yield Fault((*route, "hostNetwork"), "processes of the host need `hostNetwork: true`", hint)
     for at, value in found:
         if not value or (given is not None and value != given):
             message = "either all containers are processes of the host, or none"
             hint = "write the same `hostProcess` for the pod and for all of its containers"
-            yield (*at, "windowsOptions", "hostProcess"), told(message, hint)
+            yield Fault((*at, "windowsOptions", "hostProcess"), message, hint)

@@ -10,8 +10,8 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from gen.rules.fault import told
-from gen.rules.field_checks import Table
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.selectors import selector, selects
 from gen.rules.server.pods import restart_policy
@@ -20,9 +20,8 @@ from gen.rules.value_checks import LARGEST_ID, at_least, between, dns_label, dns
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Told
-    from gen.rules.field_checks import Refusals
-    from gen.rules.object_view import View
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
 
 _PERCENT = re.compile("[0-9]+%")
 _DIGITS = re.compile("0|[1-9][0-9]*")
@@ -30,7 +29,7 @@ _number = between(0, LARGEST_ID)
 _DEADLINE_S = 600
 _ALL = 100
 _NO_END = "remove it, or use a `Job`, whose pods end"
-NO_CONTAINERS = told("has no containers", "add `spec.containers` with at least one container")
+NO_CONTAINERS = Fault((), "has no containers", "add `spec.containers` with at least one container")
 
 
 def is_more_than_all(value: Any) -> bool:
@@ -38,13 +37,13 @@ def is_more_than_all(value: Any) -> bool:
     return isinstance(value, str) and _PERCENT.fullmatch(value) is not None and Decimal(value[:-1]) > _ALL
 
 
-def number_or_percent(value: Any) -> Told | None:
+def number_or_percent(value: Any) -> Fault | None:
     if not isinstance(value, str):
         return _number(value)
     if _PERCENT.fullmatch(value):
         return None
     hint = f"write `{value}` without quotes" if _DIGITS.fullmatch(value) else "write a number such as `1`"
-    return told(f"`{value}` is no number and no percentage", f"{hint}, or a percentage such as `25%`")
+    return Fault((), f"`{value}` is no number and no percentage", f"{hint}, or a percentage such as `25%`")
 
 
 _UPDATE = {
@@ -55,16 +54,16 @@ _UPDATE = {
 _COUNTS = dict.fromkeys(("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"), at_least(0))
 
 
-def _table(field: str, *types: str) -> Table:
+def _table(field: str, *types: str) -> FieldChecks:
     strategy = {f"{field}.{name}": check for name, check in _UPDATE.items()}
-    return Table({**_COUNTS, **strategy, f"{field}.type": given(one_of(*types))})
+    return FieldChecks({**_COUNTS, **strategy, f"{field}.type": given(one_of(*types))})
 
 
 _TABLES = {
     "Deployment": _table("strategy", "Recreate", "RollingUpdate"),
-    "ReplicaSet": Table(_COUNTS),
+    "ReplicaSet": FieldChecks(_COUNTS),
     "DaemonSet": _table("updateStrategy", "RollingUpdate", "OnDelete"),
-    "StatefulSet": Table(
+    "StatefulSet": FieldChecks(
         {
             **_COUNTS,
             **{f"updateStrategy.{name}": check for name, check in _UPDATE.items()},
@@ -79,7 +78,7 @@ _TABLES = {
 }
 
 
-_SET_NAMES = Table({"metadata.name": given(dns_label), "spec.serviceName": given(dns_label)})
+_SET_NAMES = FieldChecks({"metadata.name": given(dns_label), "spec.serviceName": given(dns_label)})
 _LABELS_SINCE = 34
 """A stateful set and its service are called by labels, without dots; before, its pods could not be made."""
 
@@ -92,7 +91,7 @@ _LABELS_SINCE = 34
     "apps/StatefulSet",
     remedy="Repeat the labels of the template in the selector, and keep numbers and policies that fit each other.",
 )
-def workloads(view: View) -> Refusals:
+def workloads(view: ObjectView) -> Faults:
     """Deployments and their like select the pods of their template, always restart them, and can replace them."""
     if view.kind not in _TABLES or view.is_custom:
         return
@@ -105,27 +104,27 @@ def workloads(view: View) -> Refusals:
     for field in ("strategy", "updateStrategy"):
         yield from _strategy(spec.get(field) or {}, (*route, field), view.kind)
     if not view.templates:
-        yield (*route, "template"), NO_CONTAINERS
+        yield NO_CONTAINERS.at((*route, "template"))
         return
     yield from _selection(spec, (*route, "selector"))
     pod, at = spec["template"]["spec"], (*route, "template", "spec")
     if restart_policy(pod) != "Always":
         message = f"the restart policy of these pods is `Always`, not `{restart_policy(pod)}`"
-        yield (*at, "restartPolicy"), told(message, _NO_END)
+        yield Fault((*at, "restartPolicy"), message, _NO_END)
     if "activeDeadlineSeconds" in pod:
-        yield (*at, "activeDeadlineSeconds"), told("pods that are kept running have no deadline", _NO_END)
+        yield Fault((*at, "activeDeadlineSeconds"), "pods that are kept running have no deadline", _NO_END)
 
 
-def _deadline(spec: Body, route: Route) -> Refusals:
+def _deadline(spec: Body, route: Route) -> Faults:
     deadline, ready = spec.get("progressDeadlineSeconds", _DEADLINE_S), spec.get("minReadySeconds", 0)
     if deadline <= ready:
         field = "progressDeadlineSeconds" if "progressDeadlineSeconds" in spec else "minReadySeconds"
         other = f", or lower `minReadySeconds` below {deadline}" if deadline > 0 else ""
         hint = f"set `progressDeadlineSeconds` to more than {ready}{other}"
-        yield (*route, field), told("the deadline must be longer than `minReadySeconds`", hint)
+        yield Fault((*route, field), "the deadline must be longer than `minReadySeconds`", hint)
 
 
-def _selection(spec: Body, route: Route) -> Refusals:
+def _selection(spec: Body, route: Route) -> Faults:
     found = spec["selector"]
     malformed = list(selector(found, route))
     yield from malformed
@@ -133,12 +132,12 @@ def _selection(spec: Body, route: Route) -> Refusals:
     if not found.get("matchLabels") and not found.get("matchExpressions"):
         example = next((f"`{key}: {value}`" for key, value in labels.items()), "")
         hint = f"the template has, such as {example}" if example else "you also give the template"
-        yield route, told("selects nothing in particular", f"add `matchLabels` with labels that {hint}")
+        yield Fault(route, "selects nothing in particular", f"add `matchLabels` with labels that {hint}")
     elif not malformed and not selects(found, labels):
-        yield route, not_selected(found, labels)
+        yield not_selected(found, labels).at(route)
 
 
-def not_selected(found: Body, labels: Body) -> Told:
+def not_selected(found: Body, labels: Body) -> Fault:
     """Of a selector that does not take the labels of the template beside it."""
     missing = [
         f"`{key}: {value}`" for key, value in (found.get("matchLabels") or {}).items() if labels.get(key) != value
@@ -149,37 +148,37 @@ def not_selected(found: Body, labels: Body) -> Told:
         hint = "repeat what `matchLabels` says in the template's `metadata.labels`"
     else:
         hint = "correct `matchExpressions`, or the template's `metadata.labels`, so that they fit"
-    return told("does not select the pods of the template", hint)
+    return Fault((), "does not select the pods of the template", hint)
 
 
-def _strategy(strategy: Body, route: Route, kind: str) -> Refusals:
+def _strategy(strategy: Body, route: Route, kind: str) -> Faults:
     rolling = strategy.get("rollingUpdate")
     if rolling is None:
         return
     if strategy.get("type", "RollingUpdate") not in {"", "RollingUpdate"} and kind != "DaemonSet":
         hint = "remove `rollingUpdate`, or write `type: RollingUpdate`"
-        yield (*route, "rollingUpdate"), told(f"is not for the strategy `{strategy['type']}`", hint)
+        yield Fault((*route, "rollingUpdate"), f"is not for the strategy `{strategy['type']}`", hint)
         return
     if kind == "StatefulSet":
         if _is_zero(rolling.get("maxUnavailable", 1)):
-            yield (*route, "rollingUpdate", "maxUnavailable"), told("cannot be 0", "write 1 or more, or leave it out")
+            yield Fault((*route, "rollingUpdate", "maxUnavailable"), "cannot be 0", "write 1 or more, or leave it out")
     elif kind == "DaemonSet":
         yield from _one_at_least(rolling, route, 1, 0)
         if not any(_is_zero(rolling.get(field, other)) for field, other in (("maxUnavailable", 1), ("maxSurge", 0))):
             hint = "write `maxUnavailable: 0`, or remove `maxSurge`"
-            yield (*route, "rollingUpdate"), told("`maxSurge` and `maxUnavailable` cannot both be more than 0", hint)
+            yield Fault((*route, "rollingUpdate"), "`maxSurge` and `maxUnavailable` cannot both be more than 0", hint)
     else:
         yield from _one_at_least(rolling, route, "25%", "25%")
     for field in ("maxUnavailable", "maxSurge") if kind == "DaemonSet" else ("maxUnavailable",):
         if is_more_than_all(rolling.get(field)):
             hint = f"write `{_ALL}%` or less"
-            yield (*route, "rollingUpdate", field), told(f"`{rolling[field]}` is more than all", hint)
+            yield Fault((*route, "rollingUpdate", field), f"`{rolling[field]}` is more than all", hint)
 
 
-def _one_at_least(rolling: Body, route: Route, missing: int | str, surge: int | str) -> Refusals:
+def _one_at_least(rolling: Body, route: Route, missing: int | str, surge: int | str) -> Faults:
     if _is_zero(rolling.get("maxUnavailable", missing)) and _is_zero(rolling.get("maxSurge", surge)):
         hint = "raise one of the two above 0"
-        yield (*route, "rollingUpdate"), told("`maxSurge` and `maxUnavailable` cannot both be 0", hint)
+        yield Fault((*route, "rollingUpdate"), "`maxSurge` and `maxUnavailable` cannot both be 0", hint)
 
 
 def _is_zero(value: Any) -> bool:
