@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 _OVERLAY = re.compile(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
 """The folder of a cluster, whose trees hold its objects together."""
-_WORTH_IT = 200
+_FILES_PER_PROCESS = 200
 """Files for each process."""
 
 
 @dataclass(frozen=True, slots=True)
-class Inspected:
+class CheckedFile:
     """What became of some files."""
 
     objects: int
@@ -61,7 +61,7 @@ class CheckedFiles:
 
 
 @dataclass(frozen=True)
-class Inspection:
+class ManifestChecker:
     """How manifests are to be looked at."""
 
     paths: tuple[str, ...]
@@ -82,7 +82,7 @@ class Inspection:
         # another process has no standard input
         own = {STDIN: self.look(STDIN)} if STDIN in files else {}
         others = [file for file in files if file not in own]
-        own.update(zip(others, spread(self.look, others, self.parallel, worth_it=_WORTH_IT), strict=True))
+        own.update(zip(others, spread(self.look, others, self.parallel, worth_it=_FILES_PER_PROCESS), strict=True))
         done = [own[file] for file in files]
         objects = sum(one.objects for one in done)
         found = Findings([finding for one in done for finding in one.findings])
@@ -91,7 +91,7 @@ class Inspection:
             raise UsageError(f"there are no manifests in {', '.join(self.paths)}")
         return CheckedFiles(files=len(files), objects=objects, findings=found)
 
-    def look(self, file: str) -> Inspected:
+    def look(self, file: str) -> CheckedFile:
         """One file. Any bytes give findings."""
         found = Findings()
         shown = "<stdin>" if file == STDIN else file
@@ -99,10 +99,10 @@ class Inspection:
             raw = read_bytes(file)
         except OSError as error:
             found.error("unreadable", Location(shown), f"cannot be read: {error.strerror}", "check that it may be read")
-            return Inspected(0, tuple(found.items))
+            return CheckedFile(0, tuple(found.items))
         manifests = read_manifests(raw, shown, found)
         if manifests is None:
-            return Inspected(0, tuple(found.items))
+            return CheckedFile(0, tuple(found.items))
         kinds = self._kinds(file)
         objects = 0
         known = []
@@ -116,7 +116,7 @@ class Inspection:
                     found.items.append(_finding(problem, manifests, number, route, body))
                 for problem, reason in checked.silenced:
                     found.items.append(_finding(problem, manifests, number, route, body, reason))
-        return Inspected(objects, tuple(found.items), tuple(known))
+        return CheckedFile(objects, tuple(found.items), tuple(known))
 
     def _kinds(self, file: str) -> Kinds:
         folder = os.path.dirname(file)  # noqa: PTH120 - asked for every file
@@ -162,7 +162,7 @@ class Inspection:
             return None
 
 
-def _placed(done: Iterable[tuple[str, Inspected]]) -> Iterator[tuple[str, Fact, Callable[[], Location]]]:
+def _placed(done: Iterable[tuple[str, CheckedFile]]) -> Iterator[tuple[str, Fact, Callable[[], Location]]]:
     """Facts with their cluster and their places, which are only looked up, in the file, when one is asked for."""
     for file, inspected in done:
         cluster = _OVERLAY.match(file)
@@ -199,7 +199,9 @@ def _finding(
     message = f"{where}: {problem.message}" if where else problem.message
     if reason is not None:
         return Diagnostic(place, problem.rule, said(f"silenced ({reason}): {message}"), severity=Severity.NOTE)
-    return Diagnostic(place, problem.rule, said(message), said(problem.hint or rule.hint), severity=rule.weight(body))
+    return Diagnostic(
+        place, problem.rule, said(message), said(problem.hint or rule.hint), severity=rule.severity_of(body)
+    )
 
 
 def _identity(body: Any) -> str:

@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gen.check.schema_errors import explained
+from gen.check.schema_errors import schema_problems
 from gen.diagnostics import did_you_mean, near
 from gen.rules.catalogue import CATALOGUE, rules_for
 from gen.rules.deprecations import RETIRED
@@ -14,7 +14,7 @@ from gen.rules.field_checks import duplicates
 from gen.rules.object_view import ObjectView, is_custom
 from gen.rules.problem import DAMAGED, SILENCE, Problem
 from gen.rules.rule import is_generated
-from gen.schemas.structural import filled
+from gen.schemas.structural import with_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,10 +67,10 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
         return
     if kind.deprecated is not None and (api_version, name) not in RETIRED:
         yield Problem("deprecated-api", ("apiVersion",), kind.deprecated)
-    yield from _judged(body, kind, kinds)
+    yield from _problems_of_known_kind(body, kind, kinds)
 
 
-def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
+def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
     """Against the schema of its kind, its definition and the rules.
 
     Where the schema found something wrong, the rules look at the rest.
@@ -80,14 +80,14 @@ def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
     def empty(route: Route) -> Any:
         return {} if kinds.schemas.fields(kind.schema, (*route, 0)) else ""
 
-    view = ObjectView.of(body, kinds.version, defined=kind.place is not None, empty=empty)
-    if view.json is not None and len(view.json) > _LARGEST:
+    view = ObjectView.of(body, kinds.version, defined=kind.extra_checks is not None, empty=empty)
+    if view.json is not None and len(view.json) > _MAX_OBJECT_BYTES:
         yield Problem("object-size", (), f"{len(view.json) >> 20} MiB are more than a server takes in a request")
         return
     if custom and view.body is not body:
         yield from (Problem("wrong-type", at, "nothing where a value is expected") for at in _null_entries(body, ()))
     faults = list(_of_schema(view.body, kind, kinds, ()))
-    if kind.place is not None and not faults:
+    if kind.extra_checks is not None and not faults:
         for route, template in view.templates:
             faults += _of_schema(template, kinds.pod_template, kinds, route)
     if not faults:
@@ -100,7 +100,7 @@ def _judged(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
     yield from (one for one in _of_rules(view, sound=False) if not any(_overlap(one.route, at) for at in wrong))
 
 
-_LARGEST = 3 << 20
+_MAX_OBJECT_BYTES = 3 << 20
 """Bytes of a request (`MaxRequestBodyBytes` of `apiserver/pkg/server/config.go`); etcd stores still less."""
 
 
@@ -127,7 +127,7 @@ def _overlap(one: Route, other: Route) -> bool:
 
 def _of_schema(body: Any, kind: Kind, kinds: Kinds, route: Route) -> Iterator[Problem]:
     if not kind.validator.is_valid(body):
-        for problem in explained(kind.validator.iter_errors(body), kind.schema, kinds.schemas):
+        for problem in schema_problems(kind.validator.iter_errors(body), kind.schema, kinds.schemas):
             yield replace(problem, route=(*route, *problem.route))
 
 
@@ -142,14 +142,14 @@ def _null_entries(value: Any, route: Route) -> Iterator[Route]:
 def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
     if kind.namespaced is False and (body.get("metadata") or {}).get("namespace"):
         yield Problem("wrong-scope", ("metadata", "namespace"), f"a {body['kind']} has no namespace")
-    if kind.place is None or kind.source is None or kind.place.empty():
+    if kind.extra_checks is None or kind.source is None or kind.extra_checks.empty():
         return
-    for place, route, value in kind.place.visit(filled(kind.source, body)):
-        if place.keys and isinstance(value, list):
-            for at, names in duplicates([one for one in value if isinstance(one, dict)], route, *place.keys):
+    for extra, route, value in kind.extra_checks.visit(with_defaults(kind.source, body)):
+        if extra.keys and isinstance(value, list):
+            for at, names in duplicates([one for one in value if isinstance(one, dict)], route, *extra.keys):
                 said = ", ".join(f"`{name}`" for name in names)
                 yield Problem("double-entry", at, f"an entry with {said} is there already")
-        for expression, message in place.rules:
+        for expression, message in extra.rules:
             yield from _of_expression(expression, message, value, route)
 
 

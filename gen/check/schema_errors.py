@@ -22,13 +22,13 @@ _NAMES = {"object": "a mapping", "array": "a list", "string": "text", "integer":
     "null": "nothing",
 }
 _TYPES: dict[type, str] = {dict: "object", list: "array", str: "string"}
-_MOST = 1000
+_MAX_PROBLEMS = 1000
 """Faults of one object that are looked at; more are of a file that is nothing of the kind."""
 
 
-def explained(errors: Iterable[ValidationError], schema: Schema, schemas: Schemas) -> Iterator[Problem]:
+def schema_problems(errors: Iterable[ValidationError], schema: Schema, schemas: Schemas) -> Iterator[Problem]:
     """A problem for each fault."""
-    return islice((problem for error in errors for problem in _problems(error, schema, schemas)), _MOST)
+    return islice((problem for error in errors for problem in _problems(error, schema, schemas)), _MAX_PROBLEMS)
 
 
 def _problems(error: ValidationError, schema: Schema, schemas: Schemas) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gen.check.files import Inspection
+from gen.check.files import ManifestChecker
 from gen.commands.options import Parallel
 from gen.commands.result import Result
 from gen.diagnostics import Severity, counted
@@ -44,7 +44,7 @@ class Request:
 def run(request: Request) -> Result[Report]:
     """UsageError when there is nothing to check."""
     processes = request.parallel or os.cpu_count() or 1
-    done = Inspection(request.paths, request.kubernetes, request.schemas, request.ignore_missing, processes).run()
+    done = ManifestChecker(request.paths, request.kubernetes, request.schemas, request.ignore_missing, processes).run()
     counts = {severity: sum(item.severity is severity for item in done.findings.items) for severity in Severity}
     errors, warnings, notes = (counts[one] for one in (Severity.ERROR, Severity.WARNING, Severity.NOTE))
     what = f"{counted(done.objects, 'object')} in {counted(done.files, 'file')}"

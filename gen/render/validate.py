@@ -116,7 +116,7 @@ def _report(
 
     rule = CATALOGUE[problem.rule]
     where = f"{manifest.identity}, {dotted(problem.route) or 'the object'}: {problem.message}"
-    severity = Severity.NOTE if silenced is not None else rule.weight(manifest.body)
+    severity = Severity.NOTE if silenced is not None else rule.severity_of(manifest.body)
     if place is None:
         if severity is Severity.ERROR:
             raise BugError(f"{where} (from {manifest.source})")

@@ -51,7 +51,7 @@ class Rule:
         """The remedy as a report says it below a finding."""
         return (self.remedy[:1].lower() + self.remedy[1:]).rstrip(".")
 
-    def weight(self, body: Any) -> Severity:
+    def severity_of(self, body: Any) -> Severity:
         """How bad a fault of this object is. Whether an engine has an object that gen did not make, nobody knows."""
         if self.source is RuleSource.GITOPS and self.severity is Severity.ERROR and not is_generated(body):
             return Severity.WARNING

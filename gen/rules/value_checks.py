@@ -24,10 +24,10 @@ ANY_SERVICE_NAME_SINCE = 36
 
 _LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _NAME = "[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
-_LONGEST_SHOWN = 63
+_MAX_SHOWN_LENGTH = 63
 
 
-def form(pattern: str, longest: int, kind: str, remedy: str, *, propose: bool = False) -> Check:
+def text_check(pattern: str, longest: int, kind: str, remedy: str, *, propose: bool = False) -> Check:
     """A text of one pattern and length; `kind` says what another is not, and `remedy` what to write.
 
     A name in lower case that is near is proposed on demand.
@@ -43,7 +43,7 @@ def form(pattern: str, longest: int, kind: str, remedy: str, *, propose: bool = 
         if len(value) <= longest and matches(value):
             return None
         near = _NOT_IN_NAMES.sub("-", value.lower()).strip("-") if propose else ""
-        fits = near and len(near) <= min(longest, _LONGEST_SHOWN) and matches(near)
+        fits = near and len(near) <= min(longest, _MAX_SHOWN_LENGTH) and matches(near)
         return Fault((), f"`{value}` {kind}", f"write for example `{near}`: {remedy}" if fits else f"write {remedy}")
 
     return check
@@ -51,55 +51,61 @@ def form(pattern: str, longest: int, kind: str, remedy: str, *, propose: bool = 
 
 _NOT_IN_NAMES = re.compile("[^a-z0-9]+")
 
-dns_label = form(_LABEL, 63, "is no DNS label", "at most 63 lower case letters, digits and `-` inside", propose=True)
-dns_1035_label = form(
+dns_label = text_check(
+    _LABEL, 63, "is no DNS label", "at most 63 lower case letters, digits and `-` inside", propose=True
+)
+dns_1035_label = text_check(
     "[a-z](?:[-a-z0-9]*[a-z0-9])?",
     63,
     "is no name of a service",
     "a letter, then at most 62 lower case letters, digits and `-`",
     propose=True,
 )
-dns_name = form(
+dns_name = text_check(
     rf"{_LABEL}(?:\.{_LABEL})*",
     253,
     "is no DNS name",
     "lower case letters and digits, `-` and `.` inside",
     propose=True,
 )
-dns_wildcard = form(rf"\*\.{_LABEL}(?:\.{_LABEL})*", 253, "is no wildcard", "`*.` and a DNS name")
-label_value = form(
+dns_wildcard = text_check(rf"\*\.{_LABEL}(?:\.{_LABEL})*", 253, "is no wildcard", "`*.` and a DNS name")
+label_value = text_check(
     f"(?:{_NAME})?",
     63,
     "cannot be the value of a label",
     "at most 63 letters and digits, `-`, `_` and `.` inside; other texts can be annotations",
     propose=True,
 )
-config_key = form(
+config_key = text_check(
     r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+", 253, "is no key", "letters, digits, `-`, `_` and `.`, without `..` in front"
 )
-port_name = form(
+port_name = text_check(
     "(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*",
     15,
     "is no name of a port",
     "at most 15 lower case letters, digits and single `-`, with a letter among them",
     propose=True,
 )
-header_name = form("[-A-Za-z0-9]+", 1 << 20, "is no name of a header", "letters, digits and `-`")
-env_name = form(r"[ -<>-~]+", 1 << 20, "is no name of a variable", "printable ASCII without `=`")
-strict_env_name = form(
+header_name = text_check("[-A-Za-z0-9]+", 1 << 20, "is no name of a header", "letters, digits and `-`")
+env_name = text_check(r"[ -<>-~]+", 1 << 20, "is no name of a variable", "printable ASCII without `=`")
+strict_env_name = text_check(
     r"(?!\.\.)(?!\.$)[-._a-zA-Z][-._a-zA-Z0-9]*",
     1 << 20,
     "is no name of a variable before Kubernetes 1.32",
     "letters, digits, `_`, `-` and `.`, without a digit or `..` in front",
 )
-domain_path = form(
+domain_path = text_check(
     rf"{_LABEL}(?:\.{_LABEL})*/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
     63,
     "is no path after a domain",
     "a domain, `/` and a path, such as `example.com/name`",
 )
-_driver = form(rf"{_LABEL}(?:\.{_LABEL})*", 63, "is no name of a driver", "a domain, such as `disk.csi.example.com`")
-_unqualified = form(_NAME, 63, "is no name", "at most 63 letters and digits, `-`, `_` and `.` inside", propose=True)
+_driver = text_check(
+    rf"{_LABEL}(?:\.{_LABEL})*", 63, "is no name of a driver", "a domain, such as `disk.csi.example.com`"
+)
+_unqualified = text_check(
+    _NAME, 63, "is no name", "at most 63 letters and digits, `-`, `_` and `.` inside", propose=True
+)
 
 
 @lru_cache(maxsize=4096)
@@ -215,7 +221,7 @@ def not_empty(value: Any) -> Fault | None:
     return None if value else Fault((), "must not be empty", "write a value")
 
 
-def given(check: Check) -> Check:
+def if_set(check: Check) -> Check:
     """For a field where an empty text or zero means that it is not set."""
     return lambda value: check(value) if value else None
 

@@ -17,7 +17,7 @@ from gen.rules.value_checks import (
     descending,
     dns_label,
     driver_name,
-    given,
+    if_set,
     no_step_back,
     not_empty,
     one_of,
@@ -73,16 +73,16 @@ _MEANT: Final = {
 }
 """What to write in such fields; in others it is a value."""
 
-_LONGEST_TENANT = 64
+_MAX_TENANT_LENGTH = 64
 
 _DEVICE = between(0, 255)
 _ISCSI_NAME = re.compile(r"iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+(?::[^,;*&$|\s]+)|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}")
-_LONGEST_ISCSI_NAME = 1 << 10
+_MAX_ISCSI_NAME_LENGTH = 1 << 10
 
 
 @lru_cache(maxsize=4096)
 def _iscsi_name(value: Any) -> Fault | None:
-    if len(value) <= _LONGEST_ISCSI_NAME and _ISCSI_NAME.fullmatch(value):
+    if len(value) <= _MAX_ISCSI_NAME_LENGTH and _ISCSI_NAME.fullmatch(value):
         return None
     return Fault((), f"`{value}` is no name of an iSCSI target", "write a name such as `iqn.2001-04.com.example:disk1`")
 
@@ -99,15 +99,15 @@ _SOURCE = FieldChecks(
         "gcePersistentDisk.partition": _DEVICE,
         "awsElasticBlockStore.partition": _DEVICE,
         "iscsi.lun": _DEVICE,
-        "iscsi.iqn": given(_iscsi_name),
+        "iscsi.iqn": if_set(_iscsi_name),
         "iscsi.initiatorName": _iscsi_name,
         "fc.lun": _DEVICE,
         "azureDisk.cachingMode": one_of("None", "ReadOnly", "ReadWrite"),
         "azureDisk.kind": one_of("Shared", "Dedicated", "Managed"),
         "azureFile.secretNamespace": not_empty,
-        "csi.driver": given(driver_name),
-        "storageos.volumeName": given(dns_label),
-        "storageos.volumeNamespace": given(dns_label),
+        "csi.driver": if_set(driver_name),
+        "storageos.volumeName": if_set(dns_label),
+        "storageos.volumeNamespace": if_set(dns_label),
         "glusterfs.endpointsNamespace": dns_label,
     }
 )
@@ -196,9 +196,9 @@ def _flex_volume(source: Body) -> Fault | None:
 
 def _quobyte(source: Body) -> Fault | None:
     pairs = source["registry"].split(",")
-    excess = len(source.get("tenant", "")) - _LONGEST_TENANT
+    excess = len(source.get("tenant", "")) - _MAX_TENANT_LENGTH
     if excess > 0:
-        return Fault((), f"`tenant` is longer than {_LONGEST_TENANT} characters", f"shorten it by {excess}")
+        return Fault((), f"`tenant` is longer than {_MAX_TENANT_LENGTH} characters", f"shorten it by {excess}")
     if all(re.fullmatch(r"[^:]*:[^:]*|\[.*\]:[^:]*", pair) for pair in pairs):
         return None
     return Fault(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Findings, UsageError
 from gen.load.manifests import read_manifests
-from gen.schemas.structural import Place, closed
+from gen.schemas.structural import ExtraChecks, close_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ENDINGS = {".yaml", ".yml", ".json"}
 _MARK = b"CustomResourceDefinition"
 _NAMED = re.compile(rb"[\"']?\bkind[\"']?:\s*[\"']?([A-Za-z0-9]+)")
-_LARGEST = 64 << 20
+_MAX_FILE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Definition:
     kind: str
     namespaced: bool
     schema: Schema
-    place: Place
+    extra_checks: ExtraChecks
     source: Schema
     """As it is written, with its defaults."""
     file: str
@@ -70,7 +70,7 @@ class Definitions:
         for folder in self._folders:
             paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
             for path in paths:
-                if path.suffix in _ENDINGS and path.is_file() and path.stat().st_size <= _LARGEST:
+                if path.suffix in _ENDINGS and path.is_file() and path.stat().st_size <= _MAX_FILE_BYTES:
                     text = path.read_bytes()
                     for name in set(_NAMED.findall(text)) if _MARK in text else ():
                         files.setdefault(name, []).append(path)
@@ -116,6 +116,6 @@ def _definitions(body: Any, file: str) -> Iterator[Definition]:
         api_version = f"{spec['group']}/{version['name']}"
         if version.get("deprecated") and warning is None:
             warning = f"{api_version} {spec['names']['kind']} is deprecated"
-        found, place = closed(schema)
+        closed, extra_checks = close_schema(schema)
         kind = spec["names"]["kind"]
-        yield Definition(api_version, kind, spec.get("scope") != "Cluster", found, place, schema, file, warning)
+        yield Definition(api_version, kind, spec.get("scope") != "Cluster", closed, extra_checks, schema, file, warning)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gen.schemas.definitions import Definitions
     from gen.schemas.registry import Schema, Schemas
-    from gen.schemas.structural import Place
+    from gen.schemas.structural import ExtraChecks
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Kind:
 
     schema: Schema
     validator: Draft202012Validator
-    place: Place | None = None
+    extra_checks: ExtraChecks | None = None
     """What a definition says that its schema cannot; None for kinds without a definition."""
     source: Schema | None = None
     """The schema of a definition as it is written."""
@@ -69,7 +69,7 @@ class Kinds:
                 said = " ".join(str(error).split())[:200]
                 what = f"{definition.file}: the schema of {api_version} {kind} is none that can be used"
                 raise UsageError(f"{what}; correct it, or leave the file out: {said}") from error
-            told = definition.place, definition.source, definition.namespaced, definition.deprecated
+            told = definition.extra_checks, definition.source, definition.namespaced, definition.deprecated
             return Kind(definition.schema, validator, *told)
         try:
             schema = self.schemas.schema(api_version, kind)

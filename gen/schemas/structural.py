@@ -23,7 +23,7 @@ _KEPT = (
     *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
 )
 _COMBINED = ("allOf", "anyOf", "oneOf")
-_LARGEST = 2**63
+_INT64_BOUND = 2**63
 """Of whole numbers: a server holds those of definitions to 64 bits, whatever the format says."""
 
 _FORMATS = {
@@ -35,11 +35,11 @@ _FORMATS = {
 
 
 @dataclass(slots=True)
-class Place:
+class ExtraChecks:
     """What is to be looked at in one place of an object, and below it."""
 
-    fields: dict[str, Place] = field(default_factory=dict)
-    entries: Place | None = None
+    fields: dict[str, ExtraChecks] = field(default_factory=dict)
+    entries: ExtraChecks | None = None
     """Of a list, or of a mapping with any keys."""
     keys: tuple[str, ...] = ()
     """Of a list: the fields that together may say the same only once."""
@@ -49,7 +49,7 @@ class Place:
     def empty(self) -> bool:
         return not (self.fields or self.entries or self.keys or self.rules)
 
-    def visit(self, value: Any, route: Route = ()) -> Iterator[tuple[Place, Route, Any]]:
+    def visit(self, value: Any, route: Route = ()) -> Iterator[tuple[ExtraChecks, Route, Any]]:
         """Each place that has something to look at and is there, outermost first."""
         if self.keys or self.rules:
             yield self, route, value
@@ -62,9 +62,9 @@ class Place:
                 yield from self.entries.visit(entry, (*route, key))
 
 
-def closed(schema: Schema) -> tuple[Schema, Place]:
+def close_schema(schema: Schema) -> tuple[Schema, ExtraChecks]:
     """The closed schema of a whole object, and the tree of places."""
-    found, place = _closed(schema)
+    found, extra = _close(schema)
     properties = {
         **found.get("properties", {}),
         "apiVersion": {"type": "string"},
@@ -74,27 +74,27 @@ def closed(schema: Schema) -> tuple[Schema, Place]:
     # labels and the like stand in ObjectMeta; what a definition may add is about the name
     name = schema.get("properties", {}).get("metadata", {}).get("properties", {}).get("name")
     if name is not None:
-        properties["metadata"] = {"allOf": [_METADATA, {"properties": {"name": _closed(name)[0]}}]}
-    return {**found, "properties": properties}, place
+        properties["metadata"] = {"allOf": [_METADATA, {"properties": {"name": _close(name)[0]}}]}
+    return {**found, "properties": properties}, extra
 
 
-def filled(schema: Schema, value: Any) -> Any:
+def with_defaults(schema: Schema, value: Any) -> Any:
     """A value with the defaults of its definition, which a server sets before it evaluates rules."""
     if isinstance(value, dict):
         properties = schema.get("properties", {})
-        extra = schema.get("additionalProperties")
+        values = schema.get("additionalProperties")
         given = {name: inner["default"] for name, inner in properties.items() if "default" in inner}
-        known = {name: extra if isinstance(extra, dict) else {} for name in value} | properties
-        return {name: filled(known[name], inner) for name, inner in (given | value).items()}
+        known = {name: values if isinstance(values, dict) else {} for name in value} | properties
+        return {name: with_defaults(known[name], inner) for name, inner in (given | value).items()}
     if isinstance(value, list):
         items = schema.get("items")
-        return [filled(items, inner) for inner in value] if isinstance(items, dict) else value
+        return [with_defaults(items, inner) for inner in value] if isinstance(items, dict) else value
     return value
 
 
-def _closed(schema: Schema) -> tuple[Schema, Place]:
+def _close(schema: Schema) -> tuple[Schema, ExtraChecks]:
     found = {key: schema[key] for key in _KEPT if key in schema}
-    place = Place()
+    extra = ExtraChecks()
     any_number = schema.get("x-kubernetes-int-or-string", False)
     if any_number:
         found["type"] = ["integer", "string"]
@@ -105,18 +105,18 @@ def _closed(schema: Schema) -> tuple[Schema, Place]:
             found[combination] = [_value_checks(one) for one in schema[combination]]
     if "not" in schema:
         found["not"] = _value_checks(schema["not"])
-    _fields(schema, found, place)
-    _entries(schema, found, place)
-    place.rules = tuple(_rules(schema))
+    _fields(schema, found, extra)
+    _entries(schema, found, extra)
+    extra.rules = tuple(_rules(schema))
     if schema.get("nullable"):
         found = _nullable(found)
-    return found, place
+    return found, extra
 
 
 def _bounds(schema: Schema, found: Schema) -> None:
     if schema.get("type") == "integer" or schema.get("x-kubernetes-int-or-string"):
-        found["minimum"] = max(schema.get("minimum", -_LARGEST), -_LARGEST)
-        found["maximum"] = min(schema.get("maximum", _LARGEST - 1), _LARGEST - 1)
+        found["minimum"] = max(schema.get("minimum", -_INT64_BOUND), -_INT64_BOUND)
+        found["maximum"] = min(schema.get("maximum", _INT64_BOUND - 1), _INT64_BOUND - 1)
     for name in ("Minimum", "Maximum"):  # draft 4 has truth values here
         exclusive = found.pop(f"exclusive{name}", False)
         if exclusive is True and name.lower() in found:
@@ -143,13 +143,13 @@ def _value_checks(schema: Any) -> Any:
     return found
 
 
-def _fields(schema: Schema, found: Schema, place: Place) -> None:
+def _fields(schema: Schema, found: Schema, extra: ExtraChecks) -> None:
     kept = schema.get("x-kubernetes-preserve-unknown-fields", False)
     properties: Schema = {}
     for name, inner in schema.get("properties", {}).items():
-        properties[name], below = _closed(inner)
+        properties[name], below = _close(inner)
         if not below.empty():
-            place.fields[name] = below
+            extra.fields[name] = below
     if schema.get("x-kubernetes-embedded-resource"):
         properties |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": _METADATA}
         found["required"] = sorted({*found.get("required", ()), "apiVersion", "kind"})
@@ -157,26 +157,26 @@ def _fields(schema: Schema, found: Schema, place: Place) -> None:
         found["properties"] = properties
         given = {name for name, inner in schema.get("properties", {}).items() if "default" in inner}
         found["required"] = [name for name in found.get("required", ()) if name not in given]
-    extra = schema.get("additionalProperties")
-    if isinstance(extra, dict):
-        found["additionalProperties"], below = _closed(extra)
+    values = schema.get("additionalProperties")
+    if isinstance(values, dict):
+        found["additionalProperties"], below = _close(values)
         if not below.empty():
-            place.entries = below
-    elif schema.get("type") == "object" and not kept and not extra:
+            extra.entries = below
+    elif schema.get("type") == "object" and not kept and not values:
         found["additionalProperties"] = False
 
 
-def _entries(schema: Schema, found: Schema, place: Place) -> None:
+def _entries(schema: Schema, found: Schema, extra: ExtraChecks) -> None:
     items = schema.get("items")
     if isinstance(items, dict):
-        found["items"], below = _closed(items)
+        found["items"], below = _close(items)
         if not below.empty():
-            place.entries = below
+            extra.entries = below
     kind = schema.get("x-kubernetes-list-type")
     if kind == "set":
         found["uniqueItems"] = True
     elif kind == "map" and isinstance(items, dict):
-        place.keys = tuple(schema.get("x-kubernetes-list-map-keys", ()))
+        extra.keys = tuple(schema.get("x-kubernetes-list-map-keys", ()))
 
 
 def _rules(schema: Schema) -> Iterator[tuple[str, str]]:

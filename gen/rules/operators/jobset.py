@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SET = "jobset.x-k8s.io/JobSet"
 _WEBHOOK = "The webhook of JobSet refuses it."
 _RULE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
-_LONGEST_RULE = 128
+_MAX_RULE_LENGTH = 128
 _REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy")
 _LABELS = FieldChecks(
     {"spec.network.subdomain": dns_1035_label, "spec.replicatedJobs.*.groupName": dns_1035_label}
@@ -103,7 +103,7 @@ def jobset_failure_rules(view: ObjectView) -> Faults:
         yield Fault((*here, "name"), f"two rules are called `{name}`")
     for index, rule in enumerate(rules):
         name = rule.get("name", "a")
-        if len(name) > _LONGEST_RULE or not _RULE_NAME.fullmatch(name):
+        if len(name) > _MAX_RULE_LENGTH or not _RULE_NAME.fullmatch(name):
             yield Fault((*at, index, "name"), f"`{name[:40]}` is no name of a rule: letters, digits, `_`, `,` and `:`")
         for number, reason in enumerate(rule.get("onJobFailureReasons") or ()):
             if reason not in _REASONS:

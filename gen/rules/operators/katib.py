@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _EXPERIMENT = "kubeflow.org/Experiment"
 _WEBHOOK = "The webhook of Katib refuses it."
-_LONGEST = 40
+_MAX_NAME_LENGTH = 40
 _PLACE = re.compile(r"\$\{trialParameters\.([^}]+)\}")
 _LISTED = ("discrete", "categorical")
 _RANGED = ("double", "int")
@@ -53,8 +53,8 @@ def _number(value: Any) -> float | None:
 def experiment_name(view: ObjectView) -> Faults:
     """The name has at most 40 characters."""
     name = view.metadata.get("name", "")
-    if len(name) > _LONGEST:
-        yield Fault(("metadata", "name"), f"longer than {_LONGEST} characters")
+    if len(name) > _MAX_NAME_LENGTH:
+        yield Fault(("metadata", "name"), f"longer than {_MAX_NAME_LENGTH} characters")
 
 
 @operators("experiment-parts", _EXPERIMENT, reason=_WEBHOOK, remedy="Add the part, with its name or type.")

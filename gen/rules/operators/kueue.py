@@ -32,7 +32,7 @@ _PREFIX = "kueue.x-k8s.io/"
 _WEBHOOK = "The webhook of Kueue refuses it."
 _TOPOLOGY = tuple(f"{_PREFIX}podset-{name}-topology" for name in ("required", "preferred", "unconstrained"))
 _SLICE, _SIZE = f"{_PREFIX}podset-slice-required-topology", f"{_PREFIX}podset-slice-size"
-_LONGEST_LABEL = 63
+_MAX_LABEL_LENGTH = 63
 
 
 @operators(
@@ -44,8 +44,8 @@ def kueue_queue_name(view: ObjectView) -> Faults:
     name = labels.get(f"{_PREFIX}queue-name")
     if name is not None:
         fault = dns_name(name)
-        if fault is None and len(name) > _LONGEST_LABEL:
-            fault = Fault((), f"longer than {_LONGEST_LABEL} characters")
+        if fault is None and len(name) > _MAX_LABEL_LENGTH:
+            fault = Fault((), f"longer than {_MAX_LABEL_LENGTH} characters")
         if fault is not None:
             yield fault.at(("metadata", "labels", f"{_PREFIX}queue-name"))
     if f"{_PREFIX}queue-name" in (view.metadata.get("annotations") or {}):
@@ -175,4 +175,4 @@ def local_queue_name(view: ObjectView) -> Faults:
     """The name of a local queue can be the value of a label."""
     name = view.metadata.get("name", "")
     if dns_name(name) is None and dns_label(name.replace(".", "-")) is not None:
-        yield Fault(("metadata", "name"), f"longer than {_LONGEST_LABEL} characters")
+        yield Fault(("metadata", "name"), f"longer than {_MAX_LABEL_LENGTH} characters")

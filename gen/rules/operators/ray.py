@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _JOB, _CLUSTER = "ray.io/RayJob", "ray.io/RayCluster"
 _CONTROLLER = "KubeRay marks the job `ValidationFailed`, or the cluster never starts."
-_LONGEST = {"RayJob": 47, "RayCluster": 53}
+_MAX_NAME_LENGTH = {"RayJob": 47, "RayCluster": 53}
 _MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 _WITH_TOKEN = (2, 52)
 
@@ -57,8 +57,8 @@ def _groups(view: ObjectView) -> Iterator[tuple[Route, Body]]:
 def ray_name(view: ObjectView) -> Faults:
     """The name is a DNS-1035 label short enough for what is appended to it."""
     name = view.metadata.get("name", "")
-    if len(name) > _LONGEST[view.kind]:
-        yield Fault(("metadata", "name"), f"longer than {_LONGEST[view.kind]} characters")
+    if len(name) > _MAX_NAME_LENGTH[view.kind]:
+        yield Fault(("metadata", "name"), f"longer than {_MAX_NAME_LENGTH[view.kind]} characters")
     elif name and (fault := dns_1035_label(name)) is not None:
         yield fault.at(("metadata", "name"))
 

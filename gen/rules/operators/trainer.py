@@ -12,7 +12,7 @@ from gen.diagnostics import Severity
 from gen.rules.fault import Fault
 from gen.rules.operators.common import last, name_fault
 from gen.rules.rule import operators
-from gen.rules.value_checks import form
+from gen.rules.value_checks import text_check
 
 if TYPE_CHECKING:
     from gen.rules.fault import Faults
@@ -39,7 +39,7 @@ _INJECTED = {"node", "dataset-initializer", "model-initializer"}
 _STEPS = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 _DISABLED = "trainer.kubeflow.org/webhook-validation"
-_manager = form(
+_manager = text_check(
     r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)+/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
     317,
     "is no path after a domain",

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_LONGEST = {"Workflow": 63, "WorkflowTemplate": 63, "ClusterWorkflowTemplate": 63, "CronWorkflow": 52}
+_MAX_NAME_LENGTH = {"Workflow": 63, "WorkflowTemplate": 63, "ClusterWorkflowTemplate": 63, "CronWorkflow": 52}
 
 
 @operators(
     "workflow-name",
-    *(f"argoproj.io/{kind}" for kind in _LONGEST),
+    *(f"argoproj.io/{kind}" for kind in _MAX_NAME_LENGTH),
     reason="The controller refuses longer names: that of a workflow is a label of its pods, and to that of a cron "
     "workflow a time is appended.",
     remedy="Write at most 63 characters, for a CronWorkflow 52.",
 )
 def workflow_name(view: ObjectView) -> Faults:
     """The name leaves room for what is made of it."""
-    if len(view.metadata.get("name", "")) > _LONGEST[view.kind]:
-        yield Fault(("metadata", "name"), f"longer than {_LONGEST[view.kind]} characters")
+    if len(view.metadata.get("name", "")) > _MAX_NAME_LENGTH[view.kind]:
+        yield Fault(("metadata", "name"), f"longer than {_MAX_NAME_LENGTH[view.kind]} characters")

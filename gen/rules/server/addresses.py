@@ -23,7 +23,7 @@ _FAMILIES = FieldChecks(
     }
 )
 _NONE = "None"
-_MOST = 2
+_MAX_ADDRESSES = 2
 
 
 def is_headless(spec: Body) -> bool:
@@ -52,7 +52,7 @@ def addresses(spec: Body, kind: str) -> Faults:
     if spec.get("clusterIPs") and spec["clusterIPs"][0] != spec.get("clusterIP"):
         hint = f"write `clusterIP: {spec['clusterIPs'][0]}`, or remove `clusterIPs`"
         yield Fault(("spec", "clusterIPs"), "the first one must be the `clusterIP`", hint)
-    if len(found) > _MOST or (_NONE in found and found != [_NONE]):
+    if len(found) > _MAX_ADDRESSES or (_NONE in found and found != [_NONE]):
         hint = f"keep one IPv4 and one IPv6 address, or `{_NONE}`"
         yield Fault(("spec", field), f"takes two addresses, or `{_NONE}` alone", hint)
     for index, address in enumerate(found):

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
     from gen.rules.value_checks import Check
 
-_MOST_PARAMETERS, _LARGEST_PARAMETERS = 512, 256 << 10
+_MAX_PARAMETERS, _MAX_PARAMETERS_LENGTH = 512, 256 << 10
 _HIGHEST_PRIORITY = 1_000_000_000
 _SYSTEM_PRIORITIES = {"system-node-critical", "system-cluster-critical"}
-_LARGEST_SECRET = 1 << 20
+_MAX_SECRET_BYTES = 1 << 20
 
 _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
@@ -67,8 +67,8 @@ def _storage_class(body: Body) -> Faults:
         if not key:
             yield Fault(("parameters", key), "a parameter has no name", "give it a name, or remove it")
     size = sum(len(key) + len(value) for key, value in parameters.items())
-    if len(parameters) > _MOST_PARAMETERS or size > _LARGEST_PARAMETERS:
-        message = f"more than {_MOST_PARAMETERS} parameters, or {_LARGEST_PARAMETERS} characters"
+    if len(parameters) > _MAX_PARAMETERS or size > _MAX_PARAMETERS_LENGTH:
+        message = f"more than {_MAX_PARAMETERS} parameters, or {_MAX_PARAMETERS_LENGTH} characters"
         yield Fault(("parameters",), message, "remove parameters, or shorten their values")
     yield from _topologies(body)
 
@@ -137,9 +137,9 @@ def secrets(view: ObjectView) -> Faults:
             fault = config_key(key)
             if fault is not None:
                 yield fault.at((field, key))
-    excess = sum(len(value) for value in decoded.values()) - _LARGEST_SECRET
+    excess = sum(len(value) for value in decoded.values()) - _MAX_SECRET_BYTES
     if excess > 0:
-        message = f"the values take more than {_LARGEST_SECRET} bytes"
+        message = f"the values take more than {_MAX_SECRET_BYTES} bytes"
         hint = f"move at least {counted(excess, 'byte')} to another secret"
         yield Fault(("data" if data else "stringData",), message, hint)
     yield from _of_type(view.body.get("type", ""), view, decoded)

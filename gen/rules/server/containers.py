@@ -13,7 +13,7 @@ from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.object_view import containers as containers_of
 from gen.rules.rule import server
 from gen.rules.server.pods import restart_policy
-from gen.rules.value_checks import dns_label, given, not_empty, one_of
+from gen.rules.value_checks import dns_label, if_set, not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _CONTAINER = FieldChecks(
     {
         "name": dns_label,
-        "imagePullPolicy": given(one_of("Always", "IfNotPresent", "Never")),
-        "terminationMessagePolicy": given(one_of("File", "FallbackToLogsOnError")),
+        "imagePullPolicy": if_set(one_of("Always", "IfNotPresent", "Never")),
+        "terminationMessagePolicy": if_set(one_of("File", "FallbackToLogsOnError")),
         "resizePolicy.*.resourceName": one_of("cpu", "memory"),
         "resizePolicy.*.restartPolicy": one_of("NotRequired", "RestartContainer"),
     }

@@ -13,13 +13,13 @@ from gen.diagnostics import near
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
-from gen.rules.value_checks import at_least, given, one_of
+from gen.rules.value_checks import at_least, if_set, one_of
 
 if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_LONGEST_NAME = 52
+_MAX_NAME_LENGTH = 52
 _EVERY = re.compile(r"@every (?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+")
 _WORDS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -99,7 +99,7 @@ _CRON = FieldChecks(
         "schedule": _schedule,
         "timeZone": _time_zone,
         "startingDeadlineSeconds": at_least(0),
-        "concurrencyPolicy": given(one_of("Allow", "Forbid", "Replace")),
+        "concurrencyPolicy": if_set(one_of("Allow", "Forbid", "Replace")),
         "successfulJobsHistoryLimit": at_least(0),
         "failedJobsHistoryLimit": at_least(0),
     }
@@ -116,9 +116,9 @@ def cron_jobs(view: ObjectView) -> Faults:
     if view.kind != "CronJob" or view.is_custom:
         return
     yield from _CRON.faults(view.spec, ("spec",))
-    if len(view.metadata.get("name", "")) > _LONGEST_NAME:
-        message = f"longer than {_LONGEST_NAME} characters; the names of its jobs are 11 longer"
-        yield Fault(("metadata", "name"), message, f"shorten it by {len(view.metadata['name']) - _LONGEST_NAME}")
+    if len(view.metadata.get("name", "")) > _MAX_NAME_LENGTH:
+        message = f"longer than {_MAX_NAME_LENGTH} characters; the names of its jobs are 11 longer"
+        yield Fault(("metadata", "name"), message, f"shorten it by {len(view.metadata['name']) - _MAX_NAME_LENGTH}")
     template = (view.spec.get("jobTemplate") or {}).get("spec") or {}
     for field in ("selector", "manualSelector"):
         if template.get(field):

@@ -18,7 +18,7 @@ from gen.rules.value_checks import (
     config_key,
     dns_name,
     env_name,
-    given,
+    if_set,
     lower_case,
     qualified_name,
     strict_env_name,
@@ -55,7 +55,7 @@ _KEYS = {
     for field, check in {"key": config_key, "name": dns_name}.items()
 }
 _ANY_NAMES, _STRICT_NAMES = (
-    FieldChecks({"env.*.name": check, "envFrom.*.prefix": given(check), **_KEYS})
+    FieldChecks({"env.*.name": check, "envFrom.*.prefix": if_set(check), **_KEYS})
     for check in (env_name, strict_env_name)
 )
 

@@ -18,7 +18,7 @@ from gen.rules.value_checks import (
     dns_label,
     dns_name,
     dns_wildcard,
-    given,
+    if_set,
     ip,
     not_empty,
     one_of,
@@ -53,17 +53,17 @@ def _named(value: Any) -> Fault | None:
 _INGRESS = FieldChecks(
     {
         "ingressClassName": dns_name,
-        "rules.*.host": given(_host),
+        "rules.*.host": if_set(_host),
         "rules.*.http.paths": not_empty,
         "rules.*.http.paths.*.pathType": one_of(*_TYPES),
         "tls.*.hosts.*": _named,
-        "tls.*.secretName": given(dns_name),
+        "tls.*.secretName": if_set(dns_name),
     }
 )
 _BACKEND = FieldChecks(
     {
-        "service.port.name": given(port_name),
-        "service.port.number": given(port),
+        "service.port.name": if_set(port_name),
+        "service.port.number": if_set(port),
         "resource.apiGroup": dns_name,
         "resource.kind": path_segment,
         "resource.name": path_segment,

@@ -33,11 +33,11 @@ _JOB = FieldChecks(
         "managedBy": domain_path,
     }
 )
-_MOST_INDICES = 100_000
-_MOST_OF_MANY = 10_000
+_MAX_INDICES = 100_000
+_MAX_INDICES_WITH_LIMIT_EACH = 10_000
 """Pods at once, and failed indices, of a job with more completions than that and a limit per index."""
 
-_LONGEST_NAME = 63
+_MAX_NAME_LENGTH = 63
 _NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 _UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
 _UID = "\0"
@@ -72,9 +72,9 @@ def jobs(view: ObjectView) -> Faults:
         if view.kind == "Job":
             name = view.metadata.get("name", "")
             yield from _selection(spec, name, route)
-            if len(name) > _LONGEST_NAME and not spec.get("manualSelector"):
-                message = f"the name becomes a label of the pods, of at most {_LONGEST_NAME} characters"
-                yield Fault(("metadata", "name"), message, f"shorten it by {len(name) - _LONGEST_NAME}")
+            if len(name) > _MAX_NAME_LENGTH and not spec.get("manualSelector"):
+                message = f"the name becomes a label of the pods, of at most {_MAX_NAME_LENGTH} characters"
+                yield Fault(("metadata", "name"), message, f"shorten it by {len(name) - _MAX_NAME_LENGTH}")
             completions = spec.get("completions") or 0
             if name and spec.get("completionMode") == "Indexed" and completions > 0:
                 fault = _name_of_pod(f"{name}-{completions - 1}")
@@ -86,7 +86,7 @@ def _name_of_pod(name: str) -> Fault | None:
     fault = dns_label(name)
     if fault is None:
         return None
-    over = len(name) - _LONGEST_NAME
+    over = len(name) - _MAX_NAME_LENGTH
     hint = "write `metadata.name` in lower case letters, digits and `-`, without `.`"
     hint = f"shorten `metadata.name` by {over}" if over > 0 else hint
     return Fault((), f"the name of the last pod: {fault.message}", hint)
@@ -106,12 +106,12 @@ def _indices(spec: Body, route: Route) -> Faults:
         hint = "add `completions` with the number of indices"
         yield Fault((*route, "completionMode"), "`Indexed` needs `completions`", hint)
     else:
-        many = completions > _MOST_INDICES and "backoffLimitPerIndex" in spec
-        most = _MOST_OF_MANY if many else _MOST_INDICES
+        many = completions > _MAX_INDICES and "backoffLimitPerIndex" in spec
+        most = _MAX_INDICES_WITH_LIMIT_EACH if many else _MAX_INDICES
         limits = {"parallelism": most, "maxFailedIndexes": min(completions, most)}
         yield from FieldChecks({field: between(0, limit) for field, limit in limits.items()}).faults(spec, route)
         if many and "maxFailedIndexes" not in spec:
-            message = f"with over {_MOST_INDICES} completions needs `maxFailedIndexes`"
+            message = f"with over {_MAX_INDICES} completions needs `maxFailedIndexes`"
             yield Fault((*route, "backoffLimitPerIndex"), message, f"add `maxFailedIndexes` of at most {most}")
 
 

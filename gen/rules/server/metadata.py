@@ -22,7 +22,7 @@ from gen.rules.value_checks import (
     dns_1035_label,
     dns_label,
     dns_name,
-    given,
+    if_set,
     lower_case,
     qualified_name,
     with_suffix,
@@ -124,7 +124,7 @@ def metadata(view: ObjectView) -> Faults:
 
 @cache
 def _own_table(name: Check, *, counted: bool) -> FieldChecks:
-    checks: dict[str, Check] = {"name": given(name), "generateName": given(lambda value: name(with_suffix(value)))}
+    checks: dict[str, Check] = {"name": if_set(name), "generateName": if_set(lambda value: name(with_suffix(value)))}
     return FieldChecks({**checks, "generation": at_least(0)} if counted else checks)
 
 

@@ -11,7 +11,7 @@ from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.object_view import containers
 from gen.rules.rule import server
-from gen.rules.value_checks import both, descending, given, no_step_back, not_empty, one_of
+from gen.rules.value_checks import both, descending, if_set, no_step_back, not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _CONTAINER = FieldChecks(
     {
         "volumeMounts.*.mountPath": not_empty,
-        "volumeMounts.*.subPath": given(descending),
-        "volumeMounts.*.subPathExpr": given(descending),
+        "volumeMounts.*.subPath": if_set(descending),
+        "volumeMounts.*.subPathExpr": if_set(descending),
         "volumeMounts.*.mountPropagation": one_of("Bidirectional", "HostToContainer", "None"),
         "volumeMounts.*.recursiveReadOnly": one_of("Disabled", "IfPossible", "Enabled"),
         "volumeDevices.*.devicePath": both(not_empty, no_step_back),

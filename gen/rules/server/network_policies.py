@@ -28,7 +28,7 @@ _POLICY = FieldChecks(
         **{f"{way}.*.ports.*.port": port_or_name for way in ("ingress", "egress")},
     }
 )
-_MOST_TYPES, _LAST_PORT = 2, 65535
+_MAX_TYPES, _LAST_PORT = 2, 65535
 
 
 @server(
@@ -43,7 +43,7 @@ def network_policies(view: ObjectView) -> Faults:
     spec, route = view.spec, ("spec",)
     yield from selector(spec.get("podSelector"), (*route, "podSelector"))
     yield from _POLICY.faults(spec, route)
-    if len(spec.get("policyTypes") or ()) > _MOST_TYPES:
+    if len(spec.get("policyTypes") or ()) > _MAX_TYPES:
         hint = "keep `Ingress` and `Egress`, each once"
         yield Fault((*route, "policyTypes"), "there are two types at most", hint)
     for way, peers in (("ingress", "from"), ("egress", "to")):

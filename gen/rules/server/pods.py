@@ -17,12 +17,12 @@ from gen.rules.value_checks import (
     between,
     dns_label,
     dns_name,
-    form,
-    given,
+    if_set,
     ip,
     not_empty,
     one_of,
     qualified_name,
+    text_check,
 )
 
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 _POD = FieldChecks(
     {
-        "restartPolicy": given(one_of("Always", "OnFailure", "Never")),
-        "dnsPolicy": given(one_of("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")),
+        "restartPolicy": if_set(one_of("Always", "OnFailure", "Never")),
+        "dnsPolicy": if_set(one_of("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")),
         "preemptionPolicy": one_of("PreemptLowerPriority", "Never"),
         "os.name": one_of("linux", "windows"),
-        "hostname": given(dns_label),
-        "subdomain": given(dns_label),
-        "nodeName": given(dns_name),
-        "serviceAccountName": given(dns_name),
-        "priorityClassName": given(dns_name),
+        "hostname": if_set(dns_label),
+        "subdomain": if_set(dns_label),
+        "nodeName": if_set(dns_name),
+        "serviceAccountName": if_set(dns_name),
+        "priorityClassName": if_set(dns_name),
         "runtimeClassName": dns_name,
         "activeDeadlineSeconds": between(1, LARGEST_ID),
         "dnsConfig.nameservers.*": ip,
@@ -54,16 +54,16 @@ _POD = FieldChecks(
         "resourceClaims.*.resourceClaimTemplateName": dns_name,
     }
 )
-_OLD_ACCOUNT = FieldChecks({"serviceAccount": given(dns_name)})
+_OLD_ACCOUNT = FieldChecks({"serviceAccount": if_set(dns_name)})
 _SEARCH_LABEL = "_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?"
-_search = form(
+_search = text_check(
     rf"{_SEARCH_LABEL}(?:\.{_SEARCH_LABEL})*",
     253,
     "is no DNS name",
     "lower case letters, digits, `-` and `_`, parted by `.`",
 )
 _RELAXED_SEARCH_SINCE = 33
-_MOST_NAMESERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
+_MAX_NAMESERVERS, _MAX_SEARCHES, _MAX_SEARCHES_LENGTH = 3, 32, 2048
 
 
 @server(
@@ -101,11 +101,11 @@ def _dns(pod: Body, route: Route, minor: int) -> Faults:
     if pod.get("dnsPolicy") == "None" and not servers:
         hint = "add one there, or use another policy, such as `ClusterFirst`"
         yield Fault((*route, "dnsPolicy"), "`None` needs a name server in `dnsConfig.nameservers`", hint)
-    if len(servers) > _MOST_NAMESERVERS:
-        message = f"there are more than {_MOST_NAMESERVERS} name servers"
-        yield Fault((*here, "nameservers"), message, f"keep at most {_MOST_NAMESERVERS} of them")
-    if len(searches) > _MOST_SEARCHES or len(" ".join(searches)) > _LONGEST_SEARCHES:
-        message = f"more than {_MOST_SEARCHES} domains, or {_LONGEST_SEARCHES} characters"
+    if len(servers) > _MAX_NAMESERVERS:
+        message = f"there are more than {_MAX_NAMESERVERS} name servers"
+        yield Fault((*here, "nameservers"), message, f"keep at most {_MAX_NAMESERVERS} of them")
+    if len(searches) > _MAX_SEARCHES or len(" ".join(searches)) > _MAX_SEARCHES_LENGTH:
+        message = f"more than {_MAX_SEARCHES} domains, or {_MAX_SEARCHES_LENGTH} characters"
         yield Fault((*here, "searches"), message, "remove some of the domains")
     relaxed = minor >= _RELAXED_SEARCH_SINCE
     for index, search in enumerate(searches):

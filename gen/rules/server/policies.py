@@ -14,7 +14,7 @@ from gen.rules.field_checks import FieldChecks
 from gen.rules.object_view import containers
 from gen.rules.rule import server
 from gen.rules.server.jobs import job_specs
-from gen.rules.value_checks import at_least, given, one_of, qualified_name
+from gen.rules.value_checks import at_least, if_set, one_of, qualified_name
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -27,13 +27,13 @@ _FAILURE = FieldChecks(
         "rules.*.action": one_of("Ignore", "Count", "FailIndex", "FailJob"),
         "rules.*.onExitCodes.operator": one_of("In", "NotIn"),
         "rules.*.onPodConditions.*.type": qualified_name,
-        "rules.*.onPodConditions.*.status": given(one_of("True", "False", "Unknown")),
+        "rules.*.onPodConditions.*.status": if_set(one_of("True", "False", "Unknown")),
     }
 )
 _SUCCESS = FieldChecks({"rules.*.succeededCount": at_least(0)})
-_MOST_RULES, _MOST_CONDITIONS, _MOST_CODES = 20, 20, 255
-_FEW_CODES = 10
-_LONGEST_INDICES = 64 << 10
+_MAX_RULES, _MAX_CONDITIONS, _MAX_CODES = 20, 20, 255
+_MAX_SUGGESTED_CODES = 10
+_MAX_INDICES_LENGTH = 64 << 10
 _ANY_NUMBER = 10**18
 _INTERVAL = re.compile(r"([+-]?[0-9]{1,18})(?:-([0-9]{1,18}))?")
 
@@ -52,9 +52,9 @@ def policies(view: ObjectView) -> Faults:
             if policy is None or (field == "successPolicy" and spec.get("completionMode") != "Indexed"):
                 continue
             yield from table.faults(policy, at)
-            if len(policy["rules"]) > _MOST_RULES:
-                hint = f"remove {len(policy['rules']) - _MOST_RULES} of them"
-                yield Fault((*at, "rules"), f"there are more than {_MOST_RULES} rules", hint)
+            if len(policy["rules"]) > _MAX_RULES:
+                hint = f"remove {len(policy['rules']) - _MAX_RULES} of them"
+                yield Fault((*at, "rules"), f"there are more than {_MAX_RULES} rules", hint)
             yield from rules(policy, spec, (*at, "rules"))
 
 
@@ -69,9 +69,9 @@ def _failures(policy: Body, spec: Body, route: Route) -> Faults:
         if ("onExitCodes" in rule) == bool(conditions):
             hint = "move one of the two to a rule of its own" if conditions else "add one of the two"
             yield Fault(at, "needs either `onExitCodes` or `onPodConditions`", hint)
-        if len(conditions) > _MOST_CONDITIONS:
-            hint = f"move {len(conditions) - _MOST_CONDITIONS} of them to another rule with the same `action`"
-            yield Fault((*at, "onPodConditions"), f"there are more than {_MOST_CONDITIONS} conditions", hint)
+        if len(conditions) > _MAX_CONDITIONS:
+            hint = f"move {len(conditions) - _MAX_CONDITIONS} of them to another rule with the same `action`"
+            yield Fault((*at, "onPodConditions"), f"there are more than {_MAX_CONDITIONS} conditions", hint)
         if "onExitCodes" in rule:
             yield from _exit_codes(rule["onExitCodes"], names, (*at, "onExitCodes"))
 
@@ -82,11 +82,11 @@ def _exit_codes(found: Body, names: set[str], route: Route) -> Faults:
         hint = "remove `containerName` to mean every container"
         yield unknown_name(f"no container is called `{name}`", name, names, hint).at((*route, "containerName"))
     codes = found["values"]
-    if not 0 < len(codes) <= _MOST_CODES:
-        hint = f"remove {len(codes) - _MOST_CODES} of them" if codes else "add an exit code"
-        yield Fault((*route, "values"), f"needs 1 to {_MOST_CODES} values", hint)
+    if not 0 < len(codes) <= _MAX_CODES:
+        hint = f"remove {len(codes) - _MAX_CODES} of them" if codes else "add an exit code"
+        yield Fault((*route, "values"), f"needs 1 to {_MAX_CODES} values", hint)
     if codes != (ordered := sorted(set(codes))):
-        hint = f"write `{ordered}`" if len(ordered) <= _FEW_CODES else "sort them, and write each only once"
+        hint = f"write `{ordered}`" if len(ordered) <= _MAX_SUGGESTED_CODES else "sort them, and write each only once"
         yield Fault((*route, "values"), "must be in order, and each only once", hint)
     if found["operator"] == "In" and 0 in codes:
         hint = "remove the 0" if any(codes) else "write exit codes of failures, or `operator: NotIn`"
@@ -135,4 +135,4 @@ def _count(indices: str, completions: int) -> int | None:
         if end >= completions or not in_order:
             return None
         last, count = end, count + end - first + 1
-    return count if len(indices) <= _LONGEST_INDICES else None
+    return count if len(indices) <= _MAX_INDICES_LENGTH else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.rule import server
-from gen.rules.value_checks import given, one_of, port, port_name
+from gen.rules.value_checks import if_set, one_of, port, port_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-PROTOCOL = given(one_of("TCP", "UDP", "SCTP"))
+PROTOCOL = if_set(one_of("TCP", "UDP", "SCTP"))
 
 _PORTS = FieldChecks(
     {
         "ports.*.containerPort": port,
-        "ports.*.hostPort": given(port),
+        "ports.*.hostPort": if_set(port),
         "ports.*.protocol": PROTOCOL,
-        "ports.*.name": given(port_name),
+        "ports.*.name": if_set(port_name),
     }
 )
 

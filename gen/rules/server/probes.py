@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
-from gen.rules.value_checks import at_least, between, given, header_name, not_empty, one_of, port, port_or_name
+from gen.rules.value_checks import at_least, between, header_name, if_set, not_empty, one_of, port, port_or_name
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -30,7 +30,7 @@ _ACTION = FieldChecks(
     {
         "exec.command": not_empty,
         "httpGet.port": port_or_name,
-        "httpGet.scheme": given(one_of("HTTP", "HTTPS")),
+        "httpGet.scheme": if_set(one_of("HTTP", "HTTPS")),
         "httpGet.httpHeaders.*.name": header_name,
         "tcpSocket.port": port_or_name,
         "grpc.port": port,

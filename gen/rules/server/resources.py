@@ -18,7 +18,7 @@ from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.object_view import containers
 from gen.rules.quantities import amount, in_thousandths, is_whole, not_negative
 from gen.rules.rule import server
-from gen.rules.value_checks import dns_label, given, qualified_name
+from gen.rules.value_checks import dns_label, if_set, qualified_name
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -30,7 +30,7 @@ _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
 _OF_PODS = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"
 _OF_QUOTAS = "requests."
-_CLAIMS = FieldChecks({"claims.*.request": given(dns_label)})
+_CLAIMS = FieldChecks({"claims.*.request": if_set(dns_label)})
 
 
 @server(

@@ -11,7 +11,7 @@ from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.rule import server
 from gen.rules.selectors import selector
-from gen.rules.value_checks import at_least, given, label_value, not_empty, one_of, qualified_name
+from gen.rules.value_checks import at_least, if_set, label_value, not_empty, one_of, qualified_name
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _POLICY = one_of("Honor", "Ignore")
 _POD = FieldChecks(
     {
-        "tolerations.*.key": given(qualified_name),
-        "tolerations.*.operator": given(one_of("Equal", "Exists")),
-        "tolerations.*.effect": given(one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
+        "tolerations.*.key": if_set(qualified_name),
+        "tolerations.*.operator": if_set(one_of("Equal", "Exists")),
+        "tolerations.*.effect": if_set(one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
         "topologySpreadConstraints.*.maxSkew": at_least(1),
         "topologySpreadConstraints.*.minDomains": at_least(1),
         "topologySpreadConstraints.*.topologyKey": not_empty,

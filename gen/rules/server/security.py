@@ -44,11 +44,11 @@ _ANY_POLICY = FieldChecks({"seLinuxChangePolicy": one_of("Recursive", "MountOpti
 _ANY_POLICY_SINCE = 37
 
 _SYSCTL = re.compile(r"(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?")
-_LONGEST_SYSCTL = 253
+_MAX_SYSCTL_LENGTH = 253
 _OF_IPC = re.compile(
     r"kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)|fs\.mqueue\..*"
 )
-_LONGEST_PATH = 4095
+_MAX_PATH_LENGTH = 4095
 
 
 @server(
@@ -89,8 +89,8 @@ def _profiles(context: Body, route: Route) -> Faults:
         elif path is None or (field == "appArmorProfile" and not path):
             hint = "add `localhostProfile`, or use the type `RuntimeDefault`"
             yield Fault(at, "a profile of type `Localhost` needs a path", hint)
-        elif field == "appArmorProfile" and (path != path.strip() or len(path) > _LONGEST_PATH):
-            hint = f"write at most {_LONGEST_PATH} characters, without spaces around them"
+        elif field == "appArmorProfile" and (path != path.strip() or len(path) > _MAX_PATH_LENGTH):
+            hint = f"write at most {_MAX_PATH_LENGTH} characters, without spaces around them"
             yield Fault(at, "the path has spaces around it, or is too long", hint)
         elif field == "seccompProfile" and (fault := descending(path)) is not None:
             yield fault.at(at)
@@ -113,7 +113,7 @@ def _sysctls(pod: Body, found: list[Body], route: Route) -> Faults:
     for index, entry in enumerate(found):
         name, at = entry["name"], (*route, index, "name")
         dotted = name.replace("/", ".")
-        if len(name) > _LONGEST_SYSCTL or not _SYSCTL.fullmatch(name):
+        if len(name) > _MAX_SYSCTL_LENGTH or not _SYSCTL.fullmatch(name):
             yield Fault(at, f"`{name}` is no kernel parameter", "write one such as `net.core.somaxconn`")
         elif pod.get("hostNetwork") and dotted.startswith("net."):
             yield Fault(at, f"`{name}` is the host's with `hostNetwork`", "remove the parameter, or `hostNetwork`")

@@ -20,7 +20,7 @@ from gen.rules.value_checks import (
     dns_label,
     dns_name,
     endpoint_ip,
-    given,
+    if_set,
     one_of,
     port,
     port_or_name,
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 
 _SERVICE = FieldChecks(
     {
-        "type": given(one_of("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")),
-        "sessionAffinity": given(one_of("None", "ClientIP")),
+        "type": if_set(one_of("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")),
+        "sessionAffinity": if_set(one_of("None", "ClientIP")),
         "internalTrafficPolicy": one_of("Cluster", "Local"),
-        "externalTrafficPolicy": given(one_of("Cluster", "Local")),
+        "externalTrafficPolicy": if_set(one_of("Cluster", "Local")),
         "trafficDistribution": one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
         "externalIPs.*": endpoint_ip,
         "loadBalancerSourceRanges.*": cidr,
-        "healthCheckNodePort": given(port),
-        "ports.*.name": given(dns_label),
+        "healthCheckNodePort": if_set(port),
+        "ports.*.name": if_set(dns_label),
         "ports.*.port": port,
         "ports.*.protocol": PROTOCOL,
-        "ports.*.targetPort": given(port_or_name),
-        "ports.*.nodePort": given(port),
+        "ports.*.targetPort": if_set(port_or_name),
+        "ports.*.nodePort": if_set(port),
         "ports.*.appProtocol": qualified_name,
     }
 )

@@ -15,7 +15,7 @@ from gen.rules.quantities import positive, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import labels, selector
 from gen.rules.server.affinity import node_selector
-from gen.rules.value_checks import dns_label, dns_name, given, lower_case, not_empty, one_of, qualified_name
+from gen.rules.value_checks import dns_label, dns_name, if_set, lower_case, not_empty, one_of, qualified_name
 from gen.rules.volume_sources import named_secret, source_faults, sources
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _COMMON: dict[str, Check] = {
     "accessModes.*": one_of("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
     "volumeMode": one_of("Filesystem", "Block"),
-    "storageClassName": given(dns_name),
+    "storageClassName": if_set(dns_name),
 }
 _SECRETS = [f"csi.{name}SecretRef" for name in ("controllerPublish", "controllerExpand", "nodePublish", "nodeExpand")]
 
@@ -45,7 +45,7 @@ def _secret(secret: Any) -> Fault | None:
 _VOLUME = FieldChecks(
     {
         **_COMMON,
-        "persistentVolumeReclaimPolicy": given(one_of("Retain", "Delete", "Recycle")),
+        "persistentVolumeReclaimPolicy": if_set(one_of("Retain", "Delete", "Recycle")),
         "capacity.storage": positive,
         "volumeAttributesClassName": dns_name,
         "csi.volumeHandle": not_empty,
@@ -58,7 +58,7 @@ _SOURCE_REFERENCE = FieldChecks(
     {
         f"{field}.{name}": check
         for field in ("dataSource", "dataSourceRef")
-        for name, check in {"name": not_empty, "kind": not_empty, "apiGroup": given(dns_name)}.items()
+        for name, check in {"name": not_empty, "kind": not_empty, "apiGroup": if_set(dns_name)}.items()
     }
 )
 _CLAIM = FieldChecks(
@@ -67,8 +67,8 @@ _CLAIM = FieldChecks(
         "resources.requests.*": quantity,
         "resources.limits.*": quantity,
         "resources.requests.storage": positive,
-        "volumeAttributesClassName": given(dns_name),
-        "dataSourceRef.namespace": given(dns_label),
+        "volumeAttributesClassName": if_set(dns_name),
+        "dataSourceRef.namespace": if_set(dns_label),
     }
 )
 _CLAIM_KIND = "PersistentVolumeClaim"

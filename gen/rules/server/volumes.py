@@ -14,7 +14,7 @@ from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.quantities import not_negative
 from gen.rules.rule import server
 from gen.rules.server.environment import field_reference, resource_reference
-from gen.rules.value_checks import both, dns_label, dns_name, file_mode, file_name, given, not_empty, one_of
+from gen.rules.value_checks import both, dns_label, dns_name, file_mode, file_name, if_set, not_empty, one_of
 from gen.rules.volume_sources import named_secret, one_of_two, source_faults
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _VOLUME = FieldChecks(
         **{f"{kind}.items.*.path": both(not_empty, file_name) for kind in _FILES},
     }
 )
-_IMAGE = FieldChecks({"image.pullPolicy": given(one_of("Always", "IfNotPresent", "Never"))})
+_IMAGE = FieldChecks({"image.pullPolicy": if_set(one_of("Always", "IfNotPresent", "Never"))})
 _IMAGES_SINCE = 35
 """Before, the server drops them with their mounts."""
 

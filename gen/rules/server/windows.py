@@ -28,26 +28,26 @@ _ELSEWHERE = (
 )
 """Fields of a `securityContext` that Windows does not know."""
 
-_LARGEST_SPEC = 64 << 10
+_MAX_SPEC_BYTES = 64 << 10
 _DOMAIN = re.compile(
     r"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{0,14}|"
     r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*"
 )
 _USER = re.compile(r"(?![. ]+$)[^\"/\\:;|=,+*?<>@\[\]\x00-\x1f\x7f]{1,104}")
-_LONGEST_DOMAIN = 255
+_MAX_DOMAIN_LENGTH = 255
 
 
 def _user(value: Any) -> Fault | None:
     domain, slash, user = value.rpartition("\\")
-    fits = _USER.fullmatch(user) and (not slash or (len(domain) <= _LONGEST_DOMAIN and _DOMAIN.fullmatch(domain)))
+    fits = _USER.fullmatch(user) and (not slash or (len(domain) <= _MAX_DOMAIN_LENGTH and _DOMAIN.fullmatch(domain)))
     return None if fits else Fault((), f"`{value}` is no user", "write one such as `ContainerUser` or `DOMAIN\\user`")
 
 
 def _credential(value: Any) -> Fault | None:
-    if 0 < len(value.encode()) <= _LARGEST_SPEC:
+    if 0 < len(value.encode()) <= _MAX_SPEC_BYTES:
         return None
-    hint = f"shorten it to {_LARGEST_SPEC} bytes" if value else "write the specification, or remove it"
-    return Fault((), f"takes 1 to {_LARGEST_SPEC} bytes", hint)
+    hint = f"shorten it to {_MAX_SPEC_BYTES} bytes" if value else "write the specification, or remove it"
+    return Fault((), f"takes 1 to {_MAX_SPEC_BYTES} bytes", hint)
 
 
 _OPTIONS = FieldChecks(

@@ -15,7 +15,7 @@ from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.selectors import selector, selects
 from gen.rules.server.pods import restart_policy
-from gen.rules.value_checks import LARGEST_ID, at_least, between, dns_label, dns_name, given, one_of
+from gen.rules.value_checks import LARGEST_ID, at_least, between, dns_label, dns_name, if_set, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -56,7 +56,7 @@ _COUNTS = dict.fromkeys(("replicas", "minReadySeconds", "revisionHistoryLimit", 
 
 def _table(field: str, *types: str) -> FieldChecks:
     strategy = {f"{field}.{name}": check for name, check in _UPDATE.items()}
-    return FieldChecks({**_COUNTS, **strategy, f"{field}.type": given(one_of(*types))})
+    return FieldChecks({**_COUNTS, **strategy, f"{field}.type": if_set(one_of(*types))})
 
 
 _TABLES = {
@@ -67,9 +67,9 @@ _TABLES = {
         {
             **_COUNTS,
             **{f"updateStrategy.{name}": check for name, check in _UPDATE.items()},
-            "updateStrategy.type": given(one_of("RollingUpdate", "OnDelete")),
-            "podManagementPolicy": given(one_of("OrderedReady", "Parallel")),
-            "serviceName": given(dns_name),
+            "updateStrategy.type": if_set(one_of("RollingUpdate", "OnDelete")),
+            "podManagementPolicy": if_set(one_of("OrderedReady", "Parallel")),
+            "serviceName": if_set(dns_name),
             "ordinals.start": at_least(0),
             "persistentVolumeClaimRetentionPolicy.whenDeleted": one_of("Retain", "Delete"),
             "persistentVolumeClaimRetentionPolicy.whenScaled": one_of("Retain", "Delete"),
@@ -78,7 +78,7 @@ _TABLES = {
 }
 
 
-_SET_NAMES = FieldChecks({"metadata.name": given(dns_label), "spec.serviceName": given(dns_label)})
+_SET_NAMES = FieldChecks({"metadata.name": if_set(dns_label), "spec.serviceName": if_set(dns_label)})
 _LABELS_SINCE = 34
 """A stateful set and its service are called by labels, without dots; before, its pods could not be made."""
 
