@@ -1,20 +1,30 @@
-"""CEL rules of definitions, evaluated by cel-python. A rule that it cannot evaluate is said, never passed over."""
+"""CEL rules of CustomResourceDefinitions, evaluated by cel-python.
+
+The work for one rule and one object is limited by counting steps and not by time, so that the verdict is the same on
+every machine and does not depend on what was evaluated before.
+"""
 
 from __future__ import annotations
 
 import re
-import signal
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+import celpy
+from celpy.adapter import json_to_cel
+from celpy.celparser import CELParseError
+from celpy.evaluation import CELEvalError, CELSyntaxError, CELUnsupportedError
 
-    from celpy import Runner
+from gen.check.cel_steps import CountingRunner, Steps, TooManyStepsError
+
+if TYPE_CHECKING:
+    from lark import Tree
+
+_MAX_DEPTH = 300
+"""Nesting of a rule's syntax tree. A deeper one could exceed Python's recursion limit, depending on the caller."""
 
 _CHAIN = re.compile(r"\bhas\(((?:\w+\.)+\w+)\.(\w+)\)")
-"""Of `has(a.b.c)` a server says that it fails without `a.b`; the library, that there is none."""
+"""`has(a.b.c)` without `a.b` is an error on an API server, but false in the library."""
 
 _SIGNS = {"__dash__": "-", "__dot__": ".", "__slash__": "/", "__underscores__": "__"}
 _KEYWORDS = (
@@ -24,40 +34,28 @@ _KEYWORDS = (
 _NAME = rf"(?:\w*(?:{'|'.join(_SIGNS)})\w*|__(?:{'|'.join(_KEYWORDS)})__)"
 _ESCAPED = re.compile(rf"\.({_NAME})\b")
 _HAS_ESCAPED = re.compile(rf"\bhas\(((?:\w+\.)*\w+)\.({_NAME})\)")
-"""Names of fields that are no identifiers, as a server lets rules write them (Kubernetes' documentation of
+"""Names of fields that are not identifiers, as rules must escape them (Kubernetes' documentation of
 CustomResourceDefinitions, "Escaping of properties")."""
-
-_SECONDS = 2.0
-"""For one rule on one value."""
-_spent: set[str] = set()
-"""Rules that once took longer, and are not tried again."""
 
 _MISSING = "no such member"
 _UNKNOWN = ("undeclared reference", "no matching overload")
 
-
 _BROKEN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
-"""What the library falls over by itself with expressions that it does not expect."""
+"""Exceptions that the library raises for unexpected expressions."""
 
 
 class NotEvaluatedError(Exception):
-    """The rule uses something of CEL that only a server knows."""
+    """The rule uses something that the library does not support, or needs more steps than are left."""
 
 
-def holds(expression: str, value: Any) -> bool:
-    """Whether a rule holds for what is there. An error in evaluating counts as not, as for a server."""
-    # where no definition has rules it is not needed
-    from celpy.adapter import json_to_cel  # noqa: PLC0415
-    from celpy.celparser import CELParseError  # noqa: PLC0415
-    from celpy.evaluation import CELEvalError, CELSyntaxError, CELUnsupportedError  # noqa: PLC0415
+def holds(expression: str, value: Any, steps: Steps) -> bool:
+    """Whether a rule holds for a value. An evaluation error counts as false, as on an API server.
 
-    if expression in _spent:
-        raise NotEvaluatedError(expression)
+    NotEvaluatedError when it cannot be evaluated, or when no steps are left.
+    """
     try:
-        with _budget():
-            return bool(_program(expression).evaluate({"self": json_to_cel(value)}))
-    except _SpentError as error:
-        _spent.add(expression)
+        return bool(_program(expression).run({"self": json_to_cel(value)}, steps))
+    except TooManyStepsError as error:
         raise NotEvaluatedError(expression) from error
     except CELEvalError as error:
         if _MISSING not in str(error) and any(words in str(error) for words in _UNKNOWN):
@@ -67,41 +65,29 @@ def holds(expression: str, value: Any) -> bool:
         raise NotEvaluatedError(expression) from error
 
 
-class _SpentError(BaseException):
-    """Of no kind that the library catches."""
-
-
-@contextmanager
-def _budget() -> Iterator[None]:
-    """A server gives a rule a budget, too. Without signals, as in a thread, there is none."""
-
-    def stop(*_: object) -> None:
-        raise _SpentError
-
-    try:
-        before = signal.signal(signal.SIGALRM, stop)
-    except ValueError:  # not the main thread
-        yield
-        return
-    signal.setitimer(signal.ITIMER_REAL, _SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 @lru_cache(maxsize=1024)
-def _program(expression: str) -> Runner:
-    expression = _HAS_ESCAPED.sub(lambda match: f'("{_written(match[2])}" in {match[1]})', expression)
-    expression = _ESCAPED.sub(lambda match: f'["{_written(match[1])}"]', expression)
+def _program(expression: str) -> CountingRunner:
+    expression = _HAS_ESCAPED.sub(lambda match: f'("{_unescaped(match[2])}" in {match[1]})', expression)
+    expression = _ESCAPED.sub(lambda match: f'["{_unescaped(match[1])}"]', expression)
     strict = _CHAIN.sub(r"(has(\1) ? has(\1.\2) : \1.\2 == null)", expression)
-    program: Runner = _environment().program(_environment().compile(strict))
+    tree = _environment().compile(strict)
+    if _is_too_deep(tree):
+        raise NotEvaluatedError(expression)
+    program: CountingRunner = _environment().program(tree)
     return program
 
 
-def _written(name: str) -> str:
-    """The name of a field as objects have it."""
+def _is_too_deep(tree: Tree[Any]) -> bool:
+    level = [tree]
+    for _ in range(_MAX_DEPTH):
+        level = [child for node in level for child in node.children if hasattr(child, "children")]
+        if not level:
+            return False
+    return True
+
+
+def _unescaped(name: str) -> str:
+    """The name of a field as it is in objects."""
     if name.startswith("__") and name[2:-2] in _KEYWORDS:
         return name[2:-2]
     for escaped, sign in _SIGNS.items():
@@ -111,6 +97,4 @@ def _written(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
-    import celpy  # noqa: PLC0415 - as above
-
-    return celpy.Environment()
+    return celpy.Environment(runner_class=CountingRunner)

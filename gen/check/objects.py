@@ -17,8 +17,9 @@ from gen.rules.rule import is_generated
 from gen.schemas.structural import with_defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from gen.check.cel_steps import Steps
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.rules.fault import Fault
@@ -144,24 +145,32 @@ def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
         yield Problem("wrong-scope", ("metadata", "namespace"), f"a {body['kind']} has no namespace")
     if kind.extra_checks is None or kind.source is None or kind.extra_checks.empty():
         return
+    steps: dict[str, Steps] = {}
     for extra, route, value in kind.extra_checks.visit(with_defaults(kind.source, body)):
         if extra.keys and isinstance(value, list):
             for at, names in duplicates([one for one in value if isinstance(one, dict)], route, *extra.keys):
                 said = ", ".join(f"`{name}`" for name in names)
                 yield Problem("double-entry", at, f"an entry with {said} is there already")
-        for expression, message in extra.rules:
-            yield from _of_expression(expression, message, value, route)
+        if extra.rules:
+            yield from _of_cel_rules(extra.rules, value, route, steps)
 
 
-def _of_expression(expression: str, message: str, value: Any, route: Route) -> Iterator[Problem]:
-    from gen.check.cel import NotEvaluatedError, holds  # noqa: PLC0415 - only definitions have rules
+def _of_cel_rules(
+    rules: Iterable[tuple[str, str]], value: Any, route: Route, steps: dict[str, Steps]
+) -> Iterator[Problem]:
+    from gen.check.cel import NotEvaluatedError, holds  # noqa: PLC0415 - slow, and most kinds have no CEL rules
+    from gen.check.cel_steps import Steps  # noqa: PLC0415 - as above
 
-    told = " ".join(expression.split())
-    try:
-        if not holds(expression, value):
-            yield Problem("cel", route, message, f"make this hold: `{told}`")
-    except NotEvaluatedError:
-        yield Problem("cel-not-evaluated", route, f"this rule cannot be evaluated here: `{told[:200]}`")
+    for expression, message in rules:
+        left = steps.setdefault(expression, Steps())
+        if left.exhausted:  # reported where the steps ran out
+            continue
+        shown = " ".join(expression.split())
+        try:
+            if not holds(expression, value, left):
+                yield Problem("cel", route, message, f"make this hold: `{shown}`")
+        except NotEvaluatedError:
+            yield Problem("cel-not-evaluated", route, f"gen cannot evaluate this rule: `{shown[:200]}`")
 
 
 def _of_rules(view: ObjectView, *, sound: bool) -> Iterator[Problem]:

@@ -1,12 +1,17 @@
-"""CEL rules as a server takes them: names of fields that are no identifiers, and what nobody can evaluate."""
+"""CEL rules: escaped field names, rules that cannot be evaluated, and the limit of steps."""
 
 from __future__ import annotations
 
-import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gen.check.cel import NotEvaluatedError, holds
+from gen.check.cel_steps import Steps
+from tests.check.support import inspect
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VALUE = {"a-b": 1, "namespace": "x", "in": 2, "a.b": {"c/d": 3}, "x__y": 4, "plain": 5}
 
@@ -25,22 +30,110 @@ VALUE = {"a-b": 1, "namespace": "x", "in": 2, "a.b": {"c/d": 3}, "x__y": 4, "pla
         "self.plain == 5",
     ],
 )
-def test_escaped_names_are_those_of_the_object(rule: str) -> None:
-    assert holds(rule, VALUE)
-    assert not holds(f"!({rule})", VALUE)
+def test_escaped_field_names_are_unescaped(rule: str) -> None:
+    assert holds(rule, VALUE, Steps())
+    assert not holds(f"!({rule})", VALUE, Steps())
 
 
 @pytest.mark.parametrize("rule", ["self.all(1, true)", "self.map()", "self.", "quantity('1') > self.plain"])
-def test_what_cannot_be_evaluated_is_said(rule: str) -> None:
+def test_an_unsupported_rule_is_not_evaluated(rule: str) -> None:
     with pytest.raises(NotEvaluatedError):
-        holds(rule, VALUE)
+        holds(rule, VALUE, Steps())
 
 
-def test_a_rule_that_takes_too_long_is_not_evaluated() -> None:
-    started = time.monotonic()
+QUADRATIC = "self.all(x, self.exists_one(y, x == y))"
+"""Evaluates its inner part once for each pair of entries."""
+
+
+def steps_of(rule: str, value: Any) -> int:
+    """The smallest limit with which a rule is evaluated."""
+    low, high = 0, 1 << 20
+    while low < high:
+        middle = (low + high) // 2
+        try:
+            holds(rule, value, Steps(middle))
+            high = middle
+        except NotEvaluatedError:
+            low = middle + 1
+    return low
+
+
+@pytest.mark.parametrize(
+    ("rule", "small", "large"),
+    [
+        (QUADRATIC, [1, 2], [1, 2, 3, 4]),
+        ("self == self", [[1]], [[1, 2, 3]]),
+        ("self == self", {"a": "b"}, {"a": "b" * 10_000}),
+        ("self + self != ''", "a", "a" * 10_000),
+        ("self.contains('b') || true", "a", "a" * 10_000),
+        ("1 in self || true", [2], [2, 3, 4]),
+    ],
+)
+def test_larger_values_take_more_steps(rule: str, small: Any, large: Any) -> None:
+    assert steps_of(rule, small) < steps_of(rule, large)
+
+
+def test_steps_do_not_depend_on_earlier_evaluations() -> None:
+    alone = steps_of(QUADRATIC, [1, 2, 3])
     with pytest.raises(NotEvaluatedError):
-        holds("self.all(x, self.exists_one(y, x == y))", list(range(3000)))
-    with pytest.raises(NotEvaluatedError):
-        holds("self.all(x, self.exists_one(y, x == y))", [1])
-    assert time.monotonic() - started < 10
-    assert holds("self.all(x, x < 3000)", list(range(100)))
+        holds(QUADRATIC, list(range(3000)), Steps())
+    assert steps_of(QUADRATIC, [1, 2, 3]) == alone
+    assert holds(QUADRATIC, [1, 2, 3], Steps())
+
+
+@pytest.mark.parametrize("depth", [10, 20])
+def test_a_nested_rule_is_evaluated(depth: int) -> None:
+    assert holds("(" * depth + "self" + ")" * depth + " == 1", 1, Steps())
+    assert holds("self.all(x, " * depth + "true" + ")" * depth, [1], Steps())
+
+
+def test_a_rule_nested_too_deeply_is_not_evaluated() -> None:
+    """Python's recursion limit would decide otherwise, and with it the depth of the caller."""
+    with pytest.raises(NotEvaluatedError) as raised:
+        holds("(" * 60 + "self" + ")" * 60 + " == 1", 1, Steps())
+    assert raised.value.__cause__ is None
+
+
+DEFINITION = f"""\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: lists.example.com}}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {{kind: Numbers, plural: numbers}}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: array
+              items:
+                type: array
+                items: {{type: integer}}
+                x-kubernetes-validations: [{{rule: "{QUADRATIC}", message: numbers repeat}}]
+"""
+
+
+def numbers(name: str, spec: Any) -> str:
+    return f"apiVersion: example.com/v1\nkind: Numbers\nmetadata: {{name: {name}}}\nspec: {spec}\n"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_verdict_does_not_depend_on_the_order_of_objects(tmp_path: Path, order: int) -> None:
+    (tmp_path / "crd.yaml").write_text(DEFINITION)
+    documents = [numbers("large", [list(range(2000))]), numbers("small", [[1, 2]]), numbers("wrong", [[1, 1]])]
+    report, _ = inspect(tmp_path, "---\n".join(documents[::order]), schemas=(tmp_path / "crd.yaml",))
+    found = {(one.code, one.message.partition(",")[0]) for one in report.findings}
+    assert found == {("cel-not-evaluated", "Numbers large"), ("cel", "Numbers wrong")}
+
+
+def test_the_limit_is_for_all_values_of_a_rule_in_an_object(tmp_path: Path) -> None:
+    (tmp_path / "crd.yaml").write_text(DEFINITION)
+    text = numbers("many", [list(range(60))] * 8)
+    report, _ = inspect(tmp_path, text, schemas=(tmp_path / "crd.yaml",))
+    assert [one.code for one in report.findings] == ["cel-not-evaluated"]
