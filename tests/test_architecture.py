@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
 
 from gen.kinds import KINDS
 from tests.support import PROJECT
@@ -146,6 +149,67 @@ def test_only_reading_writing_and_the_command_line_touch_the_disk() -> None:
         if not module.startswith((*allowed, *data)):
             source = path.read_text("utf-8")
             assert [word for word in words if word in source] == [], module
+
+
+FOLDERS = {"JOBS": "jobs", "OVERLAYS": "overlays", "RENDERED": "rendered"}
+PATH = re.compile(rf"(?:.*[^\w-])?(?:{'|'.join(FOLDERS.values())})/\S*|rendered|overlay\.yaml")
+
+
+def written_paths(module: ast.Module) -> Iterator[str]:
+    """Paths below `jobs/`, `overlays/` and `rendered/` that a module puts together.
+
+    A text with a space in it is a message, which may name such a path to people.
+    """
+    docstrings = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+    parts = {id(part) for node in ast.walk(module) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(module):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            inner = node.left.right if isinstance(node.left, ast.BinOp) else node.left
+            if isinstance(inner, ast.Name) and inner.id in FOLDERS:
+                yield ast.unparse(node)
+        elif isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in docstrings | parts:
+            text = flattened(node)
+            if " " not in text and PATH.fullmatch(text):
+                yield ast.unparse(node)
+
+
+def flattened(node: ast.expr) -> str:
+    """The text of a constant or an f-string; a value in it is `{}`, unless it is one of the folders."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(flattened, node.values))
+    if isinstance(node, ast.FormattedValue):
+        return FOLDERS.get(node.value.id, "{}") if isinstance(node.value, ast.Name) else "{}"
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "f'rendered/{overlay}/jobs/{namespace}'",
+        "f'{RENDERED}/{overlay}'",
+        "f'{root}/jobs/{namespace}'",
+        "root / JOBS / namespace",
+        "'overlays/dev/overlay.yaml'",
+        "root / 'jobs/team'",
+        "'/'.join(('rendered', overlay))",
+        "rf'(?:.*/)?{RENDERED}/[^/]+/'",
+    ],
+)
+def test_a_path_put_together_by_hand_is_found(source: str) -> None:
+    assert list(written_paths(ast.parse(f"x = {source}")))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["'no jobs/ in this folder'", "f'{JOBS}: {count}'", "root / JOBS", "f'{OVERLAYS}/ is a link'", "'jobs'"],
+)
+def test_a_message_and_a_folder_are_no_path_put_together(source: str) -> None:
+    assert list(written_paths(ast.parse(f"x = {source}"))) == []
+
+
+def test_one_author_of_paths_in_a_repository() -> None:
+    found = {module: list(written_paths(tree(module))) for module in modules() if module != "gen.repository.layout"}
+    assert {module: paths for module, paths in found.items() if paths} == {}
 
 
 def test_no_kind_is_named_outside_its_own_file() -> None:

@@ -6,7 +6,6 @@ What the validate stage of a render does with what is about to be written, done 
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,7 +18,8 @@ from gen.load.manifests import read_manifests
 from gen.load.named import STDIN, named_files, read_bytes
 from gen.overlay.cluster import cluster_of
 from gen.parallel import spread
-from gen.repository.layout import RENDERED, find_root
+from gen.repository.layout import overlay_folder
+from gen.repository.root import find_root
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.gitops.across_objects import Fact, conflicts, facts
 from gen.rules.problem import dotted
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from gen.load.manifests import Manifests
     from gen.rules.problem import Problem
 
-_OVERLAY = re.compile(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
-"""The folder of a cluster, whose trees hold its objects together."""
 _FILES_PER_PROCESS = 200
 """Files for each process."""
 
@@ -165,8 +163,7 @@ class ManifestChecker:
 def _placed(done: Iterable[tuple[str, CheckedFile]]) -> Iterator[tuple[str, Fact, Callable[[], Location]]]:
     """Facts with their cluster and their places, which are only looked up, in the file, when one is asked for."""
     for file, inspected in done:
-        cluster = _OVERLAY.match(file)
-        scope = cluster[0] if cluster is not None else os.path.dirname(file)  # noqa: PTH120 - asked for every file
+        scope = overlay_folder(file) or os.path.dirname(file)  # noqa: PTH120 - asked for every file
         for number, route, fact in inspected.facts:
             yield scope, fact, partial(_place, file, number, (*route, *fact.route))
 

@@ -13,7 +13,7 @@ from gen.diagnostics import BugError, UsageError, counted
 from gen.render.cache import Cache, cache_folder
 from gen.render.write import Status, compare
 from gen.report.types import Report
-from gen.repository.layout import checked_root, find_root
+from gen.repository.root import checked_root, find_root
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings

@@ -23,7 +23,7 @@ from gen.diagnostics import BugError, Findings, Location, UsageError
 from gen.kinds import KINDS
 from gen.report.reporters import REPORTERS
 from gen.report.types import Report
-from gen.repository.layout import JOBS, OVERLAYS, RENDERED
+from gen.repository.layout import JOBS, OVERLAY_FILE, OVERLAYS, RENDERED, JobFile, is_job, overlay_file
 from gen.repository.place_files import create_files, refuse_links
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def run(request: Request) -> Result[Report]:
             output=Report(tuple(found), (), "cannot fill the folder; nothing was written"), exit_code=VIOLATIONS
         )
     # jobs come last: where a run was cut short, the next one still knows that the example belongs there
-    last = sorted(missing, key=lambda file: (file.startswith(f"{JOBS}/"), file))
+    last = sorted(missing, key=lambda file: (is_job(file), file))
     create_files(root, {file: texts[file] for file in last})
     return Result(output=Report(tuple(found), (), _summary(request, len(missing), len(texts) - len(missing))))
 
@@ -82,12 +82,12 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
         "job": FIRST_JOB,
     }
     texts = dict(_templates(values))
-    overlay = texts.pop("overlays/overlay.yaml")
+    overlay = texts.pop(OVERLAY_FILE)
     texts |= {f"schemas/{name}.schema.json": schema_text(name).encode() for name in SCHEMAS}
     if example:
         inputs = {
-            f"{OVERLAYS}/{request.overlay}/overlay.yaml": overlay,
-            f"{JOBS}/{request.namespace}/{FIRST_JOB}.yaml": job_text(kind, with_schema=True).encode(),
+            overlay_file(request.overlay): overlay,
+            JobFile(request.namespace, FIRST_JOB).file: job_text(kind, with_schema=True).encode(),
         }
         texts |= inputs | _rendered(inputs)
     return texts

@@ -22,7 +22,7 @@ from gen.model.names import JOB_NAME
 from gen.overlay.read import OverlayReader
 from gen.render.emit import to_yaml
 from gen.render.plan.names import longest_suffix
-from gen.repository.layout import JOBS, LABEL, JobFile
+from gen.repository.layout import JOBS, LABEL, JobFile, jobs_path
 from gen.repository.safe_files import linked_folder, unusable
 
 if TYPE_CHECKING:
@@ -122,9 +122,9 @@ def _create(root: Path, job: JobFile, text: str) -> None:
     """Write a file that is not there yet, through no link."""
     if (linked := linked_folder(root, job.file)) is not None:
         raise UsageError(f"{linked} is a link, and links are not followed; put the folder itself there")
-    folder = root / JOBS / job.namespace
+    folder = root / jobs_path(job.namespace)
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{JOBS}/{job.namespace} is not a folder; move it away")
+        raise UsageError(f"{jobs_path(job.namespace)} is not a folder; move it away")
     folder.mkdir(exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(root / job.file, flags, 0o666), "wb") as stream:

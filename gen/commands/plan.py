@@ -20,7 +20,7 @@ from gen.diagnostics import Findings, Location, UsageError, did_you_mean
 from gen.kubernetes import COMPONENT
 from gen.report.plan.formats import FORMATS as PLAN_FORMATS
 from gen.repository.git import find_base
-from gen.repository.layout import RENDERED
+from gen.repository.layout import rendered_path, scope_overlay
 from gen.review.data import data_of
 from gen.review.fields import field_changes
 from gen.review.guard import Guard, told_delivery
@@ -82,19 +82,21 @@ def review(request: Request) -> Review:
     told_delivery(objects, found)
     if not objects and base.inputs_differ():
         message = "jobs or overlays are not what they were, and everything that is rendered is"
-        found.warning("not-rendered", Location(f"{RENDERED}/"), message, "run `gen render` first, if that is not done")
+        found.warning(
+            "not-rendered", Location(rendered_path("")), message, "run `gen render` first, if that is not done"
+        )
     boards = Counter(item.change for item in every if _is_board(item.pair.item))
     return Review(base, runs, boards, data, usage, objects, len(trees.before), len(trees.after), tuple(found))
 
 
 def _narrowed(trees: Trees, overlays: tuple[str, ...]) -> Trees:
-    known = {scope.rpartition("/")[2] for item in (*trees.before, *trees.after) if (scope := item.key.scope)}
+    known = {scope_overlay(scope) for item in (*trees.before, *trees.after) if (scope := item.key.scope)}
     for name in overlays:
         if name not in known:
             raise UsageError(f"nothing is rendered for `{name}`: {did_you_mean(name, known)}")
 
     def chosen(items: Iterable[Item]) -> list[Item]:
-        return [item for item in items if not overlays or item.key.scope.rpartition("/")[2] in overlays]
+        return [item for item in items if not overlays or scope_overlay(item.key.scope) in overlays]
 
     return Trees(chosen(trees.before), chosen(trees.after))
 

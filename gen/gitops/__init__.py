@@ -1,17 +1,21 @@
-"""GitOps engines: one file each, and the one list of them. `docs/gitops.md` says what is rendered for them, and why."""
+"""GitOps engines: one file each, listed in `gen.repository.layout.ENGINES`.
+
+`docs/gitops.md` says what is rendered for them, and why.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from gen.gitops.argocd import ArgoCD
 from gen.gitops.base import Engine, Site, Workload
-from gen.gitops.flux import Flux
+from gen.repository import layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-ENGINES: Final[dict[str, type[Engine]]] = {"argocd": ArgoCD, "flux": Flux}
+ENGINES: Final[dict[str, type[Engine]]] = {name: import_module(f"{__name__}.{name}").ENGINE for name in layout.ENGINES}
+"""The class of each engine, from the module of its name."""
 
 PROTECTION: Final[Mapping[str, str]] = {
     key: value for engine in ENGINES.values() for key, value in engine.protection.items()

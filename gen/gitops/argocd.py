@@ -16,9 +16,10 @@ from gen.gitops.base import Engine, Site, Workload
 from gen.kubernetes import MANAGED_BY, QUEUE_LABEL, Body, present
 from gen.model.names import ObjectName
 from gen.model.scalars import Text, matching
+from gen.repository.layout import object_files, tree_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _API = "argoproj.io/v1alpha1"
 _STORAGE_KINDS = ("PersistentVolume", "PersistentVolumeClaim")
@@ -64,7 +65,7 @@ class ArgoCD(Engine):
         return (*self._jobs(site), *self._storage(site), *settings)
 
     def _jobs(self, site: Site) -> tuple[Body, Body]:
-        name, tree = f"{site.overlay}-jobs", self.rendered(site.overlay, "jobs")
+        name, tree = f"{site.overlay}-jobs", self.in_git(tree_folder(site.overlay, "jobs"))
         allowed = [{"group": group, "kind": kind} for group, kind in site.kinds]
         project = self._project(name, site, f"Jobs of the overlay {site.overlay}.", allowed)
         project["metadata"] |= present(annotations=self._subscriptions((*RUN_ENDED, SYNC_FAILED)))
@@ -72,7 +73,7 @@ class ArgoCD(Engine):
         template = self._application(
             name=f"{site.overlay}.{namespace}.{job}",
             project=name,
-            include=_include(kind for _, kind in site.kinds),
+            include=object_files(kind for _, kind in site.kinds),
             namespace=namespace,
             prune=True,
             options=[*_SYNC_OPTIONS, "RespectIgnoreDifferences=true"],
@@ -84,7 +85,7 @@ class ArgoCD(Engine):
         return project, self._application_set(name, folders, {"applicationsSync": "sync"}, template)
 
     def _storage(self, site: Site) -> tuple[Body, Body]:
-        name, tree = f"{site.overlay}-storage", self.rendered(site.overlay, "storage")
+        name, tree = f"{site.overlay}-storage", self.in_git(tree_folder(site.overlay, "storage"))
         claims = [{"group": "", "kind": "PersistentVolumeClaim"}]
         project = self._project(name, site, f"Storage of the overlay {site.overlay}.", claims)
         volumes = [f"{namespace}-*" for namespace in site.granted or ()] or ["*"]
@@ -96,7 +97,7 @@ class ArgoCD(Engine):
         template = self._application(
             name=f"{site.overlay}-storage.{namespace}",
             project=name,
-            include=_include(_STORAGE_KINDS),
+            include=object_files(_STORAGE_KINDS),
             namespace=namespace,
             prune=False,
             options=_SYNC_OPTIONS,
@@ -172,14 +173,12 @@ class ArgoCD(Engine):
         return {"apiVersion": _API, "kind": kind, "metadata": metadata, "spec": spec}
 
 
+ENGINE = ArgoCD
+
+
 def _segment(tree: str, behind: int) -> str:
     """The expression for the name of a folder that the generator found so many steps below a tree."""
     return f"{{{{ index .path.segments {tree.count('/') + behind} }}}}"
-
-
-def _include(kinds: Iterable[str]) -> str:
-    """A pattern for the files that gen writes, which start with the kind of the object."""
-    return "{" + ",".join(sorted({kind.lower() for kind in kinds})) + "}-*.yaml"
 
 
 def _mutated(workload: Workload) -> Body:

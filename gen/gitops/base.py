@@ -102,9 +102,9 @@ class Engine(Profile, ABC):
     def objects(self, site: Site) -> tuple[Body, ...]:
         """The engine's own objects, which make it apply the files of the overlay."""
 
-    def rendered(self, *parts: str) -> str:
-        """A path below `rendered/`, as seen from the top of the Git repository."""
-        return "/".join((*([self.path] if self.path else []), "rendered", *parts))
+    def in_git(self, path: str) -> str:
+        """A path of the repository of jobs, relative to the top of the Git repository."""
+        return f"{self.path}/{path}" if self.path else path
 
 
 def group_of(api_version: str) -> str:

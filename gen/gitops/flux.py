@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from gen.gitops.base import Engine, Site, Workload
 from gen.kubernetes import MANAGED_BY, Body, present
 from gen.model.names import ObjectName
+from gen.repository.layout import rendered_path, tree_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,14 +55,14 @@ class Flux(Engine):
             url=self.repo_url,
             ref={"branch": self.revision},
             secretRef={"name": self.secret} if self.secret else None,
-            sparseCheckout=[self.rendered(site.overlay)],
+            sparseCheckout=[self.in_git(rendered_path(site.overlay))],
         )
         return self._object("source.toolkit.fluxcd.io/v1", "GitRepository", site.overlay, spec)
 
     def _storage(self, site: Site) -> Body:
         """Nothing that it once applied is ever removed by it, not even when it is removed itself."""
         spec = {"prune": False, "deletionPolicy": "Orphan"}
-        return self._kustomization(site, _storage_name(site), self.rendered(site.overlay, "storage"), spec)
+        return self._kustomization(site, _storage_name(site), self.in_git(tree_folder(site.overlay, "storage")), spec)
 
     def _jobs(self, site: Site, namespace: str) -> Body:
         spec = present(
@@ -70,7 +71,7 @@ class Flux(Engine):
             dependsOn=[{"name": _storage_name(site)}] if site.storage else None,
             healthCheckExprs=[_health(workload) for workload in site.workloads if not workload.known],
         )
-        path = self.rendered(site.overlay, "jobs", namespace)
+        path = self.in_git(tree_folder(site.overlay, "jobs", namespace))
         return self._kustomization(site, f"{site.overlay}.jobs.{namespace}", path, spec)
 
     def _kustomization(self, site: Site, name: str, path: str, spec: Body) -> Body:
@@ -96,6 +97,9 @@ class Flux(Engine):
     def _object(self, api_version: str, kind: str, name: str, spec: Body) -> Body:
         metadata = {"name": name, "namespace": self.namespace, "labels": {MANAGED_BY: "gen"}}
         return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+ENGINE = Flux
 
 
 def _storage_name(site: Site) -> str:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings
 from gen.load.source import read
-from gen.repository.layout import OVERLAYS, RENDERED
+from gen.repository.layout import DEFINITIONS, overlay_file, overlay_of, overlays_path
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FILE = "overlay.yaml"
 _MOST = 32
 """Overlays that may lie on each other."""
 
@@ -31,11 +30,8 @@ class Cluster:
 def cluster_of(root: Path, file: str) -> Cluster | None:
     """The cluster of a file below `rendered/<overlay>/` or `overlays/<overlay>/`; None for others."""
     path, start = os.path.abspath(file), f"{root}/"  # noqa: PTH100 - asked for every folder
-    folder, _, rest = path.removeprefix(start).partition("/")
-    overlay, below, _ = rest.partition("/")
-    if not path.startswith(start) or folder not in {RENDERED, OVERLAYS} or not below:
-        return None
-    return cluster(root, overlay)
+    overlay = overlay_of(path.removeprefix(start)) if path.startswith(start) else None
+    return None if overlay is None else cluster(root, overlay)
 
 
 @cache
@@ -44,10 +40,10 @@ def cluster(root: Path, name: str) -> Cluster | None:
     folders = []
     kubernetes = None
     for _ in range(_MOST):
-        source = read(root, f"{OVERLAYS}/{name}/{_FILE}", Findings())
+        source = read(root, overlay_file(name), Findings())
         if source is None or not isinstance(source.data, dict):
             break
-        folders.append(root / OVERLAYS / name / "crds")
+        folders.append(root / overlays_path(name, DEFINITIONS))
         said = source.data.get("kubernetes")
         kubernetes = kubernetes or (said if isinstance(said, str) else None)
         base = source.data.get("extends")

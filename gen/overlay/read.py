@@ -14,7 +14,8 @@ from gen.overlay.check import check_overlay
 from gen.overlay.fields import OverlayFields
 from gen.overlay.overlay import Overlay
 from gen.overlay.patches.read import read_patches
-from gen.repository.overlay_files import FILE, overlay_names
+from gen.repository.layout import DEFINITIONS, overlay_file
+from gen.repository.overlay_files import overlay_names
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.diagnostics import Route
-
-DEFINITIONS = "crds"
-"""Folder beside an overlay's file with the definitions of its cluster."""
 
 _OWN = ("abstract", "patches")
 """Fields that an overlay does not take from the one it extends: patches are added up file by file."""
@@ -43,11 +41,11 @@ class OverlayReader:
         existing = overlay_names(self.root, Findings() if names else self.found)
         for name in names:
             if name not in existing:
-                raise UsageError(f"there is no overlays/{name}/{FILE}: {did_you_mean(name, existing)}")
+                raise UsageError(f"there is no {overlay_file(name)}: {did_you_mean(name, existing)}")
         overlays = [self._overlay(name) for name in existing if not names or name in names]
         if not any(overlays) and not self.found.failed():
             why = "there is none" if not existing else "those that are `abstract` are only extended"
-            raise UsageError(f"no overlay renders anything: {why}; add overlays/<name>/{FILE}")
+            raise UsageError(f"no overlay renders anything: {why}; add {overlay_file('<name>')}")
         return [overlay for overlay in overlays if overlay is not None]
 
     def _overlay(self, name: str) -> Overlay | None:
@@ -98,7 +96,7 @@ class OverlayReader:
         return self._sources[name]
 
     def _mapping(self, name: str) -> Source | None:
-        source = read(self.root, f"overlays/{name}/{FILE}", self.found)
+        source = read(self.root, overlay_file(name), self.found)
         if source is not None and not isinstance(source.data, dict):
             self.found.error(
                 "invalid-value", source.place(()), "an overlay is a mapping of fields", "write `field: value`"

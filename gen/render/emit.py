@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import BugError
 from gen.render.manifest import File, Manifest, Sealed
+from gen.repository.layout import object_file
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
@@ -47,7 +48,7 @@ def emit(sealed: Sealed, overlay: str) -> list[File]:
 
 def _file(manifest: Manifest, overlay: str) -> File:
     body, storage = manifest.body, manifest.tree == "storage"
-    path = f"{manifest.folder_in(overlay)}/{body['kind'].lower()}-{manifest.name}.yaml"
+    path = f"{manifest.folder_in(overlay)}/{object_file(body['kind'], manifest.name)}"
     text = to_yaml(body)
     digest = digest_of(text)
     first = header(manifest.source.file, digest)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gen.kubernetes import Body
+from gen.repository.layout import Tree, rendered_folder
 
 if TYPE_CHECKING:
     from gen.diagnostics import Location
     from gen.render.patch.provenance import Provenance
-
-Tree = Literal["jobs", "storage", "bundle"]
-"""What lies together: the runs of jobs, data, or the objects of a GitOps engine that make it apply the two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +34,7 @@ class Manifest:
 
     def folder_in(self, overlay: str) -> str:
         """The folder of its file when it is rendered for an overlay."""
-        lies = f"{self.folder}/{overlay}" if self.tree == "bundle" else f"{overlay}/{self.tree}/{self.folder}"
-        return f"rendered/{lies}"
+        return rendered_folder(overlay, self.tree, self.folder)
 
     def with_body(self, body: Body) -> Manifest:
         return self if body is self.body else replace(self, body=body)

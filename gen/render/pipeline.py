@@ -30,6 +30,7 @@ from gen.render.results import Outcome, Reading, Rendering
 from gen.render.seal import seal, unsealed
 from gen.render.validate import validate
 from gen.repository.job_files import all_jobs, chosen_jobs
+from gen.repository.layout import job_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -140,7 +141,7 @@ def render(
         jobs=len(jobs),
         whole=whole,
         findings=found,
-        folders=frozenset(f"rendered/{o.overlay}/jobs/{o.namespace}/{o.name}" for o in outcomes if o.name),
+        folders=frozenset(job_folder(o.overlay, o.namespace, o.name) for o in outcomes if o.name),
     )
     if cache is not None and not found.failed():
         cache.save(readings, storage, rendering)

@@ -9,21 +9,18 @@ from urllib.parse import quote
 
 from gen import __version__
 from gen.report.explain import words_of
-from gen.repository.layout import JOBS, OVERLAYS
+from gen.repository.layout import is_input
 
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic, Location
     from gen.report.types import Report
 
 
-_INPUTS = (f"{JOBS}/", f"{OVERLAYS}/")
-
-
 def sarif(report: Report) -> str:
     results = [_result(finding) for finding in report.findings]
     if not report.done:
         results += [_change(change.path, change.status.value) for change in report.changes]
-    in_inputs = {finding.code for finding in report.findings if finding.place.file.startswith(_INPUTS)}
+    in_inputs = {finding.code for finding in report.findings if is_input(finding.place.file)}
     names = sorted({result["ruleId"] for result in results})
     rules = [_rule(name, in_input=name in in_inputs) for name in names]
     driver = {"name": "gen", "version": __version__, "rules": rules}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import UsageError, near
-from gen.repository.layout import JOBS, OVERLAYS, RENDERED
+from gen.repository.layout import jobs_path, overlays_path, rendered_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,13 +47,13 @@ class Base:
 
     def files(self) -> dict[str, Entry]:
         """The files below `rendered/` by their path in the repository of jobs."""
-        path = f"{self.prefix}{RENDERED}/"
+        path = self.prefix + rendered_path("")
         listed = _git(self.root, "ls-tree", "-r", "-z", "--full-tree", self.commit, "--", path)
         return dict(self._entries(listed.decode("utf-8", "surrogateescape")))
 
     def inputs_differ(self) -> bool:
         """Whether a job or an overlay of the work tree is another than at this commit."""
-        inputs = ("--", f"{JOBS}/", f"{OVERLAYS}/")
+        inputs = ("--", jobs_path(""), overlays_path(""))
         changed = _tried(self.root, "diff", "--quiet", self.commit, *inputs).returncode == 1
         return changed or bool(_git(self.root, "ls-files", "--others", "--exclude-standard", *inputs))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError, did_you_mean
 from gen.repository.control_files import is_control_file, refuse_control_file
-from gen.repository.layout import JOBS, LABEL, JobFile
+from gen.repository.layout import ENDING, JOBS, LABEL, SIMILAR_ENDINGS, JobFile, job_key, jobs_path
 from gen.repository.safe_files import shown_path, unusable
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings
 
-_ENDING = ".yaml"
-_MEANT = (".yaml", ".yml", ".json")
-"""Endings, in any case, of a file that was probably meant to be a job."""
 _STEM = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,200}[A-Za-z0-9])?")
 
 
@@ -38,7 +35,7 @@ def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[Jo
             before = len(found.items)
             named = _named(root, parts, found)
             if not named and len(found.items) == before:
-                raise UsageError(f"there are no job files in `{pattern}`; they lie in {JOBS}/<namespace>/")
+                raise UsageError(f"there are no job files in `{pattern}`; they lie in {jobs_path('<namespace>')}/")
             chosen.update(named)
             continue
         everything = all_jobs(root, found) if everything is None else everything
@@ -52,9 +49,9 @@ def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[Jo
 
 def _existing(root: Path, pattern: str) -> tuple[str, ...] | None:
     """The steps below `jobs/` to what a path names; None when nothing is there."""
-    for path in (pattern, root / pattern, root / JOBS / pattern, root / JOBS / f"{pattern}{_ENDING}"):
+    for path in (pattern, root / pattern, root / jobs_path(pattern), root / jobs_path(f"{pattern}{ENDING}")):
         parts = _below(root, path) if pattern else None
-        if parts is not None and os.path.lexists(root.joinpath(JOBS, *parts)):
+        if parts is not None and os.path.lexists(root / jobs_path(*parts)):
             return parts
     return None
 
@@ -72,7 +69,7 @@ def _relative(root: Path, pattern: str) -> str:
     """A pattern over `<namespace>/<stem>`, from one over paths."""
     if parts := _below(root, pattern):
         pattern = "/".join(parts)
-    return pattern.removeprefix(f"{JOBS}/").removesuffix(_ENDING)
+    return job_key(pattern)
 
 
 def _below(root: Path, path: str | Path) -> tuple[str, ...] | None:
@@ -95,15 +92,15 @@ def _same(folder: Path, root: Path) -> bool:
 
 def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> Iterator[JobFile]:
     """The jobs of what lies in `jobs/`, which should be a namespace's folder; or the one of them in the file `only`."""
-    path, place = root / JOBS / folder, Location(f"{JOBS}/{shown_path(folder)}")
+    path, place = root / jobs_path(folder), Location(jobs_path(shown_path(folder)))
     if is_control_file(folder):
         refuse_control_file(place.file, found)
     elif path.is_symlink():
         hint = "links are not followed; put the folder itself there"
         found.error("not-a-file", place, "this is a link", hint)
     elif not path.is_dir():
-        if folder.lower().endswith(_MEANT):
-            hint = f"move it to {JOBS}/<namespace>/"
+        if folder.lower().endswith(SIMILAR_ENDINGS):
+            hint = f"move it to {jobs_path('<namespace>')}/"
             found.error("misplaced-file", place, "a job lies in a folder named like its namespace", hint)
     elif not LABEL.fullmatch(folder):
         hint = "name the folder like the namespace: lower-case letters, digits and `-`"
@@ -116,24 +113,24 @@ def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> It
 
 
 def _job(namespace: str, name: str, found: Findings, *, deeper: bool) -> Iterator[JobFile]:
-    place = Location(f"{JOBS}/{namespace}/{shown_path(name)}")
+    place = Location(jobs_path(namespace, shown_path(name)))
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - a tenth of the time of a Path, per file
     if is_control_file(name):
         refuse_control_file(place.file, found)
-    elif ending != _ENDING and ending.lower() in _MEANT:
-        hint = f"rename it to {shown_path(stem)}{_ENDING}"
-        found.error("misplaced-file", place, f"a job file ends with `{_ENDING}`", hint)
+    elif ending != ENDING and ending.lower() in SIMILAR_ENDINGS:
+        hint = f"rename it to {shown_path(stem)}{ENDING}"
+        found.error("misplaced-file", place, f"a job file ends with `{ENDING}`", hint)
     elif deeper:
         _too_deep(f"{namespace}/{name}", namespace, found)
-    elif ending == _ENDING and _STEM.fullmatch(stem):
+    elif ending == ENDING and _STEM.fullmatch(stem):
         yield JobFile(namespace, stem)
-    elif ending == _ENDING:
+    elif ending == ENDING:
         hint = "use letters, digits, `-`, `_` and `.`"
         found.error("invalid-name", place, "the file's name has characters that cannot be", hint)
 
 
 def _too_deep(path: str, namespace: str, found: Findings) -> None:
-    place, hint = Location(f"{JOBS}/{shown_path(path)}"), f"move its files to {JOBS}/{shown_path(namespace)}/"
+    place, hint = Location(jobs_path(shown_path(path))), f"move its files to {jobs_path(shown_path(namespace))}/"
     found.error("misplaced-file", place, "there are no folders below a namespace's", hint)
 
 

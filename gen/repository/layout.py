@@ -1,26 +1,47 @@
-"""A user's repository: where it is, and what lies where in it."""
+"""Paths below `jobs/`, `overlays/` and `rendered/`, built and parsed. No other module writes them or takes them apart.
+
+    jobs/<namespace>/<job>.yaml
+    overlays/<overlay>/overlay.yaml                                  with patches/, crds/ and policies/
+    rendered/<overlay>/jobs/<namespace>/<job>/<kind>-<name>.yaml     objects of runs
+    rendered/<overlay>/storage/<namespace>/<kind>-<name>.yaml        volumes and claims
+    rendered/<engine>/<overlay>/<kind>-<name>.yaml                   objects for a GitOps engine
+
+All are relative to the repository, with `/`.
+"""
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from gen.diagnostics import UsageError
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
-JOBS = "jobs"
-OVERLAYS = "overlays"
-RENDERED = "rendered"
+JOBS: Final = "jobs"
+OVERLAYS: Final = "overlays"
+RENDERED: Final = "rendered"
 
-ENGINES = ("argocd", "flux")
-"""Folders below `rendered/` that are no overlay's: what GitOps engines read to find the others."""
+OVERLAY_FILE: Final = "overlay.yaml"
+DEFINITIONS: Final = "crds"
+"""Folder of an overlay with the CustomResourceDefinitions of its cluster."""
+ENDING: Final = ".yaml"
+"""Of job files and of rendered files."""
+SIMILAR_ENDINGS: Final = (".yaml", ".yml", ".json")
+"""Endings, in any case, of files that were probably meant to be a job or an overlay."""
+STAGING: Final = f"{RENDERED}/.gen.tmp"
+"""Folder for new files until they replace the old ones. Only a killed run leaves it behind."""
+
+ENGINES: Final = ("argocd", "flux")
+"""Names of the GitOps engines, and of their folders below `rendered/`. `gen.gitops` has one module for each."""
+
+Tree = Literal["jobs", "storage", "bundle"]
+"""Runs of jobs, their data, or the objects that make a GitOps engine apply the other two."""
 
 LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 """A DNS label: names of namespaces and of overlays."""
+
+_OVERLAY_FOLDER = re.compile(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,33 +53,131 @@ class JobFile:
 
     @property
     def file(self) -> str:
-        return f"{JOBS}/{self.namespace}/{self.stem}.yaml"
+        return f"{JOBS}/{self.namespace}/{self.stem}{ENDING}"
 
     @property
     def key(self) -> str:
-        """What the patterns of overlays and of the command line are compared with."""
+        """`<namespace>/<stem>`, which patterns of overlays and of the command line match."""
         return f"{self.namespace}/{self.stem}"
 
 
-def find_root(start: Path) -> Path:
-    """The nearest folder, from `start` upwards, with `jobs/` and `overlays/`. UsageError when there is none."""
-    for folder in (start, *start.parents):
-        if not _missing(folder):
-            return checked_root(folder)
-    raise UsageError(
-        f"neither {start} nor a folder above it has {JOBS}/ and {OVERLAYS}/; name the repository with --root"
-    )
+def job_key(path: str) -> str:
+    """`<namespace>/<stem>` from the path of a job file, or a pattern from a pattern."""
+    return path.removeprefix(f"{JOBS}/").removesuffix(ENDING)
 
 
-def checked_root(root: Path) -> Path:
-    """A folder that was named as the repository, without links on the way to it. UsageError when it is none."""
-    if missing := _missing(root):
-        raise UsageError(f"{root} has no folder {missing}/")
-    for name in (JOBS, OVERLAYS):
-        if (root / name).is_symlink():
-            raise UsageError(f"{root / name} is a link, and links are not followed; put the folder itself there")
-    return root.resolve()
+def jobs_path(*parts: str) -> str:
+    """A path in `jobs/`."""
+    return "/".join((JOBS, *parts))
 
 
-def _missing(root: Path) -> str:
-    return next((name for name in (JOBS, OVERLAYS) if not os.path.isdir(root / name)), "")  # noqa: PTH112 - never raises
+def overlays_path(*parts: str) -> str:
+    """A path in `overlays/`."""
+    return "/".join((OVERLAYS, *parts))
+
+
+def overlay_file(overlay: str) -> str:
+    return f"{OVERLAYS}/{overlay}/{OVERLAY_FILE}"
+
+
+def is_input(path: str) -> bool:
+    """Whether a path is in `jobs/` or `overlays/`."""
+    return path.startswith((f"{JOBS}/", f"{OVERLAYS}/"))
+
+
+def is_job(path: str) -> bool:
+    """Whether a path is in `jobs/`."""
+    return path.startswith(f"{JOBS}/")
+
+
+def overlay_of(path: str) -> str | None:
+    """The overlay whose folder in `overlays/` or `rendered/` contains a path; None for an engine's folder."""
+    top, _, rest = path.partition("/")
+    overlay, _, below = rest.partition("/")
+    return overlay if top in {OVERLAYS, RENDERED} and below and overlay not in ENGINES else None
+
+
+def overlay_folder(path: str) -> str | None:
+    """The folder `rendered/<overlay>/` whose `jobs/` or `storage/` contains a path, with all that is before it."""
+    match = _OVERLAY_FOLDER.match(path)
+    return match[0] if match is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedPath:
+    """A path in `rendered/`. Parts that it does not have are empty."""
+
+    engine: str = ""
+    overlay: str = ""
+    tree: str = ""
+    namespace: str = ""
+    job: str = ""
+    file: str = ""
+    """File name; for a file in a deeper folder than gen writes, with that folder."""
+
+    def __str__(self) -> str:
+        parts = (RENDERED, self.engine, self.overlay, self.tree, self.namespace, self.job, self.file)
+        return "/".join(part for part in parts if part)
+
+    @classmethod
+    def parse(cls, path: str) -> RenderedPath:
+        """The parts of a file's path. ValueError when it is not in `rendered/`."""
+        top, _, below = path.partition("/")
+        *folders, file = below.split("/")
+        if top != RENDERED:
+            raise ValueError(f"{path} is not in {RENDERED}/")
+        engine = folders.pop(0) if folders and folders[0] in ENGINES else ""
+        depth = 1 if engine else 4
+        names = [*folders[:depth], "", "", "", ""]
+        rest = "/".join((*folders[depth:], file))
+        return cls(engine=engine, overlay=names[0], tree=names[1], namespace=names[2], job=names[3], file=rest)
+
+    @property
+    def scope(self) -> str:
+        """`<overlay>`, or `<engine>/<overlay>` for objects that configure a GitOps engine."""
+        return "/".join(part for part in (self.engine, self.overlay) if part)
+
+    @property
+    def is_storage(self) -> bool:
+        return self.tree == "storage"
+
+
+def engine_of(scope: str) -> str:
+    """The engine of a `RenderedPath.scope`; empty for an overlay's own objects."""
+    first = scope.partition("/")[0]
+    return first if first in ENGINES else ""
+
+
+def scope_overlay(scope: str) -> str:
+    """The overlay of a `RenderedPath.scope`."""
+    return scope.rpartition("/")[2]
+
+
+def rendered_path(*parts: str) -> str:
+    """A path in `rendered/`."""
+    return "/".join((RENDERED, *parts))
+
+
+def tree_folder(overlay: str, tree: Tree, namespace: str = "") -> str:
+    """The folder of all jobs or all storage of an overlay, or of one namespace in it."""
+    return str(RenderedPath(overlay=overlay, tree=tree, namespace=namespace))
+
+
+def job_folder(overlay: str, namespace: str, job: str) -> str:
+    """The folder of a job's rendered objects."""
+    return str(RenderedPath(overlay=overlay, tree="jobs", namespace=namespace, job=job))
+
+
+def rendered_folder(overlay: str, tree: Tree, folder: str) -> str:
+    """The folder of an object; `folder` is `<namespace>/<job>`, `<namespace>` of storage, or the engine of a bundle."""
+    return f"{RENDERED}/{folder}/{overlay}" if tree == "bundle" else f"{RENDERED}/{overlay}/{tree}/{folder}"
+
+
+def object_file(kind: str, name: str) -> str:
+    """File name of a rendered object."""
+    return f"{kind.lower()}-{name}{ENDING}"
+
+
+def object_files(kinds: Iterable[str]) -> str:
+    """A glob pattern for the file names of objects of some kinds."""
+    return object_file("{" + ",".join(sorted({kind.lower() for kind in kinds})) + "}", "*")

@@ -6,17 +6,22 @@ import os
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, near
-from gen.repository.layout import ENGINES, LABEL, OVERLAYS
+from gen.repository.layout import (
+    ENGINES,
+    LABEL,
+    OVERLAY_FILE,
+    OVERLAYS,
+    SIMILAR_ENDINGS,
+    overlay_file,
+    overlays_path,
+    rendered_path,
+)
 from gen.repository.safe_files import shown_path, unusable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.diagnostics import Findings
-
-FILE = "overlay.yaml"
-_MEANT = (".yaml", ".yml", ".json")
-"""Endings, in any case, of a file that was probably meant to be an overlay."""
 
 
 def overlay_names(root: Path, found: Findings) -> list[str]:
@@ -29,24 +34,25 @@ def overlay_names(root: Path, found: Findings) -> list[str]:
 
 
 def _is_overlay(root: Path, name: str, found: Findings) -> bool:
-    path, place = root / OVERLAYS / name, Location(f"{OVERLAYS}/{shown_path(name)}")
+    path, place = root / overlays_path(name), Location(overlays_path(shown_path(name)))
     if path.is_symlink():
         found.error("not-a-file", place, "this is a link", "links are not followed; put the folder itself there")
     elif not path.is_dir():
-        if name.lower().endswith(_MEANT):
+        if name.lower().endswith(SIMILAR_ENDINGS):
             stem = shown_path(name.rsplit(".", 1)[0])
-            hint = f"move it to {OVERLAYS}/{stem}/{FILE}"
+            hint = f"move it to {overlay_file(stem)}"
             found.error("misplaced-file", place, "an overlay lies in a folder named like it", hint)
     elif name in ENGINES:
-        message = f"no overlay can be called `{name}`: rendered/{name}/ is for what {name} reads"
+        message = f"no overlay can be called `{name}`: {rendered_path(name)}/ is for what {name} reads"
         found.error("reserved-name", place, message, "choose another name for the folder")
     elif not LABEL.fullmatch(name):
         hint = "name the folder with lower-case letters, digits and `-`"
         found.error("invalid-name", place, f"no overlay can be called `{shown_path(name)}`", hint)
-    elif FILE not in (inside := _listed(path)):
-        meant = near(FILE, (other for other in inside if other.lower().endswith(_MEANT)))
-        hint = f"rename `{shown_path(meant)}` to `{FILE}`" if meant else f"add `{FILE}`, or remove the folder"
-        found.error("missing-file", place, f"the folder has no `{FILE}`", hint)
+    elif OVERLAY_FILE not in (inside := _listed(path)):
+        meant = near(OVERLAY_FILE, (other for other in inside if other.lower().endswith(SIMILAR_ENDINGS)))
+        rename = f"rename `{shown_path(meant)}` to `{OVERLAY_FILE}`"
+        hint = rename if meant else f"add `{OVERLAY_FILE}`, or remove the folder"
+        found.error("missing-file", place, f"the folder has no `{OVERLAY_FILE}`", hint)
     else:
         return True
     return False

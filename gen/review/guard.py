@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError
-from gen.repository.layout import RENDERED
-from gen.review.rendered_object import DELIVERY
+from gen.repository.layout import RENDERED, engine_of
 from gen.review.types import Change
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def told_delivery(objects: Iterable[ObjectChange], found: Findings) -> None:
     """What engines are told is no training, but it takes training along."""
     for item in objects:
         key = item.pair.item.key
-        if item.change is Change.REMOVED and key.scope.split("/")[0] in DELIVERY:
+        if item.change is Change.REMOVED and engine_of(key.scope):
             message = f"{key.object} would be removed, and an engine may remove with it all that it has applied"
             hint = "see that it leaves its objects behind, before it goes or gets another name"
             found.warning("delivery-removed", Location(item.pair.item.path), message, hint)

@@ -16,12 +16,11 @@ from gen.load.source import source_of
 from gen.load.text import parse
 from gen.load.typed import typed
 from gen.render.emit import HEADER, untouched
+from gen.repository.layout import RenderedPath
 
 if TYPE_CHECKING:
     from typing import Any
 
-DELIVERY = ("argocd", "flux")
-"""Folders of `rendered/` with what the GitOps engines themselves are told, one folder below for each overlay."""
 DATA = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 
 _HEAD = re.compile(
@@ -104,7 +103,7 @@ def known_item(raw: bytes, path: str) -> Item | None:
     head = _HEAD.match(text, header.end()) if header else None
     if head is None or not untouched(text):
         return None
-    key = Key(scope_of(path), head["group"] or "", head["kind"], head["namespace"] or "", head["name"])
+    key = Key(RenderedPath.parse(path).scope, head["group"] or "", head["kind"], head["namespace"] or "", head["name"])
     return Item(key, path, text)
 
 
@@ -124,16 +123,10 @@ def parsed_item(raw: bytes, path: str, found: Findings) -> Item | None:
         found.error("not-a-manifest", here, "this is no single Kubernetes object, and gen cannot read it", remedy)
         return None
     group = str(version).rpartition("/")[0]
-    key = Key(scope_of(path), group, str(kind), str(at(body, "metadata", "namespace") or ""), str(name))
+    key = Key(RenderedPath.parse(path).scope, group, str(kind), str(at(body, "metadata", "namespace") or ""), str(name))
     return Item(key, path, source.text, parsed=body)
 
 
 def _data(text: str, found: Findings) -> Body:
     data = typed(parse(text, "", found) or {})
     return data if isinstance(data, dict) else {}
-
-
-def scope_of(path: str) -> str:
-    """The overlay that a file below `rendered/` belongs to."""
-    _, *parts = path.split("/")[:-1]
-    return "/".join(parts[: 2 if parts and parts[0] in DELIVERY else 1])

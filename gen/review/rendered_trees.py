@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location, Severity, UsageError
-from gen.render.write.compare import STAGING
-from gen.repository.layout import RENDERED
+from gen.repository.layout import RENDERED, STAGING
 from gen.repository.safe_files import read_regular, shown_path
 from gen.review.rendered_object import Item, known_item, parsed_item
 

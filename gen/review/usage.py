@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location
 from gen.overlay.read import OverlayReader
+from gen.repository.layout import overlay_file, overlays_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -96,8 +97,8 @@ def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[st
     own = Findings()
     overlays = {overlay.name: overlay for overlay in OverlayReader(root, own).read()}
     for name in sorted(set(scopes) - overlays.keys()):
-        place = next((f.place for f in own if f.place.file.startswith(f"overlays/{name}/")), None)
+        place = next((f.place for f in own if f.place.file.startswith(overlays_path(name, ""))), None)
         message = f"the limits of `{name}` are not known: its overlay cannot be read"
-        here = place or Location(f"overlays/{name}/overlay.yaml")
+        here = place or Location(overlay_file(name))
         found.warning("limits-unknown", here, message, "`gen check` says what is wrong with it")
     return overlays

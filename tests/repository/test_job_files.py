@@ -10,7 +10,7 @@ import pytest
 from gen.diagnostics import Findings, UsageError
 from gen.report.reporters import REPORTERS
 from gen.repository.job_files import all_jobs, chosen_jobs
-from gen.repository.layout import checked_root, find_root
+from gen.repository.root import checked_root, find_root
 from tests.support import Repository
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
@@ -130,7 +130,7 @@ def test_the_two_folders_are_no_links(repo: Repository, tmp_path: Path, name: st
     (repo.root / name).rename(tmp_path / name)
     (repo.root / name).symlink_to(tmp_path / name)
     for find in (checked_root, find_root):
-        with pytest.raises(UsageError, match=f"{name} is a link"):
+        with pytest.raises(UsageError, match=f"{name} is a symbolic link"):
             find(repo.root)
 
 

@@ -102,7 +102,7 @@ def test_an_overlay_that_selects_nothing_any_more_prunes_only_when_told_to(repo:
     repo.job(JOB)
     repo.render()
     repo.overlay(OVERLAY + "select: {include: [none/*]}\n")
-    with pytest.raises(UsageError, match="no job is left in any overlay, and 1 file would be removed"):
+    with pytest.raises(UsageError, match="no overlay selects a job; refusing to remove all 1 rendered file"):
         repo.render()
     assert len(repo.rendered()) == 1
     assert repo.render(allow_empty=True)[1] == 0

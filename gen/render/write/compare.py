@@ -16,7 +16,7 @@ from gen.render.emit import HEADER, digest_of, header, untouched
 from gen.render.write.folders import Folders
 from gen.render.write.immutable import immutable_change
 from gen.repository.control_files import is_control_file, refuse_control_file
-from gen.repository.layout import ENGINES, RENDERED
+from gen.repository.layout import RENDERED, STAGING, RenderedPath, rendered_path
 from gen.repository.safe_files import NotRegularError, TooLargeError, read_regular, shown_path, unusable
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from gen.render.manifest import File
     from gen.render.results import Rendering
-
-STAGING = f"{RENDERED}/.gen.tmp"
-"""Where new files lie until they are swapped in. Only a killed run leaves it behind."""
 
 _MOST = 1 << 24
 """Bytes of a rendered file: ten times what a cluster stores of an object."""
@@ -128,7 +125,7 @@ def _surplus(root: Path, paths: Iterator[str], found: Findings, *, prune_storage
             refuse_control_file(place.file, found)
         elif not ours or text is None or HEADER.match(text) is None:
             found.warning("foreign-file", place, "this is not gen's, and is left alone", "move it out of rendered/")
-        elif not prune_storage and (_is_storage(path) or _DATA.search(text)):
+        elif not prune_storage and (RenderedPath.parse(path).is_storage or _DATA.search(text)):
             hint = "it stays, so that no data is lost; `gen render --prune-storage` removes the file"
             found.warning("unused-storage", place, "no job uses this any more", hint)
         else:
@@ -139,13 +136,7 @@ def _folders(root: Path, rendering: Rendering) -> list[str]:
     """The folders whose whole content is known, in order; and files among them."""
     if not rendering.whole:
         return sorted(rendering.folders)
-    return [path for name in _listed(root, RENDERED) if (path := f"{RENDERED}/{name}") != STAGING]
-
-
-def _is_storage(path: str) -> bool:
-    """Whether a path is that of data; what engines get is none, whatever the overlay is called that it is for."""
-    _, overlay, *tree = path.split("/")
-    return tree[:1] == ["storage"] and overlay not in ENGINES
+    return [path for name in _listed(root, RENDERED) if (path := rendered_path(name)) != STAGING]
 
 
 def _files(root: Path, path: str) -> Iterator[str]:

@@ -14,9 +14,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import UsageError
-from gen.render.write.compare import STAGING
 from gen.render.write.folders import Folders
-from gen.repository.layout import RENDERED
+from gen.repository.layout import RENDERED, STAGING
 from gen.repository.safe_files import unusable
 
 if TYPE_CHECKING:
