@@ -1,4 +1,4 @@
-"""Writes `docs/reference-*.md` from the schemas and `docs/rules.md` from the rules: `python -m scripts.reference`."""
+"""Generate `docs/reference-*.md` from the schemas and `docs/rules.md` from the rules: `python -m scripts.reference`."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ DOCS = Path(__file__).parent.parent / "docs"
 _JOB = """\
 # The job file
 
-<!-- Made from the models by `just docs`; change the texts there. -->
+<!-- Generated from the models by `just docs`; edit the docstrings there. -->
 
-One job a file: `jobs/<namespace>/<job>.yaml`. Only `kind`, `image` and `command` must be there, and the last two may
-come from an overlay's `defaults`. Scalars keep the text that is written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
+Each job has its own file: `jobs/<namespace>/<job>.yaml`. Only `kind`, `image` and `command` are required; an overlay
+may set the last two in `defaults`. Scalars are kept exactly as written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
 
-Any text may hold `{{ params.<name> }}`, `{{ job.name }}`, `{{ job.namespace }}`, `{{ run.id }}`, `{{ run.hash }}` and
-`{{ overlay.name }}`, and pass it through the filters `basename`, `lower`, `replace`, `trim` and `upper`; `run` takes
-none. A literal `{{` is written `{{ '{{' }}`. `run.id` is `<job>-<hash>`, and an output path with it is the run's own:
-two runs of a job, which may overlap while one takes the place of the other, never write to one place.
+Strings may contain `{{ params.<name> }}`, `{{ job.name }}`, `{{ job.namespace }}`, `{{ run.id }}`, `{{ run.hash }}` and
+`{{ overlay.name }}`, and use the filters `basename`, `lower`, `replace`, `trim` and `upper`, except on `run`. Write
+`{{ '{{' }}` for a literal `{{`. `run.id` is `<job>-<hash>`. Use it in output paths: two runs of a job may overlap while
+one replaces the other, and then write to different directories.
 
 ## Fields of every kind
 """
 _OVERLAY = """\
 # The overlay
 
-<!-- Made from the models by `just docs`; change the texts there. -->
+<!-- Generated from the models by `just docs`; edit the docstrings there. -->
 
-A cluster or environment: `overlays/<overlay>/overlay.yaml`, with the files of its patches beside it.
+An overlay describes a cluster or environment: `overlays/<overlay>/overlay.yaml`, with patch files in the same folder.
 
 ## Fields
 """
@@ -49,23 +49,23 @@ A cluster or environment: `overlays/<overlay>/overlay.yaml`, with the files of i
 _RULES = f"""\
 # Rules
 
-<!-- Made from the rules by `just docs`; change the texts there. -->
+<!-- Generated from the rules by `just docs`; edit the texts there. -->
 
-What `gen validate` and the validate stage of `gen render` hold objects to. `gen explain NAME` says the same of one
-rule. The annotation `{SILENCE}<rule>: "<reason>"` silences a rule for one object; the report lists what was silenced,
-with the reason. [Validation](validation.md) says how far the rules agree with a real server.
+Rules that `gen validate` and the validate stage of `gen render` check. `gen explain NAME` prints the same for one rule.
+The annotation `{SILENCE}<rule>: "<reason>"` silences a rule for one object; the report lists silenced rules with their
+reasons. [Validation](validation.md) documents how far the rules agree with a real API server.
 """
 _CODES = """\
 ## Findings about inputs and changes
 
-What `gen render`, `gen check` and `gen plan` say of job files, overlays and `rendered/`. They cannot be silenced. A
-name that is also a rule's means the same mistake in another place.
+Findings of `gen render`, `gen check` and `gen plan` about job files, overlays and `rendered/`. They cannot be silenced.
+A finding with the name of a rule reports the same mistake in another place.
 """
 _JUDGES = {
-    RuleSource.SERVER: "What an API server refuses",
-    RuleSource.OPERATOR: "What an operator refuses or does otherwise",
-    RuleSource.GITOPS: "What costs runs or data under Argo CD and Flux",
-    RuleSource.GEN: "What gen has to say",
+    RuleSource.SERVER: "Rejected by an API server",
+    RuleSource.OPERATOR: "Rejected or ignored by an operator",
+    RuleSource.GITOPS: "Loss of runs or data under Argo CD and Flux",
+    RuleSource.GEN: "Checks of gen",
 }
 
 
@@ -98,15 +98,15 @@ def overlay_reference() -> str:
             short = (
                 f" `{key}: <{profile.short}>` is short for `{key}: {{{profile.short}: …}}`." if profile.short else ""
             )
-            grant = f" Its users need `allow: [{profile.grant}]` in `namespaces`." if profile.grant else ""
+            grant = f" Requires `allow: [{profile.grant}]` for the namespace in `namespaces`." if profile.grant else ""
             full = definition["anyOf"][1] if "anyOf" in definition else definition
             parts += [f"### {profile.__name__}\n", f"`{key}`: {full['description']}{short}{grant}\n", _table(full)]
     return "\n".join(parts)
 
 
 def _described(schema: Mapping[str, Any], field: str) -> dict[str, Any]:
-    link = "[fields of a job](reference-job.md)"
-    return {"title": f"{link}, and `kinds`", "description": schema["properties"][field]["description"]}
+    link = "[job fields](reference-job.md)"
+    return {"title": f"{link} and `kinds`", "description": schema["properties"][field]["description"]}
 
 
 def _sections(definitions: Mapping[str, Any]) -> Iterable[str]:
@@ -132,29 +132,35 @@ def _default(field: Mapping[str, Any]) -> str:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """What may be written, in words."""
+    """The type of a value, as text."""
     if "$ref" in schema:
         name = str(schema["$ref"]).rsplit("/", 1)[-1]
         return f"[{name}](#{name.lower()})"
     if options := schema.get("oneOf") or (schema.get("anyOf") if "title" not in schema else None):
         return " or ".join(dict.fromkeys(_type(option) for option in options))
     if "items" in schema:
-        return f"list of {_type(schema['items'])}"
+        return f"list of {_plural(_type(schema['items']))}"
     inner = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
     if isinstance(inner[0], dict):
-        return f"{_type(inner[0])} by name"
+        return f"map of {_plural(_type(inner[0]))}"
     return _scalar(schema)
+
+
+def _plural(name: str) -> str:
+    if " or " in name or not name[-1].isalpha():
+        return name
+    return f"{name}es" if name.endswith("x") else f"{name}s"
 
 
 def _scalar(schema: Mapping[str, Any]) -> str:
     words = [schema["const"]] if "const" in schema else schema.get("enum", ())
     if words:
         return ", ".join(f"`{word}`" for word in words if isinstance(word, str))
-    return str(schema.get("title") or ("text" if "string" in schema.get("type", ()) else "anything"))
+    return str(schema.get("title") or ("string" if "string" in schema.get("type", ()) else "any"))
 
 
 def rules() -> str:
-    """What `gen explain` says of every rule, by who judges."""
+    """The explanations of all rules, grouped by the system that enforces them."""
     parts = [_RULES]
     for judge in RuleSource:
         parts.append(f"## {_JUDGES[judge]}\n")

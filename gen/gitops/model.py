@@ -7,7 +7,7 @@ from pydantic import create_model, model_validator
 from gen.gitops import ENGINES, Engine
 from gen.model.base import Model
 from gen.model.profile import chosen, profile_fields
-from gen.model.scalars import refuse
+from gen.model.scalars import conflict
 
 
 class GitopsFields(Model):
@@ -20,8 +20,8 @@ class GitopsFields(Model):
     @model_validator(mode="after")
     def _some_engine(self) -> Self:
         if not self.engines:
-            remedy = "one of " + ", ".join(f"`{key}`" for key in ENGINES) + ", or both"
-            raise refuse("given an engine", "none", remedy)
+            remedy = "set one of " + ", ".join(f"`{key}`" for key in ENGINES) + ", or both"
+            raise conflict("expected a GitOps engine, got none", remedy)
         return self
 
 

@@ -1,1 +1,1 @@
-"""What humans write, checked: the only package that knows pydantic, with the kinds and profiles over it."""
+"""Models of user input. Only this package, the kinds and the profiles use pydantic."""

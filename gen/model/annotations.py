@@ -1,4 +1,4 @@
-"""Walking the annotations of models: which fields and which models stand where."""
+"""Look up fields and nested models in the type annotations of models."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Form(Enum):
-    """What a value that has parts may be."""
+    """Form of a composite value."""
 
     FIELDS = auto()
     KEYS = auto()
-    """A mapping whose keys the author chooses."""
+    """A mapping with keys chosen by the author."""
     LIST = auto()
 
 
 def fields_at(model: type[BaseModel], route: Route) -> list[str]:
-    """The fields that are known where `route` leads to from a model."""
+    """Names of the fields at `route` in a model."""
     return [field.alias or name for found in _at(model, route) for name, field in _fields(found)]
 
 
 def form_at(model: type[BaseModel], route: Route) -> Form:
-    """Which parts a value may have where `route` leads to from a model."""
+    """Form of the value at `route` in a model."""
     origins = [get_origin(candidate) for found in _at(model, route) for candidate in _alternatives(found)]
     return Form.KEYS if dict in origins else Form.LIST if tuple in origins else Form.FIELDS
 
@@ -44,7 +44,7 @@ def _at(model: type[BaseModel], route: Route) -> list[Any]:
 
 
 def reachable(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
-    """The models, and all that stand in their fields, each once."""
+    """The models and all models nested in their fields, each once."""
     seen: list[type[BaseModel]] = []
     todo = list(models)
     while todo:
@@ -56,7 +56,7 @@ def reachable(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models that a value of this annotation may hold."""
+    """Models in an annotation."""
     for candidate in _alternatives(annotation):
         if isinstance(candidate, type) and issubclass(candidate, BaseModel):
             yield candidate
@@ -66,7 +66,7 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:
-    """The members of a union, without `Annotated`."""
+    """Members of a union, without `Annotated`."""
     if get_origin(annotation) is Annotated:
         yield from _alternatives(get_args(annotation)[0])
     elif get_origin(annotation) in (UnionType, Union):

@@ -1,6 +1,6 @@
-"""The texts below the fields of models, which are their descriptions in schemas, scaffolds and docs.
+"""Docstrings of model fields: their descriptions in schemas, scaffolds and docs.
 
-Read from the source only when they are asked for: pydantic's own way would parse every class at each start.
+Parsed from the source on demand; pydantic's own option would parse every class at each start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @cache
 def field_docs(model: type[BaseModel]) -> dict[str, str]:
-    """Field (its name in Python) to description, for the fields of a model and of what it derives from."""
+    """Description by Python field name, for the fields of a model and its base classes."""
     docs: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if cls.__module__.startswith("gen.") and "__annotations__" in vars(cls):
@@ -31,7 +31,7 @@ def field_docs(model: type[BaseModel]) -> dict[str, str]:
 def _own(cls: type) -> dict[str, str]:
     try:
         source = inspect.getsource(cls)
-    except (OSError, TypeError):  # made by a function, as the models over a registry are
+    except (OSError, TypeError):  # created by `create_model`
         return {}
     body = ast.parse(textwrap.dedent(source)).body[0]
     assert isinstance(body, ast.ClassDef)  # noqa: S101 - the source of a class

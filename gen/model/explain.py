@@ -1,4 +1,4 @@
-"""What pydantic found, in our words and with the place in the file that the user wrote."""
+"""Turn pydantic's validation errors into findings with places in the user's files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from gen.load import Layers
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    code: str
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Explanation:
     message: str
     hint: str
+    code: str = "invalid-value"
 
 
 def explain(
@@ -33,22 +33,21 @@ def explain(
     model: type[BaseModel],
     layers: Layers,
     found: Findings,
-    at: Route = (),
     hidden: Collection[Route] = (),
 ) -> list[Route]:
-    """Report each error; `at` is where in `layers` the validated data lies. Returns the routes at fault.
+    """Report each error, and return the routes of the invalid values.
 
-    Of what lies at a `hidden` route nothing is said, because it would show the value.
+    Errors at a `hidden` route are not reported, because the message would show the value.
     """
     details = [detail for detail in error.errors(include_url=False) if not _is_in(_route(detail), hidden)]
     routes = [_route(detail) for detail in details]
-    for detail, route in zip(details[:_MOST], routes, strict=False):
-        said = _say(detail, route, model)
+    for detail, route in zip(details[:_MAX_REPORTED], routes, strict=False):
+        explanation = _explanation(detail, route, model)
         on_key = detail["type"] in ("extra_forbidden", "missing") or _about_key(detail)
-        found.error(said.code, layers.place(at + route, key=on_key), said.message, said.hint)
-    if len(details) > _MOST:
-        more = f"there are {len(details) - _MOST} more mistakes in this file"
-        found.error("too-many", layers.place(at), more, "correct these first; the next run shows the others")
+        found.error(explanation.code, layers.place(route, key=on_key), explanation.message, explanation.hint)
+    if len(details) > _MAX_REPORTED:
+        more = f"{len(details) - _MAX_REPORTED} more errors in this file"
+        found.error("too-many", layers.place(()), more, "fix the reported errors first; the next run shows the rest")
     return routes
 
 
@@ -57,13 +56,13 @@ def _is_in(route: Route, places: Collection[Route]) -> bool:
 
 
 def dotted(route: Route) -> str:
-    """`env.A`, `tolerations[0].key`; a name that a line could not hold is cut."""
+    """`env.A`, `tolerations[0].key`; long keys are cut."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{clipped(step)}" for step in route)
     return text.removeprefix(".")
 
 
-_MOST = 100
-"""Findings of one file; nobody reads more, and a file can be made to have a hundred thousand."""
+_MAX_REPORTED = 100
+"""Findings per file. A crafted file can have a hundred thousand."""
 
 
 def _route(detail: ErrorDetails) -> Route:
@@ -72,51 +71,49 @@ def _route(detail: ErrorDetails) -> Route:
 
 
 def _about_key(detail: ErrorDetails) -> bool:
-    """Whether pydantic means the key of a mapping and not its value, which it says with `[key]` behind the key."""
+    """Whether the error is about a key of a mapping: pydantic then appends `[key]` to the location."""
     *before, last = detail["loc"] or ("",)
     return last == "[key]" and bool(before) and before[-1] == detail["input"]
 
 
-def _say(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Said:
+def _explanation(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Explanation:
     name = f"`{dotted(route)}`"
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "extra_forbidden":
-        if route == ("namespace",):
-            return _Said("unknown-field", f"unknown field {name}", "the folder below jobs/ is the namespace; remove it")
-        known = fields_at(model, route[:-1])
-        return _Said("unknown-field", f"unknown field {name}", did_you_mean(str(route[-1]), known))
+        hint = "remove it; the folder below `jobs/` is the namespace"
+        if route != ("namespace",):
+            hint = did_you_mean(str(route[-1]), fields_at(model, route[:-1]))
+        return _Explanation(code="unknown-field", message=f"unknown field {name}", hint=hint)
     if kind == "missing":
-        return _Said("missing-field", f"{name} is missing", f"add `{route[-1]}`")
-    if (nothing := _nothing(name, value)) is not None:
-        return nothing
-    return _about(kind, name, value, context)
+        return _Explanation(code="missing-field", message=f"{name} is missing", hint=f"add `{route[-1]}`")
+    if (missing := _missing_value(name, value)) is not None:
+        return missing
+    return _invalid_value(kind, name, value, context)
 
 
-def _nothing(name: str, value: object) -> _Said | None:
-    """Where a value was forgotten, nothing else needs to be said of it."""
+def _missing_value(name: str, value: object) -> _Explanation | None:
+    """A missing value, which hides any other error."""
     if empty(value):
-        return _Said("no-value", f"{name} has no value", 'give it one, write "" for an empty text, or delete the line')
+        hint = 'set a value, write `""` for an empty string, or delete the line'
+        return _Explanation(code="no-value", message=f"{name} has no value", hint=hint)
     if null(value):
-        hint = "give it a value, or delete the line; quote it if it is meant as a text"
-        return _Said("no-value", f"{name} is empty, because `{value}` stands for nothing", hint)
+        hint = "set a value, or delete the line; quote it to get a string"
+        return _Explanation(code="no-value", message=f"{name} has no value; YAML reads `{value}` as null", hint=hint)
     return None
 
 
-def _about(kind: str, name: str, value: Any, context: dict[str, Any]) -> _Said:
-    if kind in _LENGTHS:
-        bound, remedy = _LENGTHS[kind]
-        return _Said("invalid-value", f"{name} must have {bound.format(**context)}, and has {len(value)}", remedy)
+def _invalid_value(kind: str, name: str, value: Any, context: dict[str, Any]) -> _Explanation:
+    if kind == "gen":
+        return _Explanation(message=f"{name}: {context['problem']}", hint=str(context["remedy"]))
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(context["expected"]))
-        return _Said("invalid-value", f"{name} cannot be {shown(value)}", did_you_mean(str(value), allowed))
-    if kind == "gen":
-        remedy = str(context["remedy"]) or f"write {context['expected']}"
-        return _Said("invalid-value", f"{name} must be {context['expected']}, not {context['shown']}", remedy)
-    expected, remedy = _EXPECTED.get(kind, ("something else", "see `gen schema`"))
-    return _Said("invalid-value", f"{name} must be {expected.format(**context)}, not {shown(value)}", remedy)
+        return _Explanation(message=f"{name}: invalid value {shown(value)}", hint=did_you_mean(str(value), allowed))
+    expected, hint = _EXPECTED.get(kind, ("another value", "run `gen schema` for the supported values"))
+    got = len(value) if kind in _LENGTHS else shown(value)
+    return _Explanation(message=f"{name}: expected {expected.format(**context)}, got {got}", hint=hint)
 
 
-_MAPPING = ("a mapping", "write `name: value` lines below it, indented")
+_MAPPING = ("a mapping", "write indented `name: value` lines below it")
 _LIST = ("a list", "start each entry with `- `, or write `[one, two]`")
 _EXPECTED = {
     "model_type": _MAPPING,
@@ -124,13 +121,11 @@ _EXPECTED = {
     "dict_type": _MAPPING,
     "tuple_type": _LIST,
     "list_type": _LIST,
-    "string_type": ("a text", "write one text"),
-    "greater_than_equal": ("at least {ge}", "raise it, or remove the line"),
-    "less_than_equal": ("at most {le}", "lower it, or remove the line"),
-}
-"""pydantic's type of error, what was expected, and what to do."""
-_LENGTHS = {
-    "too_long": ("at most {max_length} entries", "remove some"),
+    "string_type": ("a string", "write a single string"),
+    "greater_than_equal": ("at least {ge}", "increase it, or remove the line"),
+    "less_than_equal": ("at most {le}", "decrease it, or remove the line"),
+    "too_long": ("at most {max_length} entries", "remove some entries"),
     "too_short": ("at least {min_length} entry", "add an entry, or remove the line"),
 }
-"""The same for the number of entries of a list."""
+"""Expected value and remedy by pydantic's type of error."""
+_LENGTHS = ("too_long", "too_short")

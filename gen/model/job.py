@@ -1,4 +1,4 @@
-"""What a job author may write, for every kind of job. Kinds add their own fields in `gen.kinds`."""
+"""Fields of a job file that all kinds share. Each kind in `gen.kinds` adds its own."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 from typing import Annotated, Literal, Self
@@ -28,7 +28,7 @@ from gen.model.scalars import (
     Positive,
     Text,
     Truth,
-    refuse,
+    conflict,
 )
 
 OneOrMore = Annotated[
@@ -40,45 +40,45 @@ Labels = Annotated[
 
 
 class EnvSource(Model):
-    """Where an environment variable takes its value from, instead of a text."""
+    """Source of an environment variable, used instead of a literal value."""
 
     secret: ObjectName | None = None
-    """Name of a Secret in the job's namespace; `key` says which entry."""
+    """Name of a Secret in the job's namespace. `key` selects the entry."""
     config_map: ObjectName | None = None
-    """Name of a ConfigMap in the job's namespace; `key` says which entry."""
+    """Name of a ConfigMap in the job's namespace. `key` selects the entry."""
     key: ConfigKey | None = None
-    """Entry of the Secret or ConfigMap."""
+    """Key in the Secret or ConfigMap."""
     optional: Truth | None = None
-    """Start the pod even when the Secret, the ConfigMap or the entry is missing."""
+    """Start the pod even if the Secret, the ConfigMap or the key is missing."""
     field: PodField | None = None
-    """A field of the pod, such as `metadata.name` or `status.podIP`."""
+    """Pod field, such as `metadata.name` or `status.podIP`."""
     resource: ContainerResource | None = None
-    """A resource of the container, such as `limits.memory`."""
+    """Container resource, such as `limits.memory`."""
 
 
 class Toleration(Model):
-    """A taint that the pods accept, as in Kubernetes."""
+    """Taint that the pods tolerate, as in Kubernetes."""
 
     key: LabelKey | None = None
-    """Key of the taint; every taint when it is left out and `operator` is `Exists`."""
+    """Taint key. If omitted with `operator: Exists`, all taints match."""
     operator: Literal["Exists", "Equal"] | None = None
-    """`Equal` compares `value` as well."""
+    """`Exists` matches any value; `Equal` also compares `value`."""
     value: LabelValue | None = None
-    """Value of the taint."""
+    """Taint value."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """Effect of the taint; every effect when it is left out."""
+    """Taint effect. If omitted, all effects match."""
     toleration_seconds: Count | None = None
-    """How long a `NoExecute` taint is accepted, in seconds."""
+    """How long a `NoExecute` taint is tolerated, in seconds."""
 
     @model_validator(mode="after")
     def _parts_agree(self) -> Self:
         if self.operator == "Exists" and self.value:
-            raise refuse("given without `value` when `operator` is `Exists`", self.value, "remove one of the two")
+            raise conflict("`value` is not allowed with `operator: Exists`", "remove one of the two")
         if self.key is None and self.operator != "Exists":
-            raise refuse("given a `key`, or `operator: Exists`", self.operator or "neither", "add one of the two")
+            raise conflict("expected a `key` or `operator: Exists`", "add one of the two")
         if self.toleration_seconds is not None and self.effect != "NoExecute":
             remedy = "add `effect: NoExecute`, or remove `tolerationSeconds`"
-            raise refuse("given `effect: NoExecute` with `tolerationSeconds`", self.effect or "none", remedy)
+            raise conflict("`tolerationSeconds` requires `effect: NoExecute`", remedy)
         return self
 
 
@@ -86,152 +86,152 @@ class Placement(Model):
     """Which nodes the pods may run on."""
 
     instance_type: Labels | None = None
-    """Machine type or types, by the label `node.kubernetes.io/instance-type`."""
+    """One or more instance types (node label `node.kubernetes.io/instance-type`)."""
     zone: Labels | None = None
-    """Zone or zones, by the label `topology.kubernetes.io/zone`."""
+    """One or more zones (node label `topology.kubernetes.io/zone`)."""
     gpu_model: Labels | None = None
-    """GPU model or models, by the label that the overlay names in `gpu.modelLabel`."""
+    """One or more GPU models (node label set by the overlay's `gpu.modelLabel`)."""
     node_selector: dict[LabelKey, LabelValue] = {}
-    """Further node labels that must be there."""
+    """Other node labels that must match."""
     tolerations: tuple[Toleration, ...] = ()
-    """Taints that the pods accept. The taint of the GPU resource is accepted by every pod with GPUs anyway."""
+    """Taints that the pods tolerate. Pods with GPUs always tolerate the taint of the GPU resource."""
 
 
 class PodFields(Model):
-    """What can be said of a pod, for the whole job or for one role."""
+    """Pod settings, for the whole job or for one role."""
 
     image: ImageRef | None = None
-    """Container image, best pinned to a tag or a digest."""
+    """Container image. Pin it to a tag or a digest."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
-    """When the image is pulled."""
+    """When to pull the image."""
     command: OneOrMore | None = None
-    """What to run. A text runs through `sh -c` exactly as written; a list is run without a shell."""
+    """Command to run. A string is passed to `sh -c` unchanged; a list is executed without a shell."""
     args: tuple[Text, ...] = ()
-    """Arguments behind a `command` list, or behind the image's entrypoint."""
+    """Arguments for a `command` list, or for the entrypoint of the image."""
     working_dir: MountPath | None = None
-    """Directory that the command starts in. With `code` it is `/root` unless said otherwise."""
+    """Working directory of the command. Defaults to `/root` if `code` is set."""
     env: dict[EnvName, Annotated[Annotated[Text, ShortForm] | Annotated[EnvSource, LongForm], ScalarOrMapping]] = {}
-    """Environment. A scalar keeps the text that was written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`."""
+    """Environment variables. Scalars are passed exactly as written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`."""
     gpus: Count | None = None
-    """GPUs of each training pod."""
+    """GPUs per training pod."""
     cpu: Cpus | None = None
-    """CPU of each training pod, requested and limited alike."""
+    """CPU per training pod, set as request and limit."""
     memory: Bytes | None = None
-    """Memory of each training pod, requested and limited alike."""
+    """Memory per training pod, set as request and limit."""
     shared_memory: Bytes | None = None
-    """Size of `/dev/shm` in each training pod; it counts against `memory`. Without it a container gets 64 MiB."""
+    """Size of `/dev/shm` in each training pod. It counts against `memory`. If omitted, containers get 64 MiB."""
     placement: Placement = Placement()
     """Which nodes the pods may run on."""
     pod_labels: dict[str, Text] = {}
-    """Labels of the pods alone. A change of them is a new run, because pod templates are immutable."""
+    """Labels for the pods only. Changing them starts a new run, because pod templates are immutable."""
     pod_annotations: dict[str, Text] = {}
-    """Annotations of the pods alone. A change of them is a new run, because pod templates are immutable."""
+    """Annotations for the pods only. Changing them starts a new run, because pod templates are immutable."""
 
 
 class RoleFields(PodFields):
-    """One role's own values, over the job's."""
+    """Settings of one role, overriding those of the job."""
 
 
 class ReplicatedRole(RoleFields):
-    """One role's own values, over the job's, and how many pods it has."""
+    """Settings of one role, overriding those of the job, and its number of pods."""
 
     replicas: Count | None = None
-    """How many pods have this role."""
+    """Number of pods with this role."""
 
 
 class Code(Model):
-    """Source code that is fetched before the container starts, to `<workingDir>/code/<name>`."""
+    """Source code to fetch into `<workingDir>/code/<name>` before the container starts."""
 
     git: Given | None = None
-    """URL of a Git repository, without user name or password."""
+    """URL of a Git repository, without a user name or password."""
     ref: Given = "HEAD"
-    """Branch, tag or full commit hash; only a hash makes the run reproducible."""
+    """Branch, tag or full commit hash. Only a commit hash makes the run reproducible."""
     depth: Count = 1
-    """How many commits to fetch; 0 is the whole history."""
+    """Number of commits to fetch; 0 fetches the whole history."""
     submodules: Literal["recursive", "shallow", "off"] = "recursive"
-    """Whether submodules are fetched."""
+    """How to fetch submodules."""
     credentials: ObjectName | None = None
-    """A Secret in the job's namespace: keys `username` and `password` for https, `ssh` and `known_hosts` for ssh."""
+    """Secret in the job's namespace. Keys: `username` and `password` for https, `ssh` and `known_hosts` for ssh."""
     rsync: Given | None = None
-    """Source of an rsync daemon, `host::module/path`, instead of `git`. It is neither encrypted nor authenticated."""
+    """Source on an rsync daemon (`host::module/path`), instead of `git`. Neither encrypted nor authenticated."""
     name: Label | None = None
-    """Directory below `code/`; the last part of the URL when it is left out."""
+    """Directory below `code/`. Defaults to the last part of the URL."""
 
 
 class Mount(Model):
-    """Where a volume of the overlay appears in the pods."""
+    """Where to mount a volume of the overlay in the pods."""
 
     path: MountPath
     """Directory in the container."""
     sub_path: Given | None = None
-    """Directory of the volume, instead of all of it; `{{ run.id }}` in it keeps the runs apart."""
+    """Directory in the volume to mount instead of its root. Use `{{ run.id }}` to give each run its own directory."""
     read_only: Truth | None = None
-    """Mount it read-only. `false` undoes the overlay's `mountReadOnly`, and not its `readOnly`."""
+    """Mount read-only. `false` overrides `mountReadOnly` of the overlay's volume, but not its `readOnly`."""
 
 
 class TensorBoard(Model):
-    """A TensorBoard that reads the job's logs and outlives its runs."""
+    """TensorBoard for the logs of the job. It outlives the runs."""
 
     logdir: MountPath | None = None
-    """Directory of the event files, under a path of `data`; the only one of `data` when it is left out. Of a path with
-    `{{ run.id }}` it is the part before, so that all runs can be compared."""
+    """Directory of the event files, below a mount path in `data`. Defaults to the mount path if there is only one.
+    A path with `{{ run.id }}` is cut before it, so that TensorBoard shows all runs."""
     image: ImageRef | None = None
-    """Image that has the `tensorboard` command; the overlay's when it is left out."""
+    """Image with the `tensorboard` command. Defaults to the image of the overlay."""
     ingress: Truth = False
-    """Make it reachable through the overlay's `tensorboard.ingress`."""
+    """Expose it through the overlay's `tensorboard.ingress`."""
 
 
 class Metric(Model):
-    """A number that the program prints as `name=value`, for people and tools that compare runs."""
+    """Metric that the program prints as `name=value`, used to compare runs."""
 
     name: Text
-    """Name as it is printed."""
+    """Name of the metric, as printed."""
     format: Literal["raw", "percentage"] = "raw"
-    """How the number is meant."""
+    """How to interpret the number."""
 
 
 class JobFields(PodFields):
-    """The fields of every kind of job."""
+    """Fields of every kind of job."""
 
     kind: str
     """Kind of job."""
     name: JobName | None = None
-    """Name of the job; the file's name when it is left out."""
+    """Name of the job. Defaults to the file name."""
     workers: Annotated[Positive, Field(le=100_000)] = 1
-    """How many pods train."""
+    """Number of training pods."""
     code: Code | None = None
     """Source code to fetch before the container starts."""
     data: dict[str, Annotated[Annotated[MountPath, ShortForm] | Annotated[Mount, LongForm], ScalarOrMapping]] = {}
-    """Volumes of the overlay by name, and where they are mounted."""
+    """Volumes to mount: name of the overlay's volume, and mount path."""
     files: dict[str, Text] = {}
-    """Small text files by absolute path; they are kept in a ConfigMap."""
+    """Small text files, by absolute path. They are stored in a ConfigMap."""
     tensorboard: Annotated[Annotated[Truth, ShortForm] | Annotated[TensorBoard, LongForm], ScalarOrMapping] = False
-    """A TensorBoard over the job's logs."""
+    """Run a TensorBoard for the logs of the job."""
     network: Label = "pod"
-    """One of the overlay's networks; `pod` is the cluster's ordinary one."""
+    """Network of the overlay. `pod` is the default network of the cluster."""
     queue: Label | None = None
-    """Kueue LocalQueue that admits the job; the overlay grants it to the namespace."""
+    """Kueue LocalQueue that admits the job. The overlay must grant it to the namespace."""
     priority: ObjectName | None = None
-    """PriorityClass of the pods; the overlay grants it to the namespace."""
+    """PriorityClass of the pods. The overlay must grant it to the namespace."""
     service_account: ObjectName | None = None
-    """ServiceAccount of the pods; the overlay grants it to the namespace."""
+    """ServiceAccount of the pods. The overlay must grant it to the namespace."""
     image_pull_secrets: tuple[ObjectName, ...] = ()
-    """Secrets of the job's namespace to pull images with."""
+    """Image pull secrets in the job's namespace."""
     restart: Literal["Never", "OnFailure", "Always", "ExitCode"] | None = None
-    """What happens to a container that ends; what is possible and the default depend on the kind."""
+    """Restart policy for containers that exit. Supported values and the default depend on the kind."""
     retries: Count | None = None
-    """How many failures the job survives."""
+    """Number of retries before the job is marked failed."""
     timeout: Duration | None = None
-    """The longest time the job may run, such as `12h`."""
+    """Maximum run time, such as `12h`."""
     state: Literal["active", "suspended", "finished"] = "active"
-    """`finished` keeps the run in Git as a record that is never applied again."""
+    """Desired state. `finished` keeps the run in Git as a record that is never applied again."""
     attempt: Positive = 1
-    """Raise it to run the same thing again."""
+    """Increase it to run the same job again."""
     params: dict[str, Text] = {}
-    """Values for `{{ params.… }}`; an overlay's `params` win over them."""
+    """Values for `{{ params.… }}`. The overlay's `params` override them."""
     labels: dict[str, Text] = {}
-    """Labels of every object of the job, not of its pods; changing them does not start a new run."""
+    """Labels for all objects of the job, but not for its pods. Changing them does not start a new run."""
     annotations: dict[str, Text] = {}
-    """Annotations of every object of the job, not of its pods; changing them does not start a new run."""
+    """Annotations for all objects of the job, but not for its pods. Changing them does not start a new run."""
     metrics: tuple[Metric, ...] = ()
-    """Numbers that the program prints, for people and tools that compare runs; kept as an annotation of the run."""
+    """Metrics that the program prints, used to compare runs. They are stored in an annotation of the run."""

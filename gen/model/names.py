@@ -1,4 +1,4 @@
-"""The names, references and paths a user may write, each as Kubernetes will take it."""
+"""Types for names, references and paths, as Kubernetes accepts them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Label = Annotated[
         _DNS_LABEL,
         63,
         "a name of at most 63 lower-case letters, digits and `-`",
-        "start and end it with a letter or a digit",
+        "start and end with a letter or a digit",
     ),
     schema("name", "string", pattern=rf"^{_DNS_LABEL.pattern}$|\{{\{{", maxLength=63),
 ]
@@ -37,45 +37,50 @@ JobName = Annotated[
     matching(
         JOB_NAME,
         63,
-        "a name of at most 63 lower-case letters, digits and `-`, with a letter first",
-        "start it with a letter; Services are named after the job",
+        "a name of at most 63 lower-case letters, digits and `-`, starting with a letter",
+        "start with a letter; the names of Services derive from it",
     ),
     schema("name", "string", pattern=f"^{JOB_NAME.pattern}$", maxLength=63),
 ]
 ObjectName = Annotated[
     str,
-    matching(_DNS_SUBDOMAIN, 253, "a Kubernetes name of lower-case letters, digits, `-` and `.`"),
-    schema("name of an object", "string"),
+    matching(_DNS_SUBDOMAIN, 253, "an object name of lower-case letters, digits, `-` and `.`"),
+    schema("object name", "string"),
 ]
 ConfigKey = Annotated[
     str,
-    matching(re.compile(r"(?!\.\.)(?!\.$)[-._A-Za-z0-9]+"), 253, "an entry of a Secret or ConfigMap", "name the entry"),
-    schema("entry", "string", "number", "boolean"),
+    matching(
+        re.compile(r"(?!\.\.)(?!\.$)[-._A-Za-z0-9]+"),
+        253,
+        "a key of a Secret or ConfigMap",
+        "use letters, digits, `-`, `_` and `.`",
+    ),
+    schema("key", "string", "number", "boolean"),
 ]
 LabelKey = Annotated[
     str,
-    matching(re.compile(LABEL_KEY), 317, "the key of a label", "write it like `team` or `example.com/team`"),
-    schema("key of a label", "string"),
+    matching(re.compile(LABEL_KEY), 317, "a label key", "use a form like `team` or `example.com/team`"),
+    schema("label key", "string"),
 ]
 EnvName = Annotated[
     str,
     matching(
         re.compile(ENV_NAME),
         253,
-        "the name of a variable",
-        "use letters, digits, `_`, `-` and `.`, with no digit and no `..` first",
+        "an environment variable name",
+        "use letters, digits, `_`, `-` and `.`; do not start with a digit or `..`",
     ),
-    schema("name of a variable", "string"),
+    schema("variable name", "string"),
 ]
 ResourceName = Annotated[
     str,
-    matching(re.compile(r"(?=.*/)" + LABEL_KEY), 317, "the name of a resource", "write it like `nvidia.com/gpu`"),
-    schema("name of a resource", "string"),
+    matching(re.compile(r"(?=.*/)" + LABEL_KEY), 317, "an extended resource name", "use a form like `nvidia.com/gpu`"),
+    schema("resource name", "string"),
 ]
 LabelValue = Annotated[
     str,
-    matching(re.compile(LABEL_VALUE), 63, "the value of a label", "use at most 63 letters, digits, `-`, `_` and `.`"),
-    schema("value of a label", "string", "number", "boolean"),
+    matching(re.compile(LABEL_VALUE), 63, "a label value", "use at most 63 letters, digits, `-`, `_` and `.`"),
+    schema("label value", "string", "number", "boolean"),
 ]
 PodField = Annotated[
     str,
@@ -85,20 +90,20 @@ PodField = Annotated[
             r"|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs)"
         ),
         400,
-        "a field that a container can be told",
-        "write it like `metadata.name`, `metadata.labels['app']`, `spec.nodeName` or `status.podIP`",
+        "a pod field that the downward API supports",
+        "use a form like `metadata.name`, `metadata.labels['app']`, `spec.nodeName` or `status.podIP`",
     ),
-    schema("field of the pod", "string"),
+    schema("pod field", "string"),
 ]
 ContainerResource = Annotated[
     str,
     matching(
         re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMG]i)"),
         64,
-        "a resource that a container can be told",
-        "write it like `limits.cpu` or `requests.memory`",
+        "a container resource that the downward API supports",
+        "use a form like `limits.cpu` or `requests.memory`",
     ),
-    schema("resource of the container", "string"),
+    schema("container resource", "string"),
 ]
 
 
@@ -109,7 +114,7 @@ def is_image(text: str) -> bool:
 
 ImageRef = Annotated[
     str,
-    matching(_IMAGE, _MAX_IMAGE, "an image reference", "write it like `registry.example.com/team/train:1.2`"),
+    matching(_IMAGE, _MAX_IMAGE, "an image reference", "use a form like `registry.example.com/team/train:1.2`"),
     schema("image", "string"),
 ]
 ImageStart = Annotated[
@@ -117,20 +122,20 @@ ImageStart = Annotated[
     matching(
         re.compile(r"(?!.*//)(?:[A-Za-z0-9][-A-Za-z0-9._:/]*)?"),
         256,
-        "the start of an image reference",
-        "write it like `registry.example.com/mirror/`, without `https://`",
+        "an image reference or a prefix of one",
+        "use a form like `registry.example.com/mirror/`, without `https://`",
     ),
-    schema("start of an image", "string"),
+    schema("image prefix", "string"),
 ]
 PATH = r"/(?!\.\.(?:/|$))[^\x00-\x1f/:]*"
-"""A slash and what follows it in a path that cannot lead out of where it begins; repeat it for all of a path."""
+"""A slash and one path segment that is not `..`. Repeat it to match a whole path."""
 MountPath = Annotated[
     str,
     matching(
         re.compile(rf"(?:{PATH})+"),
         4096,
-        "an absolute path without `:` and `..`",
-        "start it with `/`, and name the place itself",
+        "an absolute path without `:` or `..`",
+        "start with `/`, and resolve any `..`",
     ),
     schema("absolute path", "string", pattern=r"^/|\{\{"),
 ]

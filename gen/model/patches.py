@@ -1,4 +1,4 @@
-"""What a platform owner may write as a patch of rendered objects. What patches do is in `gen.render.patch.apply`."""
+"""Fields of a patch in an overlay. `gen.render.patch.apply` applies patches."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 from typing import Any
@@ -8,30 +8,30 @@ from gen.model.scalars import Text
 
 
 class Target(Model):
-    """Which objects a patch changes: all that fit everything said here. Texts are patterns with `*`."""
+    """Selects the objects to patch. All given fields must match; strings are patterns with `*`."""
 
     group: Text | None = None
     """API group; empty for the core group."""
     version: Text | None = None
     """API version."""
     kind: Text | None = None
-    """Kind of object."""
+    """Kind of the object."""
     name: Text | None = None
-    """Name, for objects of a run without the hash."""
+    """Name of the object. For objects of a run, without the hash."""
     namespace: Text | None = None
     """Namespace."""
     label_selector: Text | None = None
-    """Labels, as in `kubectl -l`."""
+    """Label selector, as in `kubectl -l`."""
     annotation_selector: Text | None = None
-    """Annotations, in the same form."""
+    """Annotation selector, in the same form."""
 
 
 class PatchFields(Model):
-    """A change of rendered objects: strategic merge (a mapping) or JSON 6902 (a list of operations)."""
+    """Patch of rendered objects: a strategic merge (mapping) or a JSON 6902 patch (list of operations)."""
 
     target: Target | None = None
-    """Objects to change; a strategic merge may name them by its own `kind` and `metadata.name` instead."""
+    """Objects to patch. A strategic merge may use its own `kind` and `metadata.name` instead."""
     patch: Any = None
     """The patch itself."""
     path: Text | None = None
-    """A file with the patch, below the overlay's folder."""
+    """File that contains the patch, in the folder of the overlay."""

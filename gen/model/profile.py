@@ -1,4 +1,4 @@
-"""What storage and network profiles have in common: they are named by a key of the overlay."""
+"""Base class of storage and network profiles. A profile is selected by its key in the overlay."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Profile(Model):
-    """One way to do something. Its fields are what the overlay says below the profile's key."""
+    """A profile. Its fields are set below its key in the overlay."""
 
     short: ClassVar[str] = ""
-    """The field that is meant when a scalar stands where the mapping could."""
+    """Field that is set when the profile is written as a scalar."""
     grant: ClassVar[str] = ""
-    """The word that must be in a namespace's `allow` before its jobs may use it."""
+    """Permission that a namespace needs in `allow` to use the profile."""
 
     @model_validator(mode="before")
     @classmethod
@@ -27,12 +27,12 @@ class Profile(Model):
 
 
 def profile_fields(registry: Mapping[str, type[Model]]) -> dict[str, Any]:
-    """A field for each profile of a registry, for pydantic's `create_model`."""
+    """One field per profile in a registry, for pydantic's `create_model`."""
     return {
         key: (profile | None, Field(default=None, description=profile.__doc__)) for key, profile in registry.items()
     }
 
 
 def chosen(fields: Model, registry: Mapping[str, type[Model]]) -> dict[str, Any]:
-    """The profiles that were given in such fields."""
+    """Profiles that are set in `fields`, by key."""
     return {key: value for key in registry if (value := getattr(fields, key)) is not None}

@@ -1,7 +1,7 @@
-"""The texts and numbers a user may write, each with what was expected when it is something else.
+"""Scalar types of user input, with their error messages.
 
-A reader hands over text only (see `gen.load.text`), so each type here says how its text is read. `Text` takes any
-scalar and keeps what was written; the JSON Schema forms are for editors, which see typed YAML.
+The reader returns scalars as text (see `gen.load.text`), and each type here parses that text. `Text` accepts any scalar
+and keeps it as written. The JSON Schema forms are for editors, which see typed YAML.
 """
 
 from __future__ import annotations
@@ -18,24 +18,29 @@ from gen.load import Plain
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _SHOWN = 60
-"""Characters of a value that fit into a line of a terminal beside the message."""
+"""Characters of a value in a message, so that it fits into a line of a terminal."""
 _MEBIBYTE = 1 << 20
 _MOST_CPUS = 10_000
-"""More than any node has: whoever writes `64Gi` means memory."""
+"""More than any node has: `cpu: 64Gi` is meant as memory."""
 _MILLI = quantity.amount("1m")
 INT32 = 2**31 - 1
-"""The operators and the API server keep most numbers in 32 bits."""
+"""Most integers in Kubernetes APIs have 32 bits."""
 _EXPRESSION = {"type": "string", "pattern": r"\{\{"}
 
 
 def refuse(expected: str, value: object, remedy: str = "") -> PydanticCustomError:
-    """The error of every type here: `expected` completes «must be …», `remedy` says what to write."""
-    context = {"expected": expected, "shown": shown(value), "remedy": remedy}
-    return PydanticCustomError("gen", "must be {expected}, not {shown}", context)
+    """Error for a value of the wrong type or form. `remedy` defaults to writing the expected value."""
+    problem = f"expected {expected}, got {shown(value)}"
+    return conflict(problem, remedy or f"write {expected}")
+
+
+def conflict(problem: str, remedy: str) -> PydanticCustomError:
+    """Error for fields that contradict each other."""
+    return PydanticCustomError("gen", "{problem}", {"problem": problem, "remedy": remedy})
 
 
 def shown(value: object) -> str:
-    """A value in a message: short, and by its form when it has parts."""
+    """A value as it appears in a message: short, and only the type of a mapping or list."""
     if isinstance(value, (dict, BaseModel)):
         return "a mapping"
     if isinstance(value, (list, tuple)):
@@ -44,31 +49,31 @@ def shown(value: object) -> str:
 
 
 def clipped(text: str) -> str:
-    """A text that fits into a line."""
+    """A text cut to the length of a line."""
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def empty(value: object) -> bool:
-    """True for `key:` with nothing behind it, which is nearly always a forgotten value."""
+    """Whether the value is absent (`key:`), which is nearly always a mistake."""
     return isinstance(value, Plain) and value == ""
 
 
 def null(value: object) -> bool:
-    """True for the words that YAML has for nothing; where any text will do, they are texts like others."""
+    """Whether the value is one of YAML's spellings of null. `Text` accepts them as strings."""
     return isinstance(value, Plain) and value in ("null", "Null", "NULL", "~")
 
 
 def _given(value: Any) -> Any:
     if null(value):
-        raise refuse("a value", value, "write it, or delete the line; quote it if it is meant as a text")
+        raise refuse("a value", value, "set a value, or delete the line; quote it to get a string")
     return value
 
 
 def _text(value: Any) -> Any:
     if empty(value):
-        raise refuse("some text", value, 'write the value, or "" for an empty one')
+        raise refuse("a string", value, 'set a value, or write `""` for an empty string')
     if isinstance(value, (dict, list)):
-        raise refuse("a single value", value, "write one text, number or truth value")
+        raise refuse("a string", value, "write a single string, number or boolean")
     return value
 
 
@@ -77,7 +82,7 @@ def _whole(value: Any) -> Any:
         return value
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
-    raise refuse("a whole number", value, "write it in digits, such as `8`")
+    raise refuse("an integer", value, "write digits, such as `8`")
 
 
 def _truth(value: Any) -> Any:
@@ -102,16 +107,16 @@ def _quantity(value: Any) -> Any:
     try:
         text = quantity.canonical(str(_text(value)))
     except ValueError:
-        raise refuse("a quantity", value, "write it like `8`, `500m`, `16Gi` or `1Ti`") from None
+        raise refuse("a quantity", value, "use a form like `8`, `500m`, `16Gi` or `1Ti`") from None
     if quantity.amount(text) % _MILLI:
-        raise refuse("a quantity in steps of `1m`", value, "the API server rounds anything finer; round it yourself")
+        raise refuse("a multiple of `1m`", value, "round it; the API server rounds smaller fractions up")
     return text
 
 
 def _cpus(value: Any) -> Any:
     text = _quantity(value)
     if quantity.amount(text) > _MOST_CPUS:
-        raise refuse("a number of CPUs", value, "write it like `8` or `500m`; `memory` is another field")
+        raise refuse("a number of CPUs", value, "use a form like `8` or `500m`; set memory in `memory`")
     return text
 
 
@@ -119,24 +124,24 @@ def _bytes(value: Any) -> Any:
     try:
         text = _quantity(value)
     except PydanticCustomError:
-        raise refuse("an amount of memory", value, "write it like `64Gi` or `512Mi`") from None
+        raise refuse("an amount of memory", value, "use a form like `64Gi` or `512Mi`") from None
     amount = quantity.amount(text)
     if 0 < amount < _MEBIBYTE:
-        raise refuse("an amount of memory of at least 1Mi", value, _with_unit(value))
+        raise refuse("at least `1Mi` of memory", value, _with_unit(value))
     if amount % 1:
-        raise refuse("a whole number of bytes", value, "write it like `64Gi`")
+        raise refuse("a whole number of bytes", value, "use a form like `64Gi`")
     return text
 
 
 def _size(value: Any) -> Any:
     if quantity.amount(_quantity(value)) < _MEBIBYTE:
-        raise refuse("a size of at least 1Mi", value, _with_unit(value))
+        raise refuse("a size of at least `1Mi`", value, _with_unit(value))
     return _bytes(value)
 
 
 def _with_unit(value: object) -> str:
-    """A bare number is nearly always meant in GiB."""
-    return f"did you mean `{value}Gi`?" if str(value).isdecimal() and value != "0" else "write it like `64Gi`"
+    """Remedy for a missing unit; a bare number is nearly always meant in GiB."""
+    return f"did you mean `{value}Gi`?" if str(value).isdecimal() and value != "0" else "use a form like `64Gi`"
 
 
 def _duration(value: Any) -> Any:
@@ -145,11 +150,11 @@ def _duration(value: Any) -> Any:
     try:
         return quantity.seconds(str(_text(value)))
     except ValueError:
-        raise refuse("a duration", value, "write it like `12h`, `1d12h`, `90m` or `30s`") from None
+        raise refuse("a duration", value, "use a form like `12h`, `1d12h`, `90m` or `30s`") from None
 
 
 def schema(title: str, *types: str, **more: Any) -> WithJsonSchema:
-    """The form for editors; a title in small letters is the word for it in the reference."""
+    """JSON Schema for editors. The lower-case title is the name of the type in the reference."""
     return WithJsonSchema({"title": title, "type": types[0] if len(types) == 1 else list(types), **more})
 
 
@@ -158,21 +163,21 @@ def _number(title: str, minimum: int) -> WithJsonSchema:
 
 
 Text = Annotated[
-    # `~` and `null` are texts here too
-    str, BeforeValidator(_text), schema("text", "string", "number", "boolean", "null")
+    # `~` and `null` are strings here
+    str, BeforeValidator(_text), schema("string", "string", "number", "boolean", "null")
 ]
-Given = Annotated[Text, BeforeValidator(_given), schema("text", "string", "number", "boolean")]
-"""A text that stands for one thing, so that `null` can only mean that it was left out."""
-Count = Annotated[int, BeforeValidator(_whole), _number("number", 0), Field(ge=0, le=INT32)]
-Positive = Annotated[int, BeforeValidator(_whole), _number("number from 1", 1), Field(ge=1, le=INT32)]
+Given = Annotated[Text, BeforeValidator(_given), schema("string", "string", "number", "boolean")]
+"""A string that cannot be null: `~` and `null` count as a missing value."""
+Count = Annotated[int, BeforeValidator(_whole), _number("integer", 0), Field(ge=0, le=INT32)]
+Positive = Annotated[int, BeforeValidator(_whole), _number("positive integer", 1), Field(ge=1, le=INT32)]
 Port = Annotated[int, BeforeValidator(_whole), _number("port", 1), Field(ge=1, le=65535)]
 Truth = Annotated[
     bool,
     BeforeValidator(_truth),
-    WithJsonSchema({"title": "true or false", "anyOf": [{"type": "boolean"}, _EXPRESSION]}),
+    WithJsonSchema({"title": "boolean", "anyOf": [{"type": "boolean"}, _EXPRESSION]}),
 ]
 Quantity = Annotated[str, BeforeValidator(_quantity), schema("quantity", "string", "number")]
 Cpus = Annotated[str, BeforeValidator(_cpus), schema("quantity", "string", "number")]
-Bytes = Annotated[str, BeforeValidator(_bytes), schema("amount of memory", "string", "number")]
+Bytes = Annotated[str, BeforeValidator(_bytes), schema("memory", "string", "number")]
 Size = Annotated[str, BeforeValidator(_size), schema("size", "string", "number")]
 Duration = Annotated[int, BeforeValidator(_duration), schema("duration", "string", "integer")]

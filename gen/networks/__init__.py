@@ -1,4 +1,4 @@
-"""Network profiles: one file each, and the one list of them. See `docs/extending.md`."""
+"""Registry of network profiles, one file each. See `docs/extending.md`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gen.networks.rdma import RDMA
 from gen.networks.terway import Terway
 
 POD_NETWORK: Final = "pod"
-"""The network that every cluster has and no overlay declares."""
+"""The default network of a cluster, available without declaration."""
 
 NETWORKS: Final[dict[str, type[NetworkProfile]]] = {
     "hostNetwork": HostNetwork,

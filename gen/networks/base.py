@@ -1,4 +1,4 @@
-"""What a network profile does to a pod."""
+"""Base class of network profiles, and their effect on pods."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """The changes that a network makes to the pods of a job; nothing for the cluster's ordinary network."""
+    """Changes that a network makes to the pods of a job; empty for the default network."""
 
     host_network: bool = False
     spread: bool = False
-    """No two pods of one role on one node, because they would want the same ports."""
+    """Run at most one pod of a role per node, because the pods would use the same ports."""
     annotations: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     node_labels: Mapping[str, str] = field(default_factory=dict)
-    """Labels that the node must have."""
+    """Node labels that must match."""
     tolerations: tuple[Body, ...] = ()
     resources: Mapping[str, str] = field(default_factory=dict)
     """Extended resources of each training container."""
     capabilities: tuple[str, ...] = ()
     """Linux capabilities of each training container."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """Environment of each training container, where the job does not set it."""
+    """Environment of each training container, unless the job sets it."""
 
 
 def combined(effects: Iterable[Effect]) -> Effect:
-    """All effects at once."""
+    """Merge effects."""
     total = Effect()
     for effect in effects:
         total = Effect(
@@ -48,11 +48,11 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 class NetworkProfile(Profile, ABC):
-    """One way to connect pods."""
+    """Network profile: a way to connect pods."""
 
     excludes: ClassVar[frozenset[str]] = frozenset()
-    """Profiles that cannot be part of the same network."""
+    """Profiles that cannot be combined with this one."""
 
     @abstractmethod
     def effect(self) -> Effect:
-        """What the pods of a job get."""
+        """Changes to the pods of a job."""

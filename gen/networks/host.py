@@ -1,4 +1,4 @@
-"""The node's own network. Pod Security's baseline forbids it, so a namespace must be allowed to."""
+"""Host network. The baseline Pod Security Standard forbids it, so a namespace needs a grant."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gen.networks.base import Effect, NetworkProfile
 
 
 class HostNetwork(NetworkProfile):
-    """The network of the node that a pod runs on, without isolation and with the node's ports."""
+    """Host network of the node: no isolation, ports shared with the node."""
 
     short: ClassVar[str] = "enabled"
     grant: ClassVar[str] = "hostNetwork"
     excludes: ClassVar[frozenset[str]] = frozenset({"terway"})
 
     enabled: Truth
-    """Whether the pods use it."""
+    """Use the host network."""
 
     def effect(self) -> Effect:
         return Effect(host_network=self.enabled, spread=self.enabled)

@@ -1,7 +1,7 @@
-"""RDMA devices that the pods of a node share, through a device plugin.
+"""Shared RDMA devices, through a device plugin.
 
-The resource's name is the cluster's own choice (`rdma/hca` on ACK, `rdma/hca_shared_devices_a`,
-`rdma/rdma_shared_device_a`, `aliyun/erdma`, `tke.cloud.tencent.com/tke-shared-rdma`), and its count is a share.
+The cluster defines the resource name (`rdma/hca` on ACK, `rdma/hca_shared_devices_a`,
+`rdma/rdma_shared_device_a`, `aliyun/erdma`, `tke.cloud.tencent.com/tke-shared-rdma`). The count is a number of shares.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from gen.networks.base import Effect, NetworkProfile
 
 Capability = Annotated[
     str,
-    matching(re.compile(r"[A-Z][A-Z_]{1,40}"), 41, "a Linux capability", "write it like `IPC_LOCK`, without `CAP_`"),
-    WithJsonSchema({"title": "capability", "type": "string"}),
+    matching(re.compile(r"[A-Z][A-Z_]{1,40}"), 41, "a Linux capability", "use a form like `IPC_LOCK`, without `CAP_`"),
+    WithJsonSchema({"title": "capability name", "type": "string"}),
 ]
 
 
 class RDMA(NetworkProfile):
-    """RDMA through a resource of the node."""
+    """RDMA devices, requested as an extended resource."""
 
     short: ClassVar[str] = "resource"
 
     resource: ResourceName
-    """Name of the resource that the device plugin offers."""
+    """Extended resource of the device plugin."""
     count: Positive = 1
-    """How many of it each training pod asks for."""
+    """Number of devices to request per training pod."""
     capabilities: tuple[Capability, ...] = ("IPC_LOCK",)
-    """Capabilities for pinned memory; Lingjun nodes want `SYS_RESOURCE` too."""
+    """Linux capabilities for pinned memory. Lingjun nodes also require `SYS_RESOURCE`."""
     env: dict[EnvName, Text] = {}
-    """NCCL settings of the fabric, such as `NCCL_IB_HCA`, where a job does not set them itself."""
+    """NCCL settings of the fabric, such as `NCCL_IB_HCA`. A job can override them."""
 
     def effect(self) -> Effect:
         return Effect(resources={self.resource: str(self.count)}, capabilities=self.capabilities, env=self.env)

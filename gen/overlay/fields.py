@@ -1,7 +1,8 @@
-"""What a platform owner may write in `overlays/<overlay>/overlay.yaml`."""
+"""Fields of `overlays/<overlay>/overlay.yaml`."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, WithJsonSchema, create_model, model_validator
@@ -11,31 +12,31 @@ from gen.model.base import Model
 from gen.model.names import DNS_LABEL, ImageRef, ImageStart, Label, LabelKey, ObjectName, ResourceName
 from gen.model.patches import PatchFields
 from gen.model.profile import chosen, profile_fields
-from gen.model.scalars import Bytes, Count, Quantity, Size, Text, Truth, matching, refuse
+from gen.model.scalars import Bytes, Count, Quantity, Size, Text, Truth, conflict, matching
 from gen.networks import NETWORKS, NetworkProfile
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
 
 KubernetesVersion = Annotated[
     str,
-    matching(re.compile(r"v?1\.[0-9]{1,2}(\.[0-9]{1,3})?"), 12, "a Kubernetes version", 'write it like `"1.34"`'),
+    matching(re.compile(r"v?1\.[0-9]{1,2}(\.[0-9]{1,3})?"), 12, "a Kubernetes version", 'use a form like `"1.34"`'),
     WithJsonSchema({"title": "version", "type": ["string", "number"]}),
 ]
 
 
 class VolumeFields(Model):
-    """A volume that jobs may mount by its name: one storage profile, and what all of them share."""
+    """Volume that jobs can mount by name: one storage profile, and settings that all profiles share."""
 
     size: Size | None = None
-    """Capacity. File services do not enforce it, but the objects must say one."""
+    """Capacity. File services do not enforce it, but Kubernetes requires it."""
     access_modes: tuple[AccessMode, ...] = ()
-    """Access modes; `ReadWriteMany`, or `ReadOnlyMany` with `readOnly`, when left out."""
+    """Access modes. Defaults to `ReadWriteMany`, or to `ReadOnlyMany` with `readOnly`."""
     read_only: Truth = False
-    """Nobody may write to it."""
+    """Make the volume read-only for all jobs."""
     mount_read_only: Truth = False
-    """Jobs mount it read-only unless they say `readOnly: false`; meant for datasets."""
+    """Mount read-only unless a job sets `readOnly: false`. Intended for datasets."""
     mount_options: tuple[Text, ...] = ()
-    """Mount options of the persistent volume, such as `nolock`."""
+    """Mount options of the PersistentVolume, such as `nolock`."""
 
     @property
     def profile(self) -> StorageProfile:
@@ -44,15 +45,15 @@ class VolumeFields(Model):
     @model_validator(mode="after")
     def _one_profile(self) -> Self:
         if len(given := chosen(self, STORAGE)) != 1:
-            remedy = "one of " + ", ".join(f"`{key}`" for key in sorted(STORAGE))
-            raise refuse("given exactly one storage profile", ", ".join(given) or "none", remedy)
+            remedy = "set one of " + ", ".join(f"`{key}`" for key in sorted(STORAGE))
+            raise conflict(f"expected exactly one storage profile, got {_names(given)}", remedy)
         if self.profile.needs_size and self.size is None:
-            raise refuse("given a `size`", next(iter(given)), "add `size`, such as `size: 100Gi`")
+            raise conflict(f"`{next(iter(given))}` requires a `size`", "add `size`, such as `size: 100Gi`")
         return self
 
 
 class NetworkFields(Model):
-    """A network that jobs may use by its name: one or more network profiles."""
+    """Network that jobs can use by name: one or more network profiles."""
 
     @property
     def profiles(self) -> tuple[NetworkProfile, ...]:
@@ -62,19 +63,17 @@ class NetworkFields(Model):
     def _profiles_agree(self) -> Self:
         given = chosen(self, NETWORKS)
         if not given:
-            raise refuse(
-                "given a network profile",
-                "none",
-                "one of " + ", ".join(f"`{key}`" for key in sorted(NETWORKS)),
-            )
+            remedy = "set one of " + ", ".join(f"`{key}`" for key in sorted(NETWORKS))
+            raise conflict("expected a network profile, got none", remedy)
         for key, profile in given.items():
             if clash := sorted(profile.excludes & given.keys()):
-                raise refuse(
-                    f"either `{key}` or `{clash[0]}`",
-                    "both",
-                    f"declare two networks, one with `{key}` and one with `{clash[0]}`",
-                )
+                problem = f"`{key}` and `{clash[0]}` cannot be combined"
+                raise conflict(problem, f"declare two networks, one with `{key}` and one with `{clash[0]}`")
         return self
+
+
+def _names(keys: Iterable[str]) -> str:
+    return " and ".join(f"`{key}`" for key in keys) or "none"
 
 
 Volume: type[VolumeFields] = create_model(
@@ -91,7 +90,7 @@ NamespaceKey = Annotated[
     matching(
         re.compile(rf"\*|{DNS_LABEL}"),
         63,
-        "the name of a namespace, or `*` for all others",
+        "a namespace name, or `*` for all others",
         "use lower-case letters, digits and `-`; quote the `*`",
     ),
     WithJsonSchema({"title": "namespace", "type": "string"}),
@@ -99,19 +98,19 @@ NamespaceKey = Annotated[
 
 
 class Select(Model):
-    """Which jobs the overlay renders, by patterns over `<namespace>/<file name without .yaml>`."""
+    """Selects the jobs that the overlay renders, by patterns for `<namespace>/<file name without .yaml>`."""
 
     include: tuple[Text, ...] = ("*",)
-    """Jobs to take; `*` matches any text, also across `/`."""
+    """Jobs to include. `*` matches any text, including `/`."""
     exclude: tuple[Text, ...] = ()
-    """Jobs to leave out of those."""
+    """Jobs to exclude."""
 
 
 class Grant(Model):
-    """What the jobs of a namespace may use."""
+    """Resources that the jobs of a namespace may use."""
 
     gpus: Count | None = None
-    """Most GPUs that the namespace's active jobs may ask for together."""
+    """GPU quota: maximum number of GPUs for all active jobs of the namespace."""
     queues: tuple[Label, ...] = ()
     """Kueue LocalQueues."""
     priorities: tuple[ObjectName, ...] = ()
@@ -119,43 +118,43 @@ class Grant(Model):
     service_accounts: tuple[ObjectName, ...] = ()
     """ServiceAccounts."""
     volumes: tuple[Label, ...] | None = None
-    """Volumes of the overlay; all of them when left out."""
+    """Volumes of the overlay. Defaults to all."""
     networks: tuple[Label, ...] | None = None
-    """Networks of the overlay; all of them when left out."""
+    """Networks of the overlay. Defaults to all."""
     registries: tuple[ImageStart, ...] | None = None
-    """Where images of jobs may come from, such as `registry.example.com/team`, after `images` was applied; anywhere
-    when left out. Docker Hub's are `docker.io/…`."""
+    """Allowed image prefixes, such as `registry.example.com/team`, checked after `images` is applied. Defaults to any.
+    Docker Hub images start with `docker.io/`."""
     metadata: tuple[Text, ...] = ()
-    """Keys of labels and annotations with a prefix that jobs may set, as patterns such as `example.com/*`."""
+    """Prefixed label and annotation keys that jobs may set, as patterns such as `example.com/*`."""
     allow: tuple[Permission, ...] = ()
-    """Privileges that some volumes and networks need."""
+    """Permissions that some storage and network profiles require."""
 
 
 class ImageRule(Model):
-    """Take images whose name starts with one text from somewhere else."""
+    """Replaces the prefix of image names, for example to use a mirror."""
 
     from_: Text = Field(alias="from")
-    """Start of the full image name; Docker Hub's images count as `docker.io/…` and `docker.io/library/…`."""
+    """Prefix of the full image name. Docker Hub images start with `docker.io/` or `docker.io/library/`."""
     to: ImageStart
-    """What stands there instead."""
+    """Replacement for the prefix."""
 
 
 class GPU(Model):
-    """How GPUs are asked for."""
+    """How pods request GPUs."""
 
     resource: ResourceName = "nvidia.com/gpu"
-    """Extended resource that counts them; its name is also the taint that pods with GPUs accept."""
+    """Extended resource for GPUs. Pods with GPUs tolerate the taint with the same key."""
     model_label: LabelKey = "nvidia.com/gpu.product"
-    """Node label that `placement.gpuModel` selects by."""
+    """Node label that `placement.gpuModel` matches."""
 
 
 class CodeSync(Model):
-    """The containers that fetch source code."""
+    """Init containers that fetch source code."""
 
     git_image: ImageRef = "registry.k8s.io/git-sync/git-sync:v4.7.1"
-    """git-sync, version 4."""
+    """Image of git-sync, version 4."""
     rsync_image: ImageRef | None = None
-    """An image with the `rsync` command; there is no well-kept public one, so without it no job can use rsync."""
+    """Image with the `rsync` command. Without it, jobs cannot use `code.rsync`; no maintained public image exists."""
     cpu: Quantity = "500m"
     """CPU of the container."""
     memory: Bytes = "512Mi"
@@ -163,72 +162,72 @@ class CodeSync(Model):
 
 
 class Ingress(Model):
-    """A route to every TensorBoard that asks for it, below `/tensorboard/<namespace>/<job>`."""
+    """Ingress for TensorBoards that set `ingress: true`, at `/tensorboard/<namespace>/<job>`."""
 
     host: ObjectName
     """Host name."""
     class_name: ObjectName | None = None
     """IngressClass."""
     tls_secret: ObjectName | None = None
-    """Secret with the certificate."""
+    """Secret with the TLS certificate."""
     annotations: dict[LabelKey, Text] = {}
-    """Annotations for the controller, such as those for sign-on; TensorBoard itself lets everyone in."""
+    """Annotations for the ingress controller, such as for single sign-on; TensorBoard has no authentication."""
 
 
 class TensorBoardDefaults(Model):
-    """The containers that show logs."""
+    """TensorBoard containers."""
 
     image: ImageRef = "tensorflow/tensorflow:2.20.0"
-    """An image with the `tensorboard` command; TensorFlow's have none from 2.21 on."""
+    """Image with the `tensorboard` command. TensorFlow images from 2.21 do not include it."""
     cpu: Quantity = "1"
     """CPU of the container."""
     memory: Bytes = "2Gi"
     """Memory of the container."""
     ingress: Ingress | None = None
-    """How it is reached from outside; only by `kubectl port-forward` when left out."""
+    """Ingress. If omitted, use `kubectl port-forward`."""
 
 
 class Runs(Model):
-    """How the objects of a run are named."""
+    """How objects of a run are named."""
 
     naming: Literal["hash", "stable"] = "hash"
-    """`hash`: a changed job is a new object beside the finished one. `stable`: one object, changed in place."""
+    """`hash`: an edited job is a new object with another name. `stable`: one object, edited in place."""
 
 
 class OverlayFields(Model):
-    """A cluster or environment: what jobs may use there, and what is different there."""
+    """A cluster or environment: the resources that jobs may use in it, and its settings."""
 
     extends: Label | None = None
-    """Overlay to start from. Mappings are merged, lists are replaced, patches are added."""
+    """Overlay to inherit from. Mappings are merged, lists are replaced, patches are appended."""
     abstract: Truth = False
-    """Only there to be extended; not rendered itself. Not inherited."""
+    """Do not render this overlay; it exists to be extended. Not inherited."""
     kubernetes: KubernetesVersion | None = None
-    """Version of the cluster, whose schemas the objects must fit."""
+    """Kubernetes version of the cluster. Objects are validated against its schemas."""
     select: Select = Select()
     """Jobs to render."""
     operators: dict[str, Text] = {}
-    """API version of each kind of job that the cluster serves, such as `mpi: kubeflow.org/v2beta1`."""
+    """API version that the cluster serves, by kind of job, such as `mpi: kubeflow.org/v2beta1`."""
     defaults: dict[str, Any] = {}
-    """Fields laid under every job, and below `kinds` under the jobs of one kind; the job wins."""
+    """Default fields for all jobs, and under `kinds` for jobs of one kind. Fields of the job override them."""
     params: dict[str, Text] = {}
-    """Values for `{{ params.… }}`; they win over the job's."""
+    """Values for `{{ params.… }}`. They override the `params` of a job."""
     namespaces: dict[NamespaceKey, Grant] = {}
-    """What each namespace may use; `*` stands for every namespace that is not named."""
+    """Resources that each namespace may use. `*` applies to all namespaces that are not listed."""
     volumes: dict[Label, Volume] = {}
-    """Volumes that jobs may mount."""
+    """Volumes that jobs can mount."""
     networks: dict[Label, Network] = {}
-    """Networks that jobs may use besides `pod`."""
+    """Networks that jobs can use in addition to `pod`."""
     images: tuple[ImageRule, ...] = ()
-    """Where images come from; the longest match counts."""
+    """Rules that replace image prefixes. The longest matching prefix applies."""
     patches: tuple[PatchFields, ...] = ()
-    """Changes of rendered objects, applied in order."""
+    """Patches of rendered objects, applied in order."""
     gitops: Gitops | None = None
-    """GitOps engines that apply the rendered files; objects for them are rendered beside."""
+    """GitOps engines that apply the rendered files. Their own objects are rendered, too."""
     runs: Runs = Runs()
     """How runs are named."""
     gpu: GPU = GPU()
-    """How GPUs are asked for."""
+    """How pods request GPUs."""
     code_sync: CodeSync = CodeSync()
-    """The containers that fetch source code."""
+    """Init containers that fetch source code."""
     tensorboard: TensorBoardDefaults = TensorBoardDefaults()
-    """The containers that show logs."""
+    """TensorBoard containers."""

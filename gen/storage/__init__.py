@@ -1,4 +1,4 @@
-"""Storage profiles: one file each, and the one list of them. See `docs/extending.md`."""
+"""Registry of storage profiles, one file each. See `docs/extending.md`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a storage profile says, and the objects that all statically provisioned ones share.
+"""Base classes of storage profiles, and the objects of statically provisioned volumes.
 
-Binding follows the Kubernetes documentation of persistent volumes: an empty `storageClassName` on both sides keeps
-the default class out, `volumeName` picks the volume and `claimRef` reserves it; without both another claim could
-take it first.
+Binding follows the Kubernetes documentation of persistent volumes: an empty `storageClassName` on both sides disables
+the default class, `volumeName` selects the volume and `claimRef` reserves it. Without both, another claim could bind to
+the volume first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AccessMode = Literal["ReadWriteMany", "ReadOnlyMany", "ReadWriteOnce"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
-    """One of the overlay's volumes as one namespace uses it."""
+    """A volume of the overlay in one namespace."""
 
     name: str
     namespace: str
@@ -30,29 +30,29 @@ class Volume:
 
     @property
     def persistent_volume(self) -> str:
-        """Persistent volumes are cluster-wide, so the namespace is part of the name."""
+        """Name of the PersistentVolume. It is cluster-scoped, so its name includes the namespace."""
         return f"{self.namespace}-{self.name}"
 
 
 class StorageProfile(Profile, ABC):
-    """One way to get a volume."""
+    """Storage profile: a way to provide a volume."""
 
     needs_size: ClassVar[bool] = False
-    """Whether an object that is rendered has to say a size."""
+    """Whether a rendered object requires a size."""
     outlives_pods: ClassVar[bool] = True
-    """Whether another pod, such as TensorBoard, can read what a training pod wrote."""
+    """Whether other pods, such as TensorBoard, can read the files of a training pod."""
 
     def objects(self, volume: Volume) -> tuple[Body, ...]:  # noqa: ARG002 - most profiles need the volume
-        """The storage objects to render; none where somebody else keeps them."""
+        """Storage objects to render; none if they are managed elsewhere."""
         return ()
 
     @abstractmethod
     def pod_source(self, volume: Volume) -> Body:
-        """The volume's source in a pod's `volumes`."""
+        """Volume source in the `volumes` of a pod."""
 
 
 class ClaimedProfile(StorageProfile):
-    """Pods reach the volume through a claim that gen renders, named like the volume."""
+    """Volume with a rendered PersistentVolumeClaim of the same name."""
 
     needs_size: ClassVar[bool] = True
 
@@ -62,21 +62,21 @@ class ClaimedProfile(StorageProfile):
 
 
 class StaticProfile(ClaimedProfile):
-    """A persistent volume written out by hand, bound to one claim."""
+    """Statically provisioned PersistentVolume, bound to one claim."""
 
     mount_options: ClassVar[tuple[str, ...]] = ()
-    """Mount options of every volume of this profile, before the overlay's own."""
+    """Mount options of all volumes of this profile. Those of the overlay are appended."""
 
     @abstractmethod
     def persistent_source(self, volume: Volume) -> Body:
-        """The source in the persistent volume's `spec`."""
+        """Volume source in the `spec` of the PersistentVolume."""
 
     def objects(self, volume: Volume) -> tuple[Body, ...]:
         return _persistent_volume(self, volume), persistent_volume_claim(volume, "", volume.persistent_volume)
 
 
 def csi(driver: str, volume: Volume, attributes: Body, *, secret: str | None = None) -> Body:
-    """A CSI source. The handle equals the volume's name: NAS looks it up by it, and two alike would collide."""
+    """CSI volume source. The handle is the volume name: it must be unique, and NAS uses it to look up the volume."""
     return {
         "csi": present(
             driver=driver,

@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from gen.kubernetes import Body, present
 from gen.model.names import MountPath
-from gen.model.scalars import Text, refuse
+from gen.model.scalars import Text, conflict
 from gen.storage.base import StaticProfile, Volume, csi
 from gen.storage.nas import Server
 
@@ -17,18 +17,18 @@ class CFS(StaticProfile):
     """Tencent Cloud CFS, mounted through its CSI driver."""
 
     host: Server
-    """Address of the mount target, in the cluster's VPC."""
+    """Address of the mount target in the VPC of the cluster."""
     path: MountPath = "/"
     """Directory on the file system."""
     vers: Literal["3", "4"] | None = None
-    """NFS version; the driver takes 4, or 3 when `fsid` is given."""
+    """NFS version. The driver defaults to 4, or to 3 if `fsid` is set."""
     fsid: Text | None = None
-    """Mount id of the file system, which version 3 needs; not the `cfs-…` id."""
+    """Mount ID of the file system, required for version 3. Not the `cfs-…` ID."""
 
     @model_validator(mode="after")
     def _version_3_needs_fsid(self) -> Self:
         if self.vers == "3" and self.fsid is None:
-            raise refuse("given `fsid` with `vers: 3`", self.vers, "add the mount id that the console shows")
+            raise conflict("`vers: 3` requires `fsid`", "set `fsid` to the mount ID shown in the console")
         return self
 
     def persistent_source(self, volume: Volume) -> Body:

@@ -1,4 +1,4 @@
-"""A claim that somebody else keeps: referenced by name, never rendered."""
+"""Existing claim, referenced by name and never rendered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gen.storage.base import StorageProfile, Volume
 
 
 class Claim(StorageProfile):
-    """A PersistentVolumeClaim that exists already in the job's namespace."""
+    """Existing PersistentVolumeClaim in the job's namespace."""
 
     short: ClassVar[str] = "name"
 

@@ -1,7 +1,7 @@
-"""Tencent Cloud COS buckets. Good for datasets; checkpoints and event files need a POSIX file system.
+"""Tencent Cloud COS buckets. Suitable for datasets; checkpoints and event files need a POSIX file system.
 
-Attributes: TencentCloud/kubernetes-csi-tencentcloud, `driver/cosfs/util.go`. The driver refuses the mounter `lite`
-that its own example shows.
+Attributes: TencentCloud/kubernetes-csi-tencentcloud, `driver/cosfs/util.go`. The driver rejects the mounter `lite`,
+although its own example uses it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from gen.storage.base import StaticProfile, Volume, csi
 
 
 class COS(StaticProfile):
-    """A Tencent Cloud COS bucket."""
+    """Tencent Cloud COS bucket."""
 
     bucket: Text
-    """Name of the bucket with its application id, `name-1250000000`."""
+    """Bucket name including the application ID, `name-1250000000`."""
     url: Text
     """Endpoint of the region, such as `http://cos.ap-guangzhou.myqcloud.com`."""
     path: MountPath = "/"
     """Directory in the bucket."""
     secret: ObjectName
-    """Secret of the job's namespace with the keys `SecretId` and `SecretKey`."""
+    """Secret in the job's namespace with the keys `SecretId` and `SecretKey`."""
     mounter: Literal["cosfs", "goosefs-lite"] = "cosfs"
-    """Client."""
+    """FUSE client."""
     additional_args: Text | None = None
     """Options of cosfs, such as `-oallow_other`."""
 

@@ -1,4 +1,4 @@
-"""Alibaba Cloud CPFS (general purpose): the NAS driver with another protocol, static volumes only.
+"""Alibaba Cloud CPFS (general purpose), through the NAS driver with another protocol. Static volumes only.
 
 Source: kubernetes-sigs/alibaba-cloud-csi-driver, `pkg/nas/utils.go`, and its README on the removed `cpfsplugin`.
 """
@@ -27,11 +27,11 @@ class CPFS(StaticProfile):
     """Alibaba Cloud CPFS, mounted through the NAS driver."""
 
     server: Server
-    """Mount target of the protocol service, in the cluster's VPC."""
+    """Mount target of the protocol service in the VPC of the cluster."""
     path: SharePath = "/share"
     """Directory below `/share`."""
     protocol: Literal["cpfs-nfs", "efc"] = "cpfs-nfs"
-    """The kernel's NFS client, or Alibaba's own."""
+    """Client: NFS in the kernel, or Alibaba Cloud's EFC."""
 
     def persistent_source(self, volume: Volume) -> Body:
         attributes = {"server": self.server, "path": self.path, "mountProtocol": self.protocol}

@@ -1,4 +1,4 @@
-"""Scratch space that lives and dies with a pod."""
+"""Scratch space with the lifetime of a pod."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gen.storage.base import StorageProfile, Volume
 
 
 class EmptyDir(StorageProfile):
-    """An empty directory for each pod, gone when the pod is."""
+    """Empty directory per pod, deleted with the pod."""
 
     outlives_pods: ClassVar[bool] = False
 
     size_limit: Bytes | None = None
-    """How much it may hold before the pod is evicted."""
+    """Size limit. A pod that exceeds it is evicted."""
     medium: Literal["Memory"] | None = None
-    """`Memory` keeps it in RAM, where it counts against the container's memory."""
+    """`Memory` stores it in RAM, where it counts against the memory of the container."""
 
     def pod_source(self, volume: Volume) -> Body:  # noqa: ARG002 - an empty directory has no name outside the pod
         return {"emptyDir": present(medium=self.medium, sizeLimit=self.size_limit)}

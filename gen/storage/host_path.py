@@ -1,4 +1,4 @@
-"""A directory of the node. Pod Security's baseline forbids it, so a namespace must be allowed to."""
+"""Directory on the node. The baseline Pod Security Standard forbids it, so a namespace needs a grant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gen.storage.base import StorageProfile, Volume
 
 
 class HostPath(StorageProfile):
-    """A directory of the node that a pod runs on: for one-node clusters, or data that is on every node."""
+    """Directory on the node of the pod, for single-node clusters or data that exists on every node."""
 
     short: ClassVar[str] = "path"
     grant: ClassVar[str] = "hostPath"
@@ -18,7 +18,7 @@ class HostPath(StorageProfile):
     path: MountPath
     """Directory on the node."""
     type: Literal["Directory", "DirectoryOrCreate"] = "Directory"
-    """Whether it must be there, or is made."""
+    """Whether the directory must exist or is created."""
 
     def pod_source(self, volume: Volume) -> Body:  # noqa: ARG002 - a directory is the same for everyone
         return {"hostPath": {"path": self.path, "type": self.type}}

@@ -1,4 +1,4 @@
-"""Alibaba Cloud NAS through its CSI driver, which took the place of the FlexVolume `alicloud/nas`.
+"""Alibaba Cloud NAS, through its CSI driver, which replaced the FlexVolume `alicloud/nas`.
 
 Attributes: kubernetes-sigs/alibaba-cloud-csi-driver, `pkg/nas/nodeserver.go` and `utils.go`.
 """
@@ -12,7 +12,7 @@ from pydantic import WithJsonSchema, model_validator
 
 from gen.kubernetes import Body, present
 from gen.model.names import MountPath
-from gen.model.scalars import matching, refuse
+from gen.model.scalars import conflict, matching
 from gen.storage.base import StaticProfile, Volume, csi
 
 Server = Annotated[
@@ -20,14 +20,14 @@ Server = Annotated[
     matching(
         re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*"),
         253,
-        "a host name or an address",
-        "put the directory into `path`",
+        "a host name or an IP address",
+        "move the directory to `path`",
     ),
     WithJsonSchema({"title": "host name or address", "type": "string"}),
 ]
 OctalMode = Annotated[
     str,
-    matching(re.compile(r"[0-7]{3}"), 3, "three octal digits", "write it like `755`"),
+    matching(re.compile(r"[0-7]{3}"), 3, "three octal digits", "use a form like `755`"),
     WithJsonSchema({"title": "octal digits", "type": ["string", "integer"]}),
 ]
 
@@ -36,24 +36,20 @@ class NAS(StaticProfile):
     """Alibaba Cloud NAS, mounted through its CSI driver."""
 
     server: Server
-    """Mount target, such as `0123-abc.cn-hangzhou.nas.aliyuncs.com`, in the cluster's VPC."""
+    """Mount target in the VPC of the cluster, such as `0123-abc.cn-hangzhou.nas.aliyuncs.com`."""
     path: MountPath = "/"
-    """Directory on the file system; it is made when it is missing."""
+    """Directory on the file system. The driver creates it if it is missing."""
     vers: Literal["3", "4.0", "4.1"] | None = None
-    """NFS version; the driver takes 3."""
+    """NFS version. The driver defaults to 3."""
     mode: OctalMode | None = None
-    """Permissions that the directory is set to at each mount; not possible for `/`."""
+    """Permissions to set on the directory at each mount. Not supported for `/`."""
     mode_type: Literal["recursive", "non-recursive"] | None = None
-    """Whether `mode` is set on everything below as well, which takes long on a large tree."""
+    """Whether to set `mode` recursively, which is slow for large directory trees."""
 
     @model_validator(mode="after")
     def _mode_needs_a_directory(self) -> Self:
         if self.mode is not None and self.path == "/":
-            raise refuse(
-                "without `mode` while `path` is `/`",
-                self.mode,
-                "remove `mode`, or name a directory in `path`",
-            )
+            raise conflict("`mode` is not supported for `path: /`", "remove `mode`, or set `path` to a directory")
         return self
 
     def persistent_source(self, volume: Volume) -> Body:

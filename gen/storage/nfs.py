@@ -1,4 +1,4 @@
-"""Plain NFS through the volume type that every Kubernetes has; it needs no driver."""
+"""NFS, through the built-in volume type of Kubernetes. No driver required."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gen.storage.nas import Server
 
 
 class NFS(StaticProfile):
-    """An NFS export."""
+    """NFS export."""
 
     server: Server
     """Host name or address of the NFS server."""

@@ -1,4 +1,4 @@
-"""Alibaba Cloud OSS buckets through ossfs. Good for datasets; checkpoints and event files need a POSIX file system.
+"""Alibaba Cloud OSS buckets, through ossfs. Suitable for datasets; checkpoints and logs need a POSIX file system.
 
 Attributes: kubernetes-sigs/alibaba-cloud-csi-driver, `pkg/oss/utils.go` and `docs/oss.md`.
 """
@@ -12,7 +12,7 @@ from pydantic import WithJsonSchema, model_validator
 
 from gen.kubernetes import Body, present
 from gen.model.names import MountPath, ObjectName
-from gen.model.scalars import Text, matching, refuse
+from gen.model.scalars import Text, conflict, matching, shown
 from gen.storage.base import StaticProfile, Volume, csi
 
 Options = Annotated[
@@ -21,39 +21,38 @@ Options = Annotated[
         re.compile(r"(-o \S+)( -o \S+)*"),
         1024,
         "options of the form `-o name=value`",
-        "the driver refuses any other",
+        "separate options with spaces; the driver rejects any other form",
     ),
     WithJsonSchema({"title": "options", "type": "string"}),
 ]
 
 
 class OSS(StaticProfile):
-    """An Alibaba Cloud OSS bucket, mounted through ossfs."""
+    """Alibaba Cloud OSS bucket, mounted through ossfs."""
 
     bucket: Text
-    """Name of the bucket."""
+    """Bucket name."""
     url: Text
     """Endpoint of the region, such as `oss-cn-hangzhou-internal.aliyuncs.com`, without the bucket."""
     path: MountPath = "/"
     """Directory in the bucket."""
     secret: ObjectName | None = None
-    """Secret of the job's namespace with the keys `akId` and `akSecret`."""
+    """Secret in the job's namespace with the keys `akId` and `akSecret`."""
     role: Text | None = None
-    """RAM role to take instead of a Secret (RRSA)."""
+    """RAM role to use instead of a Secret (RRSA)."""
     fuse_type: Literal["ossfs", "ossfs2"] | None = None
-    """Client; ossfs2 reads and appends only."""
+    """FUSE client. ossfs2 supports only reads and appends."""
     other_opts: Options | None = None
-    """Options of the client, such as `-o max_stat_cache_size=0`."""
+    """Client options, such as `-o max_stat_cache_size=0`."""
 
     @model_validator(mode="after")
     def _endpoint_and_identity(self) -> Self:
         if self.bucket in self.url.removeprefix("https://").removeprefix("http://").split(".", 1)[0]:
-            raise refuse("given with an endpoint alone in `url`", self.url, "leave the bucket out of `url`")
+            raise conflict(f"`url` contains the bucket name: {shown(self.url)}", "set `url` to the endpoint only")
         if (self.secret is None) == (self.role is None):
-            raise refuse(
-                "given either `secret` or `role`",
-                self.bucket,
-                "name the Secret with the access key, or the RAM role",
+            raise conflict(
+                "expected exactly one of `secret` and `role`",
+                "set `secret` to the Secret with the access key, or `role` to a RAM role",
             )
         return self
 

@@ -1,4 +1,4 @@
-"""A claim that the cluster provisions by itself. Its data lives as long as the class's reclaim policy says."""
+"""Dynamically provisioned claim. The reclaim policy of the StorageClass decides how long data is kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gen.storage.base import ClaimedProfile, Volume, persistent_volume_claim
 
 
 class StorageClass(ClaimedProfile):
-    """A volume that a StorageClass provisions; use a class that retains its volumes."""
+    """Volume provisioned by a StorageClass. Use a class with the reclaim policy `Retain`."""
 
     short: ClassVar[str] = "name"
 

@@ -74,7 +74,7 @@ def test_a_file_that_says_so_already_is_not_written(repo: Repository) -> None:
     [
         ("atempt=2", "unknown-field", "did you mean `attempt`?"),
         ("state=done", "invalid-value", "expected one of `active`, `finished`, `suspended`"),
-        ("workers=two", "invalid-value", "write it in digits, such as `8`"),
+        ("workers=two", "invalid-value", "write digits, such as `8`"),
         ("args=x", "invalid-value", "start each entry with `- `, or write `[one, two]`"),
         ("roles.wroker.cpu=1", "unknown-field", "did you mean `worker`?"),
         ("network=enii", "unknown-network", "did you mean `eni`?"),

@@ -77,4 +77,4 @@ def test_without_an_overlay_what_one_could_give_is_not_judged(repo: Repository) 
     messages = [
         message for _, message in findings(repo, JOB + "command: '{{ params.n * 2 }}'\ngpus: '{{ job.name }}'\n")
     ]
-    assert messages[1:3] == ["an expression cannot do this (mul)", "`gpus` must be a whole number, not `demo`"]
+    assert messages[1:3] == ["an expression cannot do this (mul)", "`gpus`: expected an integer, got `demo`"]
