@@ -81,7 +81,7 @@ def test_a_wrong_command_line_exits_with_2_and_says_why(repo: Repository, argume
 def test_outside_of_a_repository_nothing_can_be_done(tmp_path: Path) -> None:
     done = gen("render", cwd=tmp_path)
     assert done.returncode == 2
-    assert "has jobs/ and overlays/" in done.stderr
+    assert "no jobs/ and overlays/ in" in done.stderr
 
 
 def test_a_bug_exits_with_3_and_blames_no_user(repo: Repository) -> None:
