@@ -1,0 +1,86 @@
+"""Every field of an overlay changes what is rendered for every kind, or is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from gen.kinds import KINDS
+from gen.overlay.fields import OverlayFields
+from gen.render.pipeline import render
+from tests.contract.fields import leaves, model_fields, pattern, without
+from tests.support import Repository
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+
+CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "overlays.yaml").read_text("utf-8"))
+COMMON: dict[str, Any] = {"kubernetes": "1.34"}
+"""Fields of every case, but for those that say `alone`."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An overlay, and a job of one kind."""
+
+    kind: str
+    said: dict[str, Any]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        overlay: dict[str, Any] = self.said["overlay"]
+        return overlay
+
+    def outcome(self, repository: Repository, overlay: dict[str, Any]) -> tuple[object, ...]:
+        """Everything that a render makes of the case with this overlay."""
+        repository.overlay(
+            yaml.safe_dump(({} if "alone" in self.said else COMMON) | self.said.get("extra", {}) | overlay)
+        )
+        done = render(repository.root, (), ())
+        texts = {path: file.text for path, file in done.files.items()}
+        found = sorted({(item.code, item.message, item.severity) for item in done.findings})
+        return texts, found, done.overlays
+
+    def write(self, repository: Repository) -> None:
+        fields = {"kind": self.kind, **KINDS[self.kind].example, **self.said["job"]}
+        repository.job(yaml.safe_dump(fields, sort_keys=False))
+        repository.job(yaml.safe_dump({"kind": self.kind, **KINDS[self.kind].example}), name="other")
+        for path, text in self.said.get("files", {}).items():
+            repository.write(f"overlays/dev/{path}", text)
+        if "base" in self.said:
+            repository.overlay(yaml.safe_dump(self.said["base"]), name="base")
+
+
+EVERY = [Case(kind, said) for said in CASES for kind in said.get("kinds", KINDS)]
+
+
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: f"{case.said['name']}-{case.kind}")
+def test_no_value_is_accepted_and_ignored(case: Case, repo: Repository) -> None:
+    case.write(repo)
+    expected = case.outcome(repo, case.document)
+    same = [route for route in leaves(case.document) if case.outcome(repo, without(case.document, route)) == expected]
+    assert same == []
+
+
+def uncovered(model: type[OverlayFields]) -> list[Route]:
+    """Fields without a value in any case. Those of `defaults` are fields of jobs, which have a contract of their own."""
+    known = set(model_fields(model))
+    covered = {pattern(route, known) for case in CASES for route in leaves(case["overlay"])}
+    return sorted(known - covered, key=str)
+
+
+def test_every_field_has_a_case() -> None:
+    assert uncovered(OverlayFields) == []
+
+
+def test_a_field_in_the_model_alone_is_found() -> None:
+    class Extended(OverlayFields):
+        """An overlay with a field that is ignored."""
+
+        region: str | None = None
+
+    assert uncovered(Extended) == [("region",)]
