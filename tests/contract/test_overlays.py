@@ -67,7 +67,7 @@ def test_no_value_is_accepted_and_ignored(case: Case, repo: Repository) -> None:
 
 
 def uncovered(model: type[OverlayFields]) -> list[Route]:
-    """Fields without a value in any case. Those of `defaults` are fields of jobs, which have a contract of their own."""
+    """Fields without a value in any case. Fields of `defaults` are those of jobs, which have their own contract."""
     known = set(model_fields(model))
     covered = {pattern(route, known) for case in CASES for route in leaves(case["overlay"])}
     return sorted(known - covered, key=str)
