@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gen.gitops import ENGINES
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Location
     from gen.overlay.patches.types import Patch
+    from gen.schemas.lookup import Kinds
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,14 @@ class Overlay:
     """Version whose schemas count, such as `1.34`."""
     definitions: tuple[Path, ...] = ()
     """Folders with CustomResourceDefinitions of its cluster, its own before those that it extends."""
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """Schemas of its Kubernetes version and of its definitions, read when first used and kept for this run."""
+        from gen.schemas.definitions import Definitions  # noqa: PLC0415 - reading schemas takes longer than starting
+        from gen.schemas.lookup import Kinds  # noqa: PLC0415 - as above
+
+        return Kinds(self.kubernetes, Definitions(self.definitions) if self.definitions else None)
 
     @property
     def engines(self) -> tuple[str, ...]:

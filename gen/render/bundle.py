@@ -38,7 +38,7 @@ def render_bundles(overlays: Sequence[Overlay], outcomes: Sequence[Outcome], fou
         own = [outcome for outcome in outcomes if outcome.overlay == overlay.name]
         manifests = tuple(_manifests(overlay, site_of(overlay, own), found))
         patched = Patched(manifests, manifests, tuple(Provenance() for _ in manifests), frozenset())
-        valid = validate(patched, overlay.kubernetes, found, overlay.definitions)
+        valid = validate(patched, overlay.kinds, found)
         if valid is not None:
             bundles.append(Outcome(overlay.name, "", "", tuple(emit(unsealed(valid), overlay.name)), frozenset()))
     return bundles

@@ -65,7 +65,7 @@ def render_job(source: Source, namespace: str, overlay: Overlay, found: Findings
     patched = apply_patches(built, overlay, found)
     if found.failed():
         return None
-    valid = validate(patched, overlay.kubernetes, found, overlay.definitions, partial(deciding_field, job))
+    valid = validate(patched, overlay.kinds, found, partial(deciding_field, job))
     if valid is None:
         return None
     gpus = plan.gpus if plan.state == "active" else 0
@@ -76,7 +76,7 @@ def render_job(source: Source, namespace: str, overlay: Overlay, found: Findings
 def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Findings) -> Outcome | None:
     """The storage of an overlay behind pairs of a namespace and a volume, through the same stages."""
     patched = apply_patches(build_storage(plan_storage(overlay, uses)), overlay, found)
-    valid = None if found.failed() else validate(patched, overlay.kubernetes, found, overlay.definitions)
+    valid = None if found.failed() else validate(patched, overlay.kinds, found)
     if valid is None:
         return None
     return Outcome(overlay.name, "", "", tuple(emit(unsealed(valid), overlay.name)), patched.matched)

@@ -10,7 +10,6 @@ The run's hash covers what is written, so it is not known yet; a dummy of the sa
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from gen.check.best_practices import check_best_practices
@@ -22,7 +21,6 @@ from gen.rules.problem import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from gen.check.objects import Checked
     from gen.diagnostics import Location
@@ -34,9 +32,8 @@ if TYPE_CHECKING:
 
 def validate(
     patched: Patched,
-    version: str,
+    kinds: Kinds,
     found: Findings,
-    definitions: tuple[Path, ...] = (),
     deciding_field: Callable[[Problem], Location | None] = lambda _: None,
 ) -> Valid | None:
     """The objects when they fit; None when an error was found. BugError when no user could have caused it.
@@ -44,10 +41,9 @@ def validate(
     `deciding_field` finds the field of the job that decides about a problem.
     """
     own = Findings()
-    kinds = _kinds(version, definitions)
     for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
         # no schema of ours, and no advice, looks at a hash
-        plain = not provenance and not definitions
+        plain = not provenance and not kinds.has_definitions
         if plain and _fits(manifest.body, kinds) and check_best_practices(manifest.body) is None:
             continue
         body = filled(manifest.body, DUMMY)
@@ -56,14 +52,6 @@ def validate(
             _blame(checked, manifest.with_body(body), built, kinds, provenance, own, deciding_field)
     found.extend(own.items)
     return None if own.failed() else Valid(patched.manifests)
-
-
-@cache
-def _kinds(version: str, folders: tuple[Path, ...]) -> Kinds:
-    from gen.schemas.definitions import Definitions  # noqa: PLC0415 - reading schemas takes longer than starting
-    from gen.schemas.lookup import Kinds  # noqa: PLC0415 - as above
-
-    return Kinds(version, Definitions(folders) if folders else None)
 
 
 def _fits(body: Body, kinds: Kinds) -> bool:

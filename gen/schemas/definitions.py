@@ -48,6 +48,10 @@ class Definitions:
         self._found: dict[tuple[str, str], Definition] = {}
         self._parsed: set[Path] = set()
 
+    def __reduce__(self) -> tuple[type[Definitions], tuple[tuple[Path, ...]]]:
+        """Another process reads the files that it needs."""
+        return Definitions, (self._folders,)
+
     def get(self, api_version: str, kind: str) -> Definition | None:
         """UsageError when a file that seems to define the kind cannot be read."""
         key = api_version, kind

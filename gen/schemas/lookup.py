@@ -43,6 +43,14 @@ class Kinds:
         self._definitions = definitions
         self._known: dict[tuple[str, str], Kind | None] = {}
 
+    def __reduce__(self) -> tuple[type[Kinds], tuple[str, Definitions | None]]:
+        """Compiled validators cannot be pickled; another process compiles its own."""
+        return Kinds, (self.version, self._definitions)
+
+    @property
+    def has_definitions(self) -> bool:
+        return self._definitions is not None
+
     def get(self, api_version: str, kind: str) -> Kind | None:
         key = api_version, kind
         if key not in self._known:

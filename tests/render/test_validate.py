@@ -11,6 +11,7 @@ from gen.render.manifest import Manifest, Patched
 from gen.render.patch.provenance import Provenance
 from gen.render.validate import validate
 from gen.report.text import text
+from gen.schemas.lookup import Kinds
 
 if TYPE_CHECKING:
     from tests.support import Repository
@@ -83,7 +84,7 @@ def test_a_fault_that_was_there_before_a_patch_is_a_bug() -> None:
     provenance = Provenance()
     provenance.record(("data",), None, ())  # type: ignore[arg-type] # no place is looked up for a bug
     with pytest.raises(BugError, match="datta"):
-        validate(Patched((manifest,), (manifest,), (provenance,), frozenset()), "1.34", Findings())
+        validate(Patched((manifest,), (manifest,), (provenance,), frozenset()), Kinds("1.34"), Findings())
 
 
 def test_a_definition_of_the_cluster_counts_before_our_own_schema(repo: Repository) -> None:
@@ -95,6 +96,16 @@ def test_a_definition_of_the_cluster_counts_before_our_own_schema(repo: Reposito
     assert (finding.code, finding.place.line, finding.place.column) == ("cel", 4, 30)
     repo.overlay(HEAD + "  - target: {kind: PyTorchJob}\n    patch: {spec: {newField: 1}}\n")
     assert repo.render()[1] == 0
+
+
+def test_a_changed_definition_counts_in_the_next_run_of_the_process(repo: Repository) -> None:
+    repo.overlay(HEAD + "  - target: {kind: PyTorchJob}\n    patch: {spec: {newField: 1}}\n")
+    repo.job("kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n")
+    codes = []
+    for definition in (NEWER, NEWER.replace("newField", "otherField")):
+        repo.write("overlays/dev/crds/pytorchjobs.yaml", definition)
+        codes.append([one.code for one in repo.render()[0].findings])
+    assert codes == [[], ["unknown-field"]]
 
 
 NEWER = """\

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zoneinfo
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +19,8 @@ from tests.support import HERE as TESTS
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gen.rules.fault import Fault
 
 CASES: dict[str, dict[str, Any]] = yaml.load((TESTS / "rules/cases.yaml").read_bytes(), yaml.CSafeLoader)
@@ -97,6 +101,17 @@ def test_a_rule_says_what_why_and_what_to_do(rule: str) -> None:
     for text in (said.says, said.reason, said.remedy):
         assert len(text.split()) > 1
         assert text.strip().endswith((".", "`"))
+
+
+def test_time_zones_are_the_same_on_every_machine(tmp_path: Path) -> None:
+    (tmp_path / "Here").write_bytes((files("tzdata.zoneinfo") / "UTC").read_bytes())
+    zoneinfo.reset_tzpath([str(tmp_path)])
+    try:
+        assert "Here" in zoneinfo.available_timezones()
+        assert found("cron-jobs", "CronJob", {"spec timeZone": "Here"})
+        assert not found("cron-jobs", "CronJob", {"spec timeZone": "Europe/Berlin"})
+    finally:
+        zoneinfo.reset_tzpath()
 
 
 def test_an_odd_value_hides_nothing_else() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from gen.diagnostics import UsageError
+from gen.schemas.definitions import Definitions
+from gen.schemas.lookup import Kinds
 from tests.check.support import POD, codes, inspect, refused
 from tests.rules.support import objects
 from tests.support import SHARED, validated
@@ -127,3 +130,11 @@ def test_a_repository_says_version_and_definitions(
     assert [finding.code for finding in report.findings] == ["cel", "cel-not-evaluated", "environment"]
     (tmp_path / "outside.yaml").write_text(widget("{}"))
     assert [finding.code for finding in validated("outside.yaml")[0].findings] == ["unknown-kind"]
+
+
+def test_kinds_can_be_sent_to_another_process(widgets: tuple[Path, ...]) -> None:
+    kinds = Kinds("1.34", Definitions(widgets))
+    assert kinds.get("example.com/v1", "Widget") is not None
+    copied = pickle.loads(pickle.dumps(kinds))  # noqa: S301 - our own bytes
+    found = copied.get("example.com/v1", "Widget")
+    assert not found.validator.is_valid({"spec": {"size": "large"}})

@@ -80,9 +80,10 @@ def _fits(field: str, limits: tuple[int, int, dict[str, int]]) -> bool:
 
 @cache
 def _zones() -> frozenset[str]:
-    import zoneinfo  # noqa: PLC0415 - where no zone is named it is not needed
+    """From the tzdata package and not from the system, so that every machine has the same."""
+    from importlib.resources import files  # noqa: PLC0415 - only needed for a cron job with a time zone
 
-    return frozenset(zoneinfo.available_timezones())
+    return frozenset((files("tzdata") / "zones").read_text("utf-8").split())
 
 
 def _time_zone(value: Any) -> Fault | None:

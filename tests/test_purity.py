@@ -1,0 +1,126 @@
+"""Only the named modules have side effects: a render is a function of its input (`docs/architecture.md`)."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+
+import pytest
+
+from tests.effects import effects
+from tests.test_architecture import modules, tree
+
+ALLOWED = {
+    "gen.__main__": ({"environment", "processes", "terminal"}, "starts and ends the program"),
+    "gen.check.files": ({"disk", "environment"}, "finds the repository of the files to validate"),
+    "gen.commands.compared": ({"environment"}, "number of processors, current folder"),
+    "gen.commands.init": ({"disk"}, "writes a new repository"),
+    "gen.commands.new": ({"disk"}, "writes a new job file"),
+    "gen.commands.validate": ({"environment"}, "number of processors"),
+    "gen.load.named": ({"disk", "terminal"}, "reads the files that arguments name, and standard input"),
+    "gen.model.docs": ({"disk"}, "reads descriptions of fields from gen's own source"),
+    "gen.overlay.cluster": ({"disk"}, "finds the overlay of a rendered file"),
+    "gen.overlay.patches.read": ({"disk"}, "reads patch files"),
+    "gen.overlay.read": ({"disk"}, "reads overlays"),
+    "gen.parallel": ({"processes"}, "starts worker processes"),
+    "gen.render.cache": (
+        {"disk", "environment"},
+        "keeps results of earlier runs in the user's cache folder",
+    ),
+    "gen.render.write": ({"disk"}, "writes rendered/"),
+    "gen.repository": ({"disk"}, "reads and writes files of a repository"),
+    "gen.repository.place_files": ({"environment"}, "names temporary files after the process"),
+    "gen.repository.git": ({"processes"}, "runs git"),
+    "gen.review.rendered_trees": ({"disk"}, "reads rendered/"),
+    "gen.rules.server.cron": ({"disk"}, "reads the time zones of the tzdata package"),
+    "gen.schemas.definitions": ({"disk"}, "reads users' CustomResourceDefinitions"),
+    "gen.schemas.registry": ({"disk"}, "reads the schemas that gen and kubernetes-validate bring"),
+}
+"""Modules, or rooms with all their modules, with the effects that they may have, and why."""
+
+
+@cache
+def effects_of(module: str) -> set[tuple[str, str]]:
+    return effects(tree(module))
+
+
+def allowed(module: str) -> set[str]:
+    rooms = [kinds for room, (kinds, _) in ALLOWED.items() if f"{module}.".startswith(f"{room}.")]
+    return set().union(*rooms)
+
+
+def test_only_named_modules_have_effects() -> None:
+    found = {
+        module: sorted((kind, name) for kind, name in effects_of(module) if kind not in allowed(module))
+        for module in modules()
+    }
+    assert {module: names for module, names in found.items() if names} == {}
+
+
+def test_nothing_is_allowed_without_need() -> None:
+    used = {
+        room: {kind for module in modules() if f"{module}.".startswith(f"{room}.") for kind, _ in effects_of(module)}
+        for room in ALLOWED
+    }
+    assert {room: kinds - used[room] for room, (kinds, _) in ALLOWED.items() if kinds - used[room]} == {}
+
+
+def test_no_files_of_users_are_cached_for_the_life_of_the_process() -> None:
+    """A watch mode runs many times in one process. What one run reads belongs to objects of that run."""
+    of_packages = {"gen.model.docs", "gen.rules.server.cron", "gen.schemas.registry"}
+    of_packages |= {"gen.overlay.cluster"}
+    caching = {
+        module for module in modules() if caches(tree(module)) and "disk" in {kind for kind, _ in effects_of(module)}
+    }
+    assert caching == of_packages
+
+
+def caches(tree: ast.Module) -> bool:
+    """Whether a function keeps its results for the life of the process."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    decorators = {ast.unparse(one).partition("(")[0] for function in functions for one in function.decorator_list}
+    return bool({"cache", "lru_cache", "functools.cache", "functools.lru_cache"} & decorators)
+
+
+@pytest.mark.parametrize(
+    ("source", "effect"),
+    [
+        ("import time", ("clock", "time")),
+        ("def f():\n    from time import monotonic", ("clock", "time")),
+        ("from datetime import datetime as d\nd.now()", ("clock", "datetime")),
+        ("import random as r", ("randomness", "random")),
+        ("import os as o\no.urandom(1)", ("randomness", "os.urandom")),
+        ("import os\nos.environ['A']", ("environment", "os.environ")),
+        ("from os import getenv\ngetenv('A')", ("environment", "os.getenv")),
+        ("from pathlib import Path\nPath.cwd()", ("environment", ".cwd")),
+        ("import socket", ("network", "socket")),
+        ("import urllib.request", ("network", "urllib.request")),
+        ("from urllib import request", ("network", "urllib.request")),
+        ("import subprocess", ("processes", "subprocess")),
+        ("open('a')", ("disk", "open")),
+        ("lambda path: path.read_text()", ("disk", ".read_text")),
+        ("lambda path: path.write_bytes(b'')", ("disk", ".write_bytes")),
+        ("import os\nos.scandir('.')", ("disk", "os.scandir")),
+        ("from os.path import exists\nexists('.')", ("disk", "os.path.exists")),
+        ("from os import stat as s\ns('.')", ("disk", "os.stat")),
+        ("print(1)", ("terminal", "print")),
+        ("import sys\nsys.stdin.read()", ("terminal", "sys.stdin")),
+    ],
+)
+def test_an_effect_is_found(source: str, effect: tuple[str, str]) -> None:
+    assert effect in effects(ast.parse(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import re, functools",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import socket\n    from datetime import datetime",
+        "import os\nos.path.join('a', os.fsdecode(b'b'))",
+        "'import time; open(random)'  # os.environ",
+        "def f(time, open):\n    return time.sleep + open.now",
+        "import sys\nsys.modules",
+    ],
+)
+def test_a_pure_module_has_no_effects(source: str) -> None:
+    assert effects(ast.parse(source)) == set()
