@@ -1,1 +1,1 @@
-"""Rules about objects that no schema states: those of the API server, of operators and of GitOps engines."""
+"""Rules that schemas cannot express: those of the API server, of operators and of GitOps engines."""

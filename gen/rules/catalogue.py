@@ -1,4 +1,4 @@
-"""Every rule there is, by name: those that look at whole objects, and those that are broken on the way to them."""
+"""All rules by name: checks of objects, and findings that precede them."""
 
 from __future__ import annotations
 
@@ -12,94 +12,96 @@ from gen.rules.problem import SILENCE
 from gen.rules.rule import Rule, RuleSource
 from gen.rules.server import RULES
 
-_STRICT = "With strict field validation the API server refuses the object; without, it may drop the field."
-_DEFINED = "The API server holds the object against the definition of its kind."
+_STRICT = "The API server rejects the object with strict field validation, and may drop the field without."
+_DEFINED = "The API server validates the object against the definition of its kind."
 
 _FORM = (
     Rule(
         "not-an-object",
-        "A document is a mapping with `apiVersion` and `kind`.",
-        "Nothing else can be applied to a cluster.",
-        "Add `apiVersion` and `kind`, or keep the file out of the folder.",
+        "A document is not a mapping with `apiVersion` and `kind`.",
+        "Only such documents can be applied to a cluster.",
+        "Add `apiVersion` and `kind`, or move the file out of the folder.",
     ),
     Rule(
         "object-size",
-        "An object fits into a request.",
-        "The API server refuses requests of more than 3 MiB, and etcd stores half of that.",
-        "Put the data on a volume or into an image, or split it over several objects.",
+        "An object is too large for a request.",
+        "The API server rejects requests of more than 3 MiB, and etcd stores about half of that.",
+        "Put the data on a volume or into an image, or split it into several objects.",
     ),
     Rule(
         "unknown-kind",
-        "There is a schema of the kind in that API version.",
-        "An object that nothing can be said of may be wrong in any way.",
-        "Correct `apiVersion` or `kind`, name the folder of its definition with `--schema-location`, or pass by with "
-        "`--ignore-missing-schemas`.",
+        "There is no schema for the kind in that API version.",
+        "An object without a schema cannot be checked.",
+        "Correct `apiVersion` or `kind`, name the folder of its definition with `--schema-location`, or "
+        "skip such objects with `--ignore-missing-schemas`.",
     ),
     Rule(
         "unknown-field",
-        "Every field is one of its kind, in pod templates inside training resources too.",
+        "A field is not defined for the kind, also in pod templates inside training resources.",
         _STRICT,
         "Correct the name, or remove the field.",
     ),
-    Rule("missing-field", "Fields that are required are there.", _STRICT, "Add the field."),
-    Rule("wrong-type", "Values are of the type that their field takes.", _STRICT, "Write a value of that type."),
-    Rule("not-allowed", "Where a field takes one of some words, it is one of them.", _DEFINED, "Use one of the words."),
+    Rule("missing-field", "A required field is missing.", _STRICT, "Add the field."),
+    Rule("wrong-type", "A value has the wrong type for its field.", _STRICT, "Set a value of the expected type."),
+    Rule(
+        "not-allowed", "A value is not one of those that its field allows.", _DEFINED, "Use one of the allowed values."
+    ),
     Rule(
         "invalid-value",
-        "Values keep the ranges, patterns and sizes that their schema states.",
+        "A value is outside the range, pattern or size that its schema requires.",
         _DEFINED,
-        "Write a value that fits.",
+        "Set a valid value.",
     ),
     Rule(
         "double-entry",
-        "In a list whose entries have a key, no two have the same.",
+        "Two entries of a keyed list have the same key.",
         _DEFINED,
-        "Remove one of the two, or give it another key.",
+        "Remove one of the two, or change its key.",
     ),
     Rule(
         "cel",
-        "The CEL rules of a definition hold.",
+        "An object breaks a CEL rule of its definition.",
         _DEFINED,
         "Change the object so that the rule in the finding holds.",
     ),
     Rule(
         "cel-not-evaluated",
-        "The CEL rules of a definition can be evaluated here.",
-        "A server has functions that CEL itself does not; a rule that uses one is only checked there.",
+        "A CEL rule of a definition cannot be evaluated by gen.",
+        "API servers support functions that CEL itself does not. gen also limits the evaluation steps.",
         "Try the object against a cluster (`kubectl apply --server-side --dry-run=server`).",
         source=RuleSource.GEN,
         severity=Severity.WARNING,
     ),
     Rule(
         "rule-failed",
-        "Every rule can judge every object.",
-        "It is a mistake of gen when one cannot; the object may be wrong in a way that nobody looked for.",
-        "Report it to gen's issues, with the object; what the other rules say holds.",
+        "A rule failed to check an object.",
+        "This is a bug in gen. The object may have faults that the rule would have found.",
+        "Report it to gen's issue tracker with the object. The results of the other rules are valid.",
         source=RuleSource.GEN,
     ),
     Rule(
         "removed-api",
-        "The API version is still served by the Kubernetes version that is checked against.",
-        "The server knows no such kind.",
-        "Write the API version that took its place, and adapt what changed with it.",
+        "An API version is no longer served by the Kubernetes version that is checked against.",
+        "The API server does not know the kind in this version.",
+        "Use the API version that replaced it, and adapt the changed fields.",
     ),
     Rule(
         "deprecated-api",
-        "The API version has not been given up.",
+        "An API version is deprecated.",
         "A later version of Kubernetes or of the operator does not serve it.",
-        "Write the API version that takes its place.",
+        "Use the API version that replaces it.",
         severity=Severity.WARNING,
     ),
     Rule(
         "wrong-scope",
-        "Objects of a cluster have no namespace.",
-        "The server refuses a namespace on a kind that has none.",
+        "A cluster-scoped object has a namespace.",
+        "The API server rejects a namespace on a cluster-scoped kind.",
         "Remove `metadata.namespace`.",
     ),
     Rule(
         "silenced",
-        "An annotation that silences a rule names one that there is, and gives a reason.",
-        "A rule is silenced for a reason that others can judge.",
+        "An annotation that silences a rule names an unknown rule, or gives no reason.",
+        "Reviewers need a reason to accept a silenced rule.",
         f'Write `{SILENCE}<rule>: "<reason>"`.',
         source=RuleSource.GEN,
         severity=Severity.WARNING,
@@ -111,5 +113,5 @@ CATALOGUE: Final[dict[str, Rule]] = {rule.name: rule for rule in _FORM} | RULES 
 
 @cache
 def rules_for(group: str, kind: str) -> tuple[Rule, ...]:
-    """The rules that look at objects of a kind."""
+    """The rules that check objects of a kind."""
     return tuple(rule for rule in CATALOGUE.values() if rule.is_for(group, kind))

@@ -1,4 +1,4 @@
-"""Checks by field: what a rule says of single values is a table from the path of a field to the form it must have."""
+"""Checks of fields: a table from field paths to value checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FieldChecks:
-    """Paths such as `ports.*.protocol`, where `*` is every entry of a list or mapping, each with a check."""
+    """Checks by path, such as `ports.*.protocol`, where `*` is each entry of a list or mapping."""
 
     __slots__ = ("_root",)
 
@@ -28,14 +28,14 @@ class FieldChecks:
             step.check = check
 
     def faults(self, value: Any, route: Route) -> list[Fault]:
-        """What is wrong below `value`, which lies at `route`. A field that is not there has no fault."""
+        """The faults of all fields below `value`, which is at `route`. Missing fields have none."""
         found: list[Fault] = []
         self._root.look(value, route, found)
         return found
 
 
 class _Step:
-    """One step of paths that begin alike, so that each value is only looked for once."""
+    """One step of several paths with a common start, so that each value is looked up only once."""
 
     __slots__ = ("check", "each", "ends", "named")
 
@@ -44,7 +44,7 @@ class _Step:
         self.named: dict[str, _Step] = {}
         self.each: _Step | None = None
         self.ends = True
-        """Whether no path goes on from here; it is then looked at without a call of its own."""
+        """Whether no path continues here; its check then needs no further call."""
 
     def below(self, name: str) -> _Step:
         self.ends = False
@@ -54,7 +54,7 @@ class _Step:
         return self.named.setdefault(name, _Step())
 
     def look(self, value: Any, route: Route, found: list[Fault]) -> None:
-        """Asked many times for each object: a route is only made for what is wrong, or looked into."""
+        """Runs many times for each object: a route is only built for a fault or a nested value."""
         if self.check is not None and (fault := self.check(value)) is not None:
             found.append(fault.at(route))
         if value.__class__ is dict:
@@ -75,7 +75,7 @@ _HOLDERS = (dict, list)
 
 
 def find(value: Any, route: Route, steps: tuple[str, ...]) -> Iterator[tuple[Route, Any]]:
-    """Every value at a path, with the route to it."""
+    """Every value at a path, with its route."""
     if not steps:
         yield route, value
         return
@@ -89,10 +89,10 @@ def find(value: Any, route: Route, steps: tuple[str, ...]) -> Iterator[tuple[Rou
 
 
 def duplicates(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, tuple[Any, ...]]]:
-    """Entries of a list that say the same in all `fields` as an entry before, with what they say."""
+    """Entries of a list with the same values of `fields` as an earlier entry, with these values."""
     if not items or len(items) == 1:
         return
-    with suppress(TypeError):  # a value that no schema has looked at may be a list
+    with suppress(TypeError):  # # unhashable values occur where the schema does not check them
         if len({tuple(map(item.get, fields)) for item in items}) == len(items):
             return
     seen = set()

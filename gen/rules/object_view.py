@@ -1,4 +1,4 @@
-"""An object as rules look at it: without nulls, with its pod templates found once, and who will judge it."""
+"""An object prepared for rules: without null fields, with its pod templates."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
     Empty = Callable[[Route], Any]
 
 _DEPTH = 9
-"""How deep below `spec` a template can lie: a training runtime holds that of a job set, which holds jobs'."""
+"""Maximum depth of a pod template below `spec`: a training runtime contains a job set, which contains jobs."""
 
 _TEMPLATE = ("template", "Template")
 _HOLDERS = (dict, list)
 _PARTIAL = {"runtimePatches", "podTemplateOverrides", "trialTemplate"}
-"""Fields that hold parts of templates, or templates with places to fill in, which nobody takes for whole ones."""
+"""Fields with partial pod templates, or with templates that contain placeholders."""
 
 
 @dataclass(frozen=True)
 class ObjectView:
-    """An object that fits its schema. What many rules ask is found once."""
+    """An object that matches its schema. Values that many rules need are computed once."""
 
     body: Body
-    """A field that is null is not there, as the server takes it."""
+    """Without null fields, which the server treats as unset."""
     written: Body
-    """As it is rendered."""
+    """As it was rendered or read."""
     minor: int
-    """34 for Kubernetes 1.34, because some rules came and went."""
+    """34 for Kubernetes 1.34. Some rules are for some versions only."""
     templates: tuple[tuple[Route, Body], ...]
-    """Each pod template with the route to it."""
+    """Each pod template with its route."""
     defined: bool = False
-    """Whether the schema came from the definition itself, so that it says what rules say beside our own schemas."""
+    """Whether the schema is the one of a CustomResourceDefinition, which already has some of the checks."""
     json: bytes | None = None
-    """`body` as orjson writes it, where that was needed anyway."""
+    """`body` serialized by orjson, if it was needed."""
 
     @classmethod
     def of(cls, body: Body, version: str, *, defined: bool = False, empty: Empty = lambda _: "") -> ObjectView:
-        """`empty` says what a null entry of the list at a route stands for."""
+        """`empty` returns the value that stands for a null entry of the list at a route."""
         json = _json(body)
-        if json is None or b"null" in json:  # asked of compiled code, because most objects have none and need no copy
+        if json is None or b"null" in json:  # # checked in compiled code: most objects have no nulls and need no copy
             present: Body = _without_nulls(body, (), empty)
             json = None
         else:
@@ -55,7 +55,7 @@ class ObjectView:
 
     @classmethod
     def built(cls, body: Body) -> ObjectView:
-        """Of an object without nulls, for rules that are the same for all versions of Kubernetes."""
+        """A view of an object without nulls, for rules that are the same in all versions of Kubernetes."""
         return cls(body, body, 0, _all_templates(body))
 
     @cached_property
@@ -81,7 +81,7 @@ class ObjectView:
 
     @cached_property
     def is_custom(self) -> bool:
-        """Whether an operator makes the pods: only then does the server see them."""
+        """Whether an operator creates the pods: the API server only checks them then."""
         return is_custom(self.group)
 
     @cached_property
@@ -96,7 +96,7 @@ class ObjectView:
 
 
 def is_custom(group: str) -> bool:
-    """Whether a group of kinds comes with an operator, and not with Kubernetes."""
+    """Whether kinds of this group are defined by an operator, not by Kubernetes."""
     return "." in group and not (group.endswith(".k8s.io") and ".x-k8s.io" not in f".{group}")
 
 
@@ -144,7 +144,7 @@ def _is_template(value: Any) -> TypeGuard[Body]:
 def _json(body: Body) -> bytes | None:
     try:
         return orjson.dumps(body)
-    except TypeError:  # a number or a text that orjson does not know
+    except TypeError:  # # a number or a string that orjson does not support
         return None
 
 

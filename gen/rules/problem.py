@@ -1,4 +1,4 @@
-"""What is wrong with one object, before it is known where in a file that stands."""
+"""A fault of an object with the rule that it breaks, before its place in a file is known."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 
 SILENCE = f"{OWN}ignore-"
-"""Of annotations that silence a rule: the rule's name follows, and the value is the reason."""
+"""Prefix of annotations that silence a rule: the rest is the rule's name, the value is the reason."""
 
 DAMAGED = (TypeError, AttributeError, KeyError, ValueError, IndexError, ArithmeticError)
-"""What an object that does not fit its schema leads to in code that trusts it."""
+"""Exceptions that code raises for objects that do not match their schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of an object."""
+    """A fault with the rule that it breaks."""
 
     rule: str
-    """The id that `gen explain` knows."""
+    """Its id in `gen explain`."""
     route: Route
-    """To the offending value, or to where a missing one should stand."""
+    """To the invalid value, or to where a missing value belongs."""
     message: str
     hint: str = ""
-    """What to do, where it is more than the rule's own remedy."""
+    """The remedy, if it is more specific than the rule's."""
 
 
 def dotted(route: Route) -> str:

@@ -1,4 +1,4 @@
-"""What a rule is: a check of one object with a name that stays, and what people are told of it."""
+"""Rules: a check of one object with a stable name, a description, a reason and a remedy."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gen.rules.fault import Faults
 from gen.rules.object_view import ObjectView
 
 Find = Callable[[ObjectView], Faults]
-"""Yields the route and a sentence for each fault of an object that fits its schema."""
+"""Yields the faults of an object that matches its schema."""
 
 
 class RuleSource(StrEnum):
-    """Who would refuse the object, or not do what it says."""
+    """Who enforces a rule: refuses the object, or does something else than it specifies."""
 
     SERVER = "API server"
     OPERATOR = "operator"
@@ -27,32 +27,32 @@ class RuleSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A check with its words."""
+    """A check with its documentation."""
 
     name: str
-    """Stable, kebab-case: what annotations, reports and `gen explain` call it."""
+    """Stable, kebab-case; used in annotations, reports and `gen explain`."""
     says: str
-    """What is checked."""
+    """What is wrong, and when the rule fires."""
     reason: str
-    """Why: what happens otherwise, and where that is known from."""
+    """The consequence, with the source of this knowledge."""
     remedy: str
     """What to do."""
     find: Find | None = None
-    """None for what is found on the way to the rules: schemas, unknown kinds."""
+    """None for findings that precede the rules, such as schema errors and unknown kinds."""
     source: RuleSource = RuleSource.SERVER
     severity: Severity = Severity.ERROR
     kinds: frozenset[tuple[str, str]] | None = None
-    """Groups and kinds that it is for; None when it looks itself."""
+    """Groups and kinds that it is for; None for all."""
     of_pods: bool = False
-    """Whether it has nothing to say of an object without pod templates."""
+    """Whether it only checks objects with pod templates."""
 
     @property
     def hint(self) -> str:
-        """The remedy as a report says it below a finding."""
+        """The remedy in the form of a hint."""
         return (self.remedy[:1].lower() + self.remedy[1:]).rstrip(".")
 
     def severity_of(self, body: Any) -> Severity:
-        """How bad a fault of this object is. Whether an engine has an object that gen did not make, nobody knows."""
+        """The severity for an object. An engine may not manage objects that gen did not generate."""
         if self.source is RuleSource.GITOPS and self.severity is Severity.ERROR and not is_generated(body):
             return Severity.WARNING
         return self.severity
@@ -68,7 +68,7 @@ def _pairs(kinds: tuple[str, ...]) -> frozenset[tuple[str, str]]:
 def operators(
     name: str, *kinds: str, reason: str, remedy: str, severity: Severity = Severity.ERROR
 ) -> Callable[[Find], Rule]:
-    """Make a rule of an operator out of a function, whose docstring says what it checks. Kinds are `group/Kind`."""
+    """Make a rule of an operator from a function whose docstring describes it. Kinds are `group/Kind`."""
     pairs = _pairs(kinds)
 
     def make(find: Find) -> Rule:
@@ -80,7 +80,7 @@ def operators(
 def gitops(
     name: str, *pairs: tuple[str, str], reason: str, remedy: str, severity: Severity = Severity.ERROR
 ) -> Callable[[Find], Rule]:
-    """Make a rule of what GitOps engines do with an object out of a function; of groups and kinds, or of all."""
+    """Make a rule about GitOps engines from a function; for some groups and kinds, or for all."""
     kinds = frozenset(pairs) if pairs else None
 
     def make(find: Find) -> Rule:
@@ -90,19 +90,19 @@ def gitops(
 
 
 def is_generated(body: Any) -> bool:
-    """Whether gen made the object, by its label; the object may be anything."""
+    """Whether gen generated the object, by its label. The object may be anything."""
     return bool(at(body, "metadata", "labels", MANAGED_BY) == "gen")
 
 
-_BY_SERVER = "The API server refuses the object, or the pod that is made of its template."
+_BY_SERVER = "The API server rejects the object, or the pods made from its template."
 
 
 def server(
     name: str, *kinds: str, remedy: str, reason: str = _BY_SERVER, of_pods: bool = False
 ) -> Callable[[Find], Rule]:
-    """Make a rule of an API server out of a function, whose docstring says what it checks. Kinds are `group/Kind`.
+    """Make a rule of the API server from a function whose docstring describes it. Kinds are `group/Kind`.
 
-    Such a rule is a family of checks; each fault says what to do about it, and `remedy` is for `gen explain`.
+    Such a rule is a family of checks: each fault has its own hint, and `remedy` is for `gen explain`.
     """
     pairs = _pairs(kinds) if kinds else None
 

@@ -1,4 +1,4 @@
-"""Labels and what selects by them: whether they are well formed, and whether a selector takes a set of labels.
+"""Labels and label selectors: whether they are valid, and whether a selector matches labels.
 
 From `apimachinery/pkg/apis/meta/v1/validation/validation.go` and `pkg/apis/core/validation/validation.go`.
 """
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
 
 VALUES = {"In": (1, None), "NotIn": (1, None), "Exists": (0, 0), "DoesNotExist": (0, 0)}
-"""Operators, each with how many values it takes at least and at most."""
+"""Operators, each with the smallest and the largest number of values."""
 
 NODE_VALUES = {**VALUES, "Gt": (1, 1), "Lt": (1, 1)}
-"""The same of node selectors."""
+"""The same for node selectors."""
 
 
 def labels(found: Any, route: Route) -> Faults:
@@ -41,7 +41,7 @@ def selector(found: Any, route: Route) -> Faults:
 def requirement(
     entry: Body, route: Route, operators: Mapping[str, tuple[int, int | None]], *, any_value: bool = False
 ) -> Faults:
-    """Faults of a key, an operator and values. The values of mere preferences may be anything."""
+    """Faults of a key, an operator and values. With `any_value`, as in preferences, the values are not checked."""
     fault = qualified_name(entry.get("key", ""))
     if fault is not None:
         yield fault.at((*route, "key"))
@@ -61,15 +61,15 @@ def number_of_values(
         return
     least, most = operators[operator]
     if len(values) < least:
-        yield Fault((*route, "values"), f"`{operator}` needs a value", "add one to `values`")
+        yield Fault((*route, "values"), f"`{operator}` requires a value", "add a value to `values`")
     elif most is not None and len(values) > most:
-        what = "one value" if most else "no values"
-        hint = "keep one of `values`" if most else "remove `values`, or use `In` or `NotIn`"
+        what = "exactly one value" if most else "no values"
+        hint = "keep one entry of `values`" if most else "remove `values`, or use `In` or `NotIn`"
         yield Fault((*route, "values"), f"`{operator}` takes {what}", hint)
 
 
 def selects(found: Body, chosen: Mapping[str, str]) -> bool:
-    """Whether a well-formed selector takes these labels."""
+    """Whether a valid selector matches labels."""
     if any(chosen.get(key) != value for key, value in (found.get("matchLabels") or {}).items()):
         return False
     return all(_fits(entry, chosen) for entry in found.get("matchExpressions") or ())

@@ -1,4 +1,4 @@
-"""What each kind of volume source needs, in a pod as in a persistent volume: tables for the rules about both.
+"""Required and valid fields of each volume source, for pods and for persistent volumes.
 
 From the `validate…VolumeSource` functions of `pkg/apis/core/validation/validation.go`.
 """
@@ -61,7 +61,7 @@ NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "image": (),
     "local": ("path",),
 }
-"""Every kind of source, with the fields that must not be missing or empty."""
+"""Every volume source with its required fields, which must not be empty."""
 
 _MEANT: Final = {
     "secretName": "the name of a secret",
@@ -71,7 +71,7 @@ _MEANT: Final = {
     "server": "the name or address of a server",
     "monitors": "the addresses of the monitors",
 }
-"""What to write in such fields; in others it is a value."""
+"""Values that hints suggest for some required fields."""
 
 _MAX_TENANT_LENGTH = 64
 
@@ -84,7 +84,9 @@ _MAX_ISCSI_NAME_LENGTH = 1 << 10
 def _iscsi_name(value: Any) -> Fault | None:
     if len(value) <= _MAX_ISCSI_NAME_LENGTH and _ISCSI_NAME.fullmatch(value):
         return None
-    return Fault((), f"`{value}` is no name of an iSCSI target", "write a name such as `iqn.2001-04.com.example:disk1`")
+    return Fault(
+        (), f"`{value}` is not a valid iSCSI target name", "use a name such as `iqn.2001-04.com.example:disk1`"
+    )
 
 
 _PATH_TYPES = ("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
@@ -115,22 +117,22 @@ _RESERVED = re.compile(r"(?:.*\.)?(?:kubernetes|k8s)\.io", re.IGNORECASE)
 
 
 def sources(holder: Body) -> list[str]:
-    """The kinds of source that a volume has."""
+    """The volume sources that a volume has."""
     found = [kind for kind in holder if kind in NEEDED]
     return found if len(found) <= 1 else [kind for kind in NEEDED if kind in holder]
 
 
 def source_faults(holder: Body, route: Route, *, beside: str = "") -> Faults:
-    """Faults of the source of a volume, whoever uses it. One kind may stand beside another."""
+    """Faults of the source of a volume. `beside` is a source that is allowed as a second one."""
     found = sources(holder)
     for kind in found[1:] if found[1:] != [beside] else ():
-        message = f"a volume has one source, and `{found[0]}` is here already"
-        yield Fault((*route, kind), message, f"remove `{kind}`, or `{found[0]}`")
+        message = f"a volume has only one source, and `{found[0]}` is already set"
+        yield Fault((*route, kind), message, f"remove `{kind}` or `{found[0]}`")
     for kind in found:
         for field in NEEDED[kind]:
             if not_empty(holder[kind].get(field)):
-                hint = f"write {_MEANT.get(field, 'a value')} in `{field}`"
-                yield Fault((*route, kind, field), f"`{kind}` needs a `{field}`", hint)
+                hint = f"set `{field}` to {_MEANT.get(field, 'a value')}"
+                yield Fault((*route, kind, field), f"`{kind}` requires `{field}`", hint)
     yield from _SOURCE.faults(holder, route)
     for kind in found:
         fault = _SPECIAL[kind](holder[kind]) if kind in _SPECIAL else None
@@ -139,13 +141,17 @@ def source_faults(holder: Body, route: Route, *, beside: str = "") -> Faults:
 
 
 def named_secret(reference: Any) -> Fault | None:
-    """The check of what refers to a secret."""
-    return None if reference.get("name") else Fault((), "has no `name`", "write the name of a secret in `name`")
+    """A check of a reference to a secret."""
+    return None if reference.get("name") else Fault((), "`name` is missing", "set `name` to the name of a secret")
 
 
 def one_of_two(first: str, second: str, *, both: bool) -> Fault:
-    """Where one of two fields is needed, and both are there or none."""
-    return Fault((), f"needs either `{first}` or `{second}`", f"{'remove' if both else 'add'} `{first}`, or `{second}`")
+    """The fault of a mapping that has both or neither of two exclusive fields."""
+    return Fault(
+        (),
+        f"exactly one of `{first}` and `{second}` is required",
+        f"{'remove' if both else 'add'} `{first}` or `{second}`",
+    )
 
 
 def _either(source: Body, first: str, second: str) -> Fault | None:
@@ -157,7 +163,7 @@ def _fibre_channel(source: Body) -> Fault | None:
     if (fault := _either(source, "targetWWNs", "wwids")) is not None:
         return fault
     if source.get("targetWWNs") and "lun" not in source:
-        return Fault((), "needs a `lun`", "add `lun`, a number from 0 to 255")
+        return Fault((), "`targetWWNs` requires `lun`", "add `lun`, a number from 0 to 255")
     return None
 
 
@@ -165,7 +171,7 @@ def _flocker(source: Body) -> Fault | None:
     if (fault := _either(source, "datasetName", "datasetUUID")) is not None:
         return fault
     if "/" in source.get("datasetName", ""):
-        return Fault((), "`datasetName` contains `/`", "write the name without `/`")
+        return Fault((), "`datasetName` contains `/`", "use a name without `/`")
     return None
 
 
@@ -174,23 +180,25 @@ def _azure_disk(source: Body) -> Fault | None:
     start = "/subscriptions/" if managed else "https://"
     if uri.startswith(start):
         return None
-    hint = "write the resource id of the disk" if managed else "write the address of the blob"
+    hint = "use the resource id of the disk" if managed else "use the URL of the blob"
     if not managed and uri.startswith("/subscriptions/"):
-        hint = "write `kind: Managed`"
+        hint = "set `kind: Managed`"
     return Fault((), f"`diskURI` does not begin with `{start}`", hint)
 
 
 def _iscsi(source: Body) -> Fault | None:
     with_password = source.get("chapAuthDiscovery") or source.get("chapAuthSession")
     if with_password and "secretRef" not in source:
-        return Fault((), "CHAP needs a `secretRef`", "add `secretRef` with the `name` of a secret")
+        return Fault((), "CHAP requires `secretRef`", "add `secretRef` with the `name` of a secret")
     return None
 
 
 def _flex_volume(source: Body) -> Fault | None:
     reserved = [key for key in source.get("options") or {} if _RESERVED.fullmatch(key.split("/", 1)[0])]
     return (
-        Fault((), f"`{reserved[0]}` is in a domain of Kubernetes", "use a key of another domain") if reserved else None
+        Fault((), f"`{reserved[0]}` is in a domain reserved for Kubernetes", "use a key in another domain")
+        if reserved
+        else None
     )
 
 
@@ -201,9 +209,7 @@ def _quobyte(source: Body) -> Fault | None:
         return Fault((), f"`tenant` is longer than {_MAX_TENANT_LENGTH} characters", f"shorten it by {excess}")
     if all(re.fullmatch(r"[^:]*:[^:]*|\[.*\]:[^:]*", pair) for pair in pairs):
         return None
-    return Fault(
-        (), "`registry` has no port", "write a host and a port, such as `quobyte:7861`, with `,` between several"
-    )
+    return Fault((), "`registry` has no port", "use `host:port`, such as `quobyte:7861`, separated by `,`")
 
 
 _SPECIAL = {
@@ -214,4 +220,4 @@ _SPECIAL = {
     "flexVolume": _flex_volume,
     "quobyte": _quobyte,
 }
-"""What is a matter of several fields."""
+"""Checks of several fields of a volume source together."""
