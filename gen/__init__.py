@@ -1,3 +1,3 @@
-"""Short job files in Git, validated Kubernetes manifests out; `gen.render.pipeline` shows the whole run."""
+"""Short job files in Git, validated Kubernetes manifests out; `gen.render.pipeline` shows the stages of a job."""
 
 __version__ = "0.1.0"

@@ -31,7 +31,9 @@ _task: Callable[[Any], Any] | None = None
 """What a process is to do, set once when it starts, so that it is not sent with every item."""
 
 
-def spread(work: Callable[[Item], Result], items: Sequence[Item], parallel: int, *, worth_it: int) -> list[Result]:
+def map_parallel(
+    work: Callable[[Item], Result], items: Sequence[Item], parallel: int, *, worth_it: int
+) -> list[Result]:
     """`work` for every item, in their order. This process does its share, too: what the others have no time for.
 
     `worth_it` is the number of items below which starting a process takes longer than it saves. UsageError when the

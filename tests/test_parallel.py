@@ -21,13 +21,13 @@ JOB = "kind: batch\nimage: registry.example.com/train:1\ncommand: python train.p
 # the first job that another process than the parent looks at is its last
 BROKEN = """
 import os, signal, sys, time
-from gen.render import pipeline
-parent, real = os.getpid(), pipeline.render_file
+from gen.render import run
+parent, real = os.getpid(), run.render_file
 def render_file(root, job, overlays):
     if os.getpid() != parent:
         {what}
     return real(root, job, overlays)
-pipeline.render_file = render_file
+run.render_file = render_file
 sys.argv = ["gen", "render", "--parallel", "3", "--no-cache"]
 from gen.__main__ import main
 main()

@@ -17,7 +17,7 @@ from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError
 from gen.load.manifests import read_manifests
 from gen.load.named import STDIN, named_files, read_bytes
 from gen.overlay.cluster import cluster_of
-from gen.parallel import spread
+from gen.parallel import map_parallel
 from gen.repository.layout import overlay_folder
 from gen.repository.root import find_root
 from gen.rules.catalogue import CATALOGUE
@@ -80,7 +80,9 @@ class ManifestChecker:
         # another process has no standard input
         own = {STDIN: self.look(STDIN)} if STDIN in files else {}
         others = [file for file in files if file not in own]
-        own.update(zip(others, spread(self.look, others, self.parallel, worth_it=_FILES_PER_PROCESS), strict=True))
+        own.update(
+            zip(others, map_parallel(self.look, others, self.parallel, worth_it=_FILES_PER_PROCESS), strict=True)
+        )
         done = [own[file] for file in files]
         objects = sum(one.objects for one in done)
         found = Findings([finding for one in done for finding in one.findings])

@@ -17,7 +17,7 @@ from gen.repository.root import checked_root, find_root
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
-    from gen.render.results import Rendering
+    from gen.render.results import RunResult
     from gen.render.write import Comparison
 
 
@@ -43,7 +43,7 @@ class Compared:
     """A rendered repository. `comparison` is None when an error keeps `rendered/` from being compared."""
 
     root: Path
-    rendering: Rendering
+    rendering: RunResult
     comparison: Comparison | None
 
 
@@ -59,7 +59,7 @@ def render_and_compare(request: RenderRequest, folder: Path | None, *, prune_sto
     whole = not request.jobs and not request.overlay
     cache = Cache.open(root, folder, kubernetes) if folder is not None and whole else None
     for known in (cache, None):
-        rendering = (known.rendering() if known else None) or _rendered(root, request, kubernetes, known)
+        rendering = (known.run_result() if known else None) or _rendered(root, request, kubernetes, known)
         if rendering.findings.failed():
             return Compared(root=root, rendering=rendering, comparison=None)
         comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage)
@@ -68,8 +68,8 @@ def render_and_compare(request: RenderRequest, folder: Path | None, *, prune_sto
     raise BugError("a run without a cache knows every text")
 
 
-def _rendered(root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None) -> Rendering:
-    from gen.render.pipeline import render  # noqa: PLC0415 - a run without changes does not need it
+def _rendered(root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None) -> RunResult:
+    from gen.render.run import render  # noqa: PLC0415 - a run without changes does not need it
 
     parallel = request.parallel or os.cpu_count() or 1
     return render(root, request.overlay, request.jobs, parallel, kubernetes, cache)
@@ -93,7 +93,7 @@ def refused(found: Findings) -> Result[Report]:
     return Result(output=Report(findings, (), f"{counted(errors, 'error')}; nothing was written"), exit_code=VIOLATIONS)
 
 
-def summary(rendering: Rendering, comparison: Comparison, wrote: str, removed: str) -> str:
+def summary(rendering: RunResult, comparison: Comparison, wrote: str, removed: str) -> str:
     """`12 jobs in 2 overlays: wrote 3, removed 0, 40 unchanged`."""
     gone = sum(change.new is None for change in comparison.changes)
     edited = sum(change.status is Status.EDITED for change in comparison.changes)

@@ -128,7 +128,9 @@ class Plan:
     container: str
     """Name of the training container."""
     name: str
-    """Name of the job: the same for all its runs."""
+    """Name of the run without its hash; the job's name if the job has one run."""
+    job: str
+    """Name of the job."""
     run: str
     """Name of the run's objects; `gen.kubernetes.RUN` stands in it until the hash is known."""
     namespace: str
@@ -162,7 +164,7 @@ class Plan:
     @property
     def folder(self) -> str:
         """Where the job's files lie below `rendered/<overlay>/jobs/`."""
-        return f"{self.namespace}/{self.name}"
+        return f"{self.namespace}/{self.job}"
 
     @property
     def gpus(self) -> int:

@@ -14,7 +14,7 @@ from gen.kubernetes import MAX_NAME
 from gen.render.emit import emit
 from gen.render.manifest import Manifest, Patched
 from gen.render.patch.provenance import Provenance
-from gen.render.results import Outcome
+from gen.render.results import RenderedOverlay
 from gen.render.seal import unsealed
 from gen.render.validate import validate
 
@@ -23,28 +23,36 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings
     from gen.overlay.overlay import Overlay
+    from gen.render.results import RenderedJob
 
 _OF_JOBS = (("", "ConfigMap"), ("", "Service"), ("apps", "Deployment"))
 """Group and kind of what a job may have beside its workload."""
 _INGRESS = ("networking.k8s.io", "Ingress")
 
 
-def render_bundles(overlays: Sequence[Overlay], outcomes: Sequence[Outcome], found: Findings) -> list[Outcome]:
-    """The bundles of all overlays; `outcomes` are those of all their jobs and of their storage."""
+def render_bundles(
+    overlays: Sequence[Overlay], jobs: Sequence[RenderedJob], storage: Sequence[RenderedOverlay], found: Findings
+) -> list[RenderedOverlay]:
+    """The bundles of all overlays, for their rendered jobs and storage."""
     bundles = []
     for overlay in overlays:
         if overlay.fields.gitops is None:
             continue
-        own = [outcome for outcome in outcomes if outcome.overlay == overlay.name]
-        manifests = tuple(_manifests(overlay, site_of(overlay, own), found))
+        own = [job for job in jobs if job.overlay == overlay.name]
+        stored = any(one.files for one in storage if one.overlay == overlay.name)
+        manifests = tuple(_manifests(overlay, site_of(overlay, own, storage=stored), found))
         patched = Patched(manifests, manifests, tuple(Provenance() for _ in manifests), frozenset())
         valid = validate(patched, overlay.kinds, found)
         if valid is not None:
-            bundles.append(Outcome(overlay.name, "", "", tuple(emit(unsealed(valid), overlay.name)), frozenset()))
+            bundles.append(
+                RenderedOverlay(
+                    overlay=overlay.name, files=tuple(emit(unsealed(valid), overlay.name)), matched=frozenset()
+                )
+            )
     return bundles
 
 
-def site_of(overlay: Overlay, outcomes: Sequence[Outcome]) -> Site:
+def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], *, storage: bool) -> Site:
     fields = overlay.fields
     named = fields.namespaces.keys()
     versions = {kind: fields.operators.get(kind, next(iter(job.api_versions))) for kind, job in KINDS.items()}
@@ -53,8 +61,8 @@ def site_of(overlay: Overlay, outcomes: Sequence[Outcome]) -> Site:
     return Site(
         overlay=overlay.name,
         granted=None if not named or "*" in named else tuple(sorted(named)),
-        namespaces=tuple(sorted({outcome.namespace for outcome in outcomes if outcome.name})),
-        storage=any(file.storage for outcome in outcomes for file in outcome.files),
+        namespaces=tuple(sorted({job.namespace for job in jobs})),
+        storage=storage,
         queues=any(grant.queues for grant in fields.namespaces.values()),
         workloads=tuple(sorted(workloads, key=lambda workload: workload.kind)),
         kinds=tuple(sorted({*_OF_JOBS, *ingress, *((workload.group, workload.kind) for workload in workloads)})),

@@ -1,8 +1,8 @@
-"""What the last whole run found out, so that the next one looks only at what changed.
+"""The cache: results of the last complete run, so that the next run renders only what changed.
 
-It lies outside of the repository, where no pull request can forge it, and holds digests and no text: a file that is not
-as expected is rendered anew. Whatever is wrong with it, the run goes on as if it were not there. Nothing heavy is
-imported here, because a run in which nothing changed needs none of it.
+It is stored outside of the repository, where no pull request can forge it. It contains digests and no text: a file
+that differs from its digest is rendered again. A damaged or outdated cache is ignored. This module imports nothing
+heavy, because a run without any change needs nothing else.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import hashlib
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 import orjson
 
-from gen.diagnostics import Diagnostic, Findings, Location, Severity
+from gen.diagnostics import Diagnostic, Findings
 from gen.render.manifest import File
-from gen.render.results import Outcome, Reading, Rendering
+from gen.render.results import JobResult, Rendered, RenderedOverlay, RunResult
 from gen.repository.job_files import all_jobs
 from gen.repository.layout import OVERLAYS
 from gen.repository.safe_files import MAX_BYTES, read_regular
@@ -30,99 +31,137 @@ if TYPE_CHECKING:
 
     from gen.repository.layout import JobFile
 
+RenderedT = TypeVar("RenderedT", bound=Rendered)
+
 _DEPENDENCIES = (
     "ahocorasick_rs",
     "celpy",
     "jinja2",
     "jsonschema_rs",
     "kubernetes_validate",
+    "msgspec",
     "orjson",
     "pydantic",
     "pydantic_core",
     "ryaml",
     "yaml",
 )
-"""Packages whose version can change what comes out or what is found."""
-_MOST = 1 << 28
-"""Bytes of a cache: several hundred for each rendered file."""
-_WRONG = (OSError, ValueError, KeyError, TypeError, IndexError)
-"""What a damaged cache can lead to."""
+"""Packages that can change the output or the findings between versions."""
+MAX_CACHE_BYTES = 1 << 28
+"""A cache needs several hundred bytes for each rendered file."""
 
 
-@dataclass
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedRun:
+    """Content of a cache file. Its types are the format: a file that does not match them is ignored."""
+
+    key: str
+    """Digest of the tools and the overlays."""
+    jobs: dict[str, JobResult]
+    """Results by key of the job file, without text."""
+    shared: tuple[RenderedOverlay, ...]
+    """Storage and bundles of the overlays, without text."""
+    overlays: tuple[str, ...]
+    findings: tuple[Diagnostic, ...]
+    """All findings of the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cache:
-    """The cache of one repository. It counts only for the inputs and the tools that it was made with."""
+    """The cache of one repository, for one set of overlays and tools."""
 
     root: Path
     kubernetes: str | None
     path: Path
     key: str
-    """Of the tools and the overlays as they were before anything was read."""
-    jobs: dict[str, Any]
-    """Digest of each job file, and what became of it."""
-    run: dict[str, Any] | None = None
-    """What became of all of them together."""
+    """Digest of the tools and the overlays before the run reads any of them."""
+    last: CachedRun | None = None
+    """The last complete run; None if it had other overlays or tools."""
 
     @classmethod
     def open(cls, root: Path, folder: Path, kubernetes: str | None) -> Cache:
-        """Read the cache of a repository from the folder that holds those of all."""
+        """Read the cache of a repository; `folder` contains the caches of all repositories."""
         path = folder / f"{_sha(os.fsencode(root))[:16]}.json"
         key = _key(root, kubernetes)
-        with suppress(*_WRONG):
-            stored = orjson.loads(read_regular(path, _MOST))
-            if stored["key"] == key:
-                return cls(root, kubernetes, path, key, stored["jobs"], stored["run"])
-        return cls(root, kubernetes, path, key, {})
+        last = _read(path)
+        valid = last is not None and last.key == key
+        return cls(root=root, kubernetes=kubernetes, path=path, key=key, last=last if valid else None)
 
-    def rendering(self) -> Rendering | None:
-        """The whole run over again, without texts, when no job changed since."""
+    def run_result(self) -> RunResult | None:
+        """The last run, without text; None if any job file changed since."""
+        if self.last is None:
+            return None
         found = Findings()
-        with suppress(*_WRONG):
-            digests = {job.key: file_digest(self.root / job.file) for job in all_jobs(self.root, found)}
-            if self.run is None or found.items or digests != {key: entry[0] for key, entry in self.jobs.items()}:
-                return None
-            stored = [outcome for entry in self.jobs.values() for outcome in entry[4]] + self.run["storage"]
-            files = {file.path: file for outcome in stored for file in _outcome(outcome).files}
-            findings = Findings([_finding(*finding) for finding in self.run["findings"]])
-            return Rendering(files, tuple(self.run["overlays"]), len(digests), whole=True, findings=findings)
+        jobs = all_jobs(self.root, found)
+        if found.items or {job.key for job in jobs} != self.last.jobs.keys():
+            return None
+        if any(self.result(job) is None for job in jobs):
+            return None
+        jobs_rendered = (job for result in self.last.jobs.values() for job in result.rendered)
+        rendered: tuple[Rendered, ...] = (*jobs_rendered, *self.last.shared)
+        return RunResult(
+            files={file.path: file for one in rendered for file in one.files},
+            overlays=self.last.overlays,
+            jobs=len(jobs),
+            whole=True,
+            findings=Findings([*self.last.findings]),
+        )
+
+    def result(self, job: JobFile) -> JobResult | None:
+        """The result of a job file, without text; None if the file changed since."""
+        result = self.last.jobs.get(job.key) if self.last is not None else None
+        with suppress(OSError):
+            if result is not None and file_digest(self.root / job.file) == result.digest:
+                return result
         return None
 
-    def reading(self, job: JobFile) -> Reading | None:
-        """What became of a job file, without texts, when it is as it was."""
-        with suppress(*_WRONG):
-            digest, name, kind, overlays, outcomes, findings = self.jobs[job.key]
-            if file_digest(self.root / job.file) == digest:
-                known = tuple(_outcome(o) for o in outcomes), tuple(_finding(*finding) for finding in findings)
-                return Reading(job, digest, name, kind, tuple(overlays), *known)
-        return None
+    def save(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
+        """Store a complete run without errors. A cache that cannot be written is not an error.
 
-    def save(self, readings: Sequence[Reading], storage: Sequence[Outcome], rendering: Rendering) -> None:
-        """Keep what a whole run without errors made. It is no loss when that cannot be done.
-
-        Nothing is kept when an overlay was edited meanwhile: nobody knows whether it was read before or after that.
+        Nothing is stored if an overlay changed during the run, because the run may have read either version.
         """
         if _key(self.root, self.kubernetes) != self.key:
             return
-        run = {
-            "findings": [_flat_finding(finding) for finding in rendering.findings],
-            "overlays": rendering.overlays,
-            "storage": [_flat(outcome) for outcome in storage],
-        }
-        document = {"key": self.key, "jobs": {r.job.key: _flat_reading(r) for r in readings}, "run": run}
+        record = CachedRun(
+            key=self.key,
+            jobs={result.job.key: _job_without_text(result) for result in results},
+            shared=tuple(_without_text(one) for one in shared),
+            overlays=run.overlays,
+            findings=tuple(run.findings),
+        )
         temporary = self.path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                temporary.write_bytes(orjson.dumps(document))
+                temporary.write_bytes(msgspec.json.encode(record))
                 temporary.replace(self.path)
             finally:
                 temporary.unlink(missing_ok=True)
 
 
-def cache_folder() -> Path | None:
-    """Where programs keep what they can make again; None for a user without a home.
+def _read(path: Path) -> CachedRun | None:
+    with suppress(OSError, ValueError, msgspec.MsgspecError):
+        return msgspec.json.decode(read_regular(path, MAX_CACHE_BYTES), type=CachedRun)
+    return None
 
-    A relative `XDG_CACHE_HOME` does not count, as the XDG base directory specification wants it.
+
+def _job_without_text(result: JobResult) -> JobResult:
+    overlays = (replace(one, rendered=tuple(map(_without_text, one.rendered))) for one in result.overlays)
+    return replace(result, overlays=tuple(overlays))
+
+
+def _without_text(rendered: RenderedT) -> RenderedT:
+    return replace(rendered, files=tuple(map(_file_without_text, rendered.files)))
+
+
+def _file_without_text(file: File) -> File:
+    return replace(file, text=None) if file.text is not None else file
+
+
+def cache_folder() -> Path | None:
+    """The user's cache folder for gen; None if the user has no home.
+
+    A relative `XDG_CACHE_HOME` is ignored, as required by the XDG base directory specification.
     """
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if given.is_absolute():
@@ -133,7 +172,7 @@ def cache_folder() -> Path | None:
 
 
 def file_digest(path: Path) -> str:
-    """Of a file's bytes. OSError when it cannot be read."""
+    """SHA-256 of a file. OSError if it cannot be read."""
     return _sha(read_regular(path, MAX_BYTES))
 
 
@@ -146,7 +185,7 @@ def _key(root: Path, kubernetes: str | None) -> str:
 
 
 def _tools() -> Iterator[Any]:
-    """Everything that makes output of input, by when it was last changed: gen itself, Python, and packages."""
+    """Everything that can change the output for the same input: Python, and the files of gen and of packages."""
     yield sys.version
     folder = Path(__file__).parent.parent
     for path in sorted(folder.rglob("*")):
@@ -163,16 +202,16 @@ def _stamp(path: Path) -> tuple[str, int, int]:
 
 
 def _overlays(root: Path) -> Iterator[tuple[str, Any]]:
-    """Everything below `overlays/`: a name alone can be a finding, or the near name in one."""
+    """Everything below `overlays/`. File names count too, because they occur in findings and hints."""
     for folder, folders, files in os.walk(root / OVERLAYS):
         folders.sort()
         for name in sorted(files + folders):
             path = Path(folder, name)
-            yield ascii(str(path)), _state(path)  # a name may be no UTF-8
+            yield ascii(str(path)), _state(path)  # file names need not be UTF-8
 
 
 def _state(path: Path) -> Any:
-    """The digest of what gen could read; of anything else, such as weights that lie beside a patch, the stamp."""
+    """Digest of a file that gen could read; size and time of anything else, such as large files of other tools."""
     try:
         return file_digest(path)
     except OSError:
@@ -180,39 +219,3 @@ def _state(path: Path) -> Any:
             status = path.lstat()
             return status.st_mode, status.st_size, status.st_mtime_ns
     return None
-
-
-def _flat_reading(reading: Reading) -> list[Any]:
-    outcomes, findings = map(_flat, reading.outcomes), map(_flat_finding, reading.findings)
-    return [reading.digest, reading.name, reading.kind, reading.overlays, [*outcomes], [*findings]]
-
-
-def _flat(outcome: Outcome) -> list[Any]:
-    files = [
-        [f.path, f.digest, f.identity, f.source.file, f.source.line, f.source.column, f.storage] for f in outcome.files
-    ]
-    head = [outcome.overlay, outcome.namespace, outcome.name]
-    return [*head, files, sorted(outcome.matched), list(outcome.storage), outcome.gpus]
-
-
-def _outcome(flat: list[Any]) -> Outcome:
-    overlay, namespace, name, files, matched, storage, gpus = flat
-    return Outcome(
-        overlay,
-        namespace,
-        name,
-        tuple(File(f[0], None, f[1], f[2], Location(f[3], f[4], f[5]), f[6]) for f in files),
-        frozenset(matched),
-        tuple(storage),
-        gpus,
-    )
-
-
-def _flat_finding(finding: Diagnostic) -> list[Any]:
-    place = finding.place
-    return [place.file, place.line, place.column, finding.code, finding.message, finding.hint, finding.severity]
-
-
-def _finding(file: str, line: int, column: int, code: str, message: str, hint: str, severity: str) -> Diagnostic:
-    """What a run without errors finds are warnings and notes, which have no related places."""
-    return Diagnostic(Location(file, line, column), code, message, hint, severity=Severity(severity))

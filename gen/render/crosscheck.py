@@ -1,9 +1,9 @@
-"""What no job shows alone: two of one name, patches without a match, too many GPUs, one object made twice."""
+"""Checks across jobs: duplicate names and objects, GPU quotas, unmatched patches, and unselected jobs."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from gen.diagnostics import Findings, Location, near
 from gen.kinds import KINDS
 from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
+from gen.render.quota import check_quotas, requested_gpus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,134 +21,127 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.overlay.patches.types import Patch
     from gen.render.manifest import File
-    from gen.render.results import Outcome, Reading
+    from gen.render.results import JobResult, Rendered, RenderedOverlay
+    from gen.repository.layout import JobFile
 
 _REGULAR = re.compile(r"\.[*+]|[|^$()\\]")
-"""What regular expressions have and names do not."""
+"""Characters of regular expressions that are not part of names."""
 
 
 def crosscheck(
     root: Path,
-    readings: Sequence[Reading],
-    storage: Sequence[Outcome],
+    results: Sequence[JobResult],
+    shared: Sequence[RenderedOverlay],
     overlays: Sequence[Overlay],
     found: Findings,
     *,
-    whole: bool,
+    complete: bool,
 ) -> None:
-    """Report what is wrong between jobs; `whole` when all jobs and overlays are there to judge by."""
-    _one_name_each(root, readings, found)
-    _one_object_each([*(o for reading in readings for o in reading.outcomes), *storage], found)
-    _within_quota(readings, overlays, found)
-    if whole:
-        _every_patch_matches(readings, storage, overlays, found)
-        _every_job_selected(readings, overlays, found)
+    """Report errors between jobs; `complete` if `results` and `overlays` are those of the whole repository."""
+    rendered: list[Rendered] = [*(job for result in results for job in result.rendered), *shared]
+    _check_names(root, results, found)
+    _check_objects(rendered, found)
+    check_quotas(requested_gpus(job for result in results for job in result.rendered), overlays, found)
+    if complete:
+        _check_patches(results, shared, overlays, found)
+        _check_selection(results, overlays, found)
 
 
-def _one_name_each(root: Path, readings: Sequence[Reading], found: Findings) -> None:
-    """Two jobs may share a name where no overlay has both; a pair that shares several is reported once."""
-    first: dict[tuple[str, str, str], Reading] = {}
-    for reading in readings:
-        namespace, name = reading.job.namespace, reading.name
-        others = {o.job: o for o in (first.setdefault((to, namespace, name), reading) for to in reading.overlays)}
-        for job, other in others.items():
-            if job != reading.job:
-                message = f"two jobs of `{namespace}` are called `{name}`"
-                there = (_name_place(root, other), "the other one")
-                hint = "give one of them another `name`"
-                found.error("duplicate-job", _name_place(root, reading), message, hint, [there])
+def _check_names(root: Path, results: Sequence[JobResult], found: Findings) -> None:
+    """Two job files may share a name if no overlay selects both. Each pair is reported once."""
+    first: dict[tuple[str, str, str], JobResult] = {}
+    for result in results:
+        namespace = result.job.namespace
+        clashes: dict[tuple[JobFile, str], JobResult] = {}
+        for one in result.overlays:
+            for name in one.names:
+                other = first.setdefault((one.overlay, namespace, name), result)
+                if other.job != result.job:
+                    clashes[other.job, name] = other
+        for (_, name), other in clashes.items():
+            message = f"duplicate job name `{name}` in namespace `{namespace}`"
+            related = [(_name_place(root, other), "the other job")]
+            hint = "change the `name` of one of the two jobs"
+            found.error("duplicate-job", _name_place(root, result), message, hint, related)
 
 
-def _name_place(root: Path, reading: Reading) -> Location:
-    source = read(root, reading.job.file, Findings())
-    return source.place(("name",)) if source else Location(reading.job.file)
+def _name_place(root: Path, result: JobResult) -> Location:
+    source = read(root, result.job.file, Findings())
+    return source.place(("name",)) if source else Location(result.job.file)
 
 
-def _one_object_each(outcomes: Sequence[Outcome], found: Findings) -> None:
-    """Two files with one object in them would take it from each other in the cluster."""
+def _check_objects(rendered: Sequence[Rendered], found: Findings) -> None:
+    """Two files with the same object would overwrite each other in the cluster."""
     first: dict[tuple[str, str], File] = {}
-    for outcome in outcomes:
-        for file in outcome.files:
-            other = first.setdefault((outcome.overlay, file.identity), file)
-            if other.path != file.path:
-                message = f"{file.identity} of `{outcome.overlay}` is made twice"
-                hint = "rename the job, the namespace or the volume, so that the two names differ"
-                there = (other.source, f"the other one, as {other.path}")
-                found.error("duplicate-object", file.source, message, hint, [there])
+    for one in rendered:
+        for file in one.files:
+            other = first.setdefault((one.overlay, file.identity), file)
+            # two job files with the same name are reported as such; two runs of one file are reported here
+            if other is not file and (other.path != file.path or other.source.file == file.source.file):
+                message = f"{file.identity} is rendered twice in overlay `{one.overlay}`"
+                hint = "rename the job, the namespace or the volume"
+                related = [(other.source, f"the other object, in {other.path}")]
+                found.error("duplicate-object", file.source, message, hint, related)
 
 
-def _within_quota(readings: Sequence[Reading], overlays: Sequence[Overlay], found: Findings) -> None:
-    wanted: Counter[tuple[str, str]] = Counter()
-    for outcome in (outcome for reading in readings for outcome in reading.outcomes):
-        wanted[outcome.overlay, outcome.namespace] += outcome.gpus
-    for overlay in overlays:
-        for (name, namespace), gpus in sorted(wanted.items()):
-            if name == overlay.name:
-                judge_quota(overlay, namespace, gpus, found)
-
-
-def judge_quota(overlay: Overlay, namespace: str, gpus: int, found: Findings) -> None:
-    """Report when the active jobs of a namespace ask for more GPUs than it is granted."""
-    grant = overlay.grant(namespace)
-    if grant is not None and grant.gpus is not None and gpus > grant.gpus:
-        key = namespace if namespace in overlay.fields.namespaces else "*"
-        message = (
-            f"the active jobs of `{namespace}` ask for {gpus} GPUs in `{overlay.name}`, and {grant.gpus} are granted"
-        )
-        hint = "set some of them to `state: suspended` or `finished`, or raise `gpus`"
-        found.error("over-quota", overlay.place("namespaces", key, "gpus"), message, hint)
-
-
-def _every_patch_matches(
-    readings: Sequence[Reading], storage: Sequence[Outcome], overlays: Sequence[Overlay], found: Findings
+def _check_patches(
+    results: Sequence[JobResult], shared: Sequence[RenderedOverlay], overlays: Sequence[Overlay], found: Findings
 ) -> None:
-    """A patch that an overlay inherits has to match in one of the overlays that have it."""
+    """An inherited patch must match an object in at least one of the overlays that inherit it."""
     matched: set[Location] = set()
-    failed: dict[str, list[Reading]] = defaultdict(list)
+    failed: dict[str, list[tuple[JobResult, str]]] = defaultdict(list)
     by_name = {overlay.name: overlay for overlay in overlays}
-    rendered = [outcome for reading in readings for outcome in reading.outcomes]
-    for outcome in (*rendered, *storage):
-        matched.update(by_name[outcome.overlay].patches[index].place for index in outcome.matched)
-    for reading in readings:
-        for name in set(reading.overlays) - {outcome.overlay for outcome in reading.outcomes}:
-            failed[name].append(reading)
-    some, stored = {outcome.overlay for outcome in rendered}, {outcome.overlay for outcome in storage}
+    rendered = [job for result in results for job in result.rendered]
+    both: list[Rendered] = [*rendered, *shared]
+    for one in both:
+        matched.update(by_name[one.overlay].patches[index].place for index in one.matched)
+    for result in results:
+        for selected in result.overlays:
+            missing = set(selected.names) - {job.name for job in selected.rendered}
+            failed[selected.overlay] += [(result, name) for name in sorted(missing)]
+    with_jobs, with_shared = {job.overlay for job in rendered}, {one.overlay for one in shared}
+    names = [name for result in results for name in (result.name, *(n for one in result.overlays for n in one.names))]
     for overlay in overlays:
-        if failed[overlay.name] and overlay.name not in some:
-            continue  # nothing is there to judge by
+        if failed[overlay.name] and overlay.name not in with_jobs:
+            continue  # no job could be rendered, so any patch could have matched
         for patch in overlay.patches:
-            excused = overlay.name not in stored and may_fit_storage(patch.target)
-            if not excused and patch.place not in matched and not any(_could(patch, r) for r in failed[overlay.name]):
-                hint = _hint(patch.target, [reading.name for reading in readings])
+            excused = overlay.name not in with_shared and may_fit_storage(patch.target)
+            if (
+                not excused
+                and patch.place not in matched
+                and not any(_could(patch, *one) for one in failed[overlay.name])
+            ):
+                hint = _hint(patch.target, names)
                 found.error("unmatched-patch", patch.place, "the patch matches no rendered object", hint)
                 matched.add(patch.place)
 
 
 def _hint(target: Target, names: Sequence[str]) -> str:
-    """What is probably wrong with a target that nothing fits."""
+    """The probable mistake in a target that matches no object."""
     kinds = {*BESIDE, *(kind.resource for kind in KINDS.values())}
     if target.kind is not None and target.kind not in kinds and (guess := near(target.kind, kinds)):
-        return f"no object has the kind `{target.kind}`; did you mean `{guess}`?"
+        return f"no object has kind `{target.kind}`; did you mean `{guess}`?"
     if target.name is not None and target.name not in names and (guess := near(target.name, names)):
-        return f"no object is called `{target.name}`; did you mean `{guess}`?"
+        return f"no object is named `{target.name}`; did you mean `{guess}`?"
     if any(_REGULAR.search(text) for text in (target.kind, target.name, target.namespace) if text is not None):
-        return "write `*` for any text: patterns of `target` are no regular expressions"
-    return "correct `target`, or remove the patch; names are those of the jobs, without a run's hash"
+        return "use `*` as the wildcard: patterns of `target` are not regular expressions"
+    return "correct `target`, or remove the patch; `name` is the name without the hash of the run"
 
 
-def _could(patch: Patch, reading: Reading) -> bool:
-    """Whether a job that could not be rendered might have been the match."""
-    kind = KINDS.get(reading.kind)
-    return may_fit(patch.target, kind.resource if kind else None, reading.job.namespace, reading.name)
+def _could(patch: Patch, result: JobResult, name: str) -> bool:
+    """Whether the patch could match a run that failed to render."""
+    kind = KINDS.get(result.kind)
+    return may_fit(patch.target, kind.resource if kind else None, result.job.namespace, name)
 
 
-def _every_job_selected(readings: Sequence[Reading], overlays: Sequence[Overlay], found: Findings) -> None:
-    for reading in readings:
-        if overlays and not reading.overlays:
+def _check_selection(results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> None:
+    for result in results:
+        if overlays and not result.overlays:
             hint = "add it to `select` of an overlay, or remove it"
-            found.warning("not-selected", Location(reading.job.file), "no overlay selects this job", hint)
+            found.warning("not-selected", Location(result.job.file), "no overlay selects this job", hint)
     for overlay in overlays:
         for index, pattern in enumerate(overlay.fields.select.include):
-            if readings and not any(fnmatchcase(reading.job.key, pattern) for reading in readings):
+            if results and not any(fnmatchcase(result.job.key, pattern) for result in results):
                 place = overlay.place("select", "include", index)
-                found.warning("selects-nothing", place, f"no job fits `{pattern}`", "correct the pattern, or remove it")
+                message = f"no job matches `{pattern}`"
+                found.warning("selects-nothing", place, message, "correct the pattern, or remove it")

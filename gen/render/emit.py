@@ -52,7 +52,14 @@ def _file(manifest: Manifest, overlay: str) -> File:
     text = to_yaml(body)
     digest = digest_of(text)
     first = header(manifest.source.file, digest)
-    return File(path, first + text, digest, _identity(body), manifest.source, storage)
+    return File(
+        path=path,
+        text=first + text,
+        digest=digest,
+        identity=_identity(body),
+        source=manifest.source,
+        storage=storage,
+    )
 
 
 def _identity(body: Body) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import Location
 from gen.kubernetes import Body
 from gen.repository.layout import Tree, rendered_folder
 
 if TYPE_CHECKING:
-    from gen.diagnostics import Location
     from gen.render.patch.provenance import Provenance
 
 
@@ -79,7 +79,7 @@ class Sealed:
     manifests: tuple[Manifest, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class File:
     """Text for a path below `rendered/`, with `/`."""
 

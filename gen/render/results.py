@@ -1,60 +1,91 @@
-"""What became of job files and of a whole run: values that processes, and runs, can hand to each other."""
+"""Results of rendering: per run and overlay, per overlay, per job file, and for the whole repository.
+
+Worker processes and the cache pass them on, so every value can be pickled and encoded by msgspec. It resolves the
+annotations, so their types are imported outside of `TYPE_CHECKING`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import Findings
+from gen.diagnostics import Diagnostic, Findings
+from gen.render.manifest import File
+from gen.repository.layout import JobFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gen.diagnostics import Diagnostic
-    from gen.render.manifest import File
-    from gen.repository.layout import JobFile
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One job in one overlay, rendered; or, with neither namespace nor name, the storage of an overlay."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """Objects rendered for an overlay."""
 
     overlay: str
-    namespace: str
-    name: str
     files: tuple[File, ...]
     matched: frozenset[int]
-    """Patches of the overlay that changed something."""
-    storage: tuple[str, ...] = ()
-    """Volumes of the overlay that it uses."""
-    gpus: int = 0
-    """GPUs that it asks for while it is active."""
+    """Indices of the overlay's patches that changed at least one of the objects."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One job file in all overlays that select it, as far as it could be rendered."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedJob(Rendered):
+    """One run of a job file in one overlay."""
+
+    namespace: str
+    name: str
+    volumes: tuple[str, ...]
+    """Volumes of the overlay that the job mounts."""
+    gpus: int
+    """GPUs that the job requests while it is active."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedOverlay(Rendered):
+    """Objects that belong to an overlay and to no job: its storage, or its GitOps bundle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobInOverlay:
+    """One job file in one overlay that selects it."""
+
+    overlay: str
+    names: tuple[str, ...]
+    """Names of the runs, also of those that could not be rendered."""
+    rendered: tuple[RenderedJob, ...]
+    """One per run; empty if the job has an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResult:
+    """One job file in all overlays that select it."""
 
     job: JobFile
     digest: str
-    """Of the file's bytes."""
+    """SHA-256 of the file; empty if the file could not be read."""
     name: str
+    """Name of the job, which is the file's unless the job sets `name`."""
     kind: str
-    """Empty when it could not be told."""
-    overlays: tuple[str, ...]
-    outcomes: tuple[Outcome, ...]
-    findings: tuple[Diagnostic, ...] = ()
+    """Kind of the job; empty if it is missing or not a string."""
+    overlays: tuple[JobInOverlay, ...]
+    findings: tuple[Diagnostic, ...]
+
+    @property
+    def rendered(self) -> tuple[RenderedJob, ...]:
+        """Runs of the job in all overlays."""
+        return tuple(job for one in self.overlays for job in one.rendered)
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
-    """What `rendered/` should hold, as far as it was asked for."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """Expected content of `rendered/`, for the jobs and overlays that were requested."""
 
     files: Mapping[str, File]
+    """Files by path."""
     overlays: tuple[str, ...]
     jobs: int
+    """Number of job files."""
     whole: bool
-    """Whether it is everything, so that what is not in `files` should not be there."""
+    """Whether all jobs and overlays were requested. If so, `rendered/` must contain no other files."""
     findings: Findings = field(default_factory=Findings)
     folders: frozenset[str] = frozenset()
-    """When it is not the whole: the folders of the jobs that were asked for."""
+    """Folders of the requested jobs. They must contain no other files."""

@@ -112,8 +112,8 @@ def outcome(given: Source, overlay: Overlay) -> tuple[dict[str, str | None], Fin
     """Files by path, with the storage that the job uses, and what was found."""
     found = Findings()
     done = render_job(given, "team", overlay, found)
-    files = {} if done is None else {file.path: file.text for file in done.files}
-    return {**files, "storage": None if done is None else ",".join(done.storage)}, found
+    files: dict[str, str | None] = {file.path: file.text for run in done.rendered for file in run.files}
+    return {**files, "volumes": ",".join(name for run in done.rendered for name in run.volumes)}, found
 
 
 def ignored(case: Case, overlay: Overlay) -> list[Route]:

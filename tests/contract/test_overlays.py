@@ -11,7 +11,7 @@ import yaml
 
 from gen.kinds import KINDS
 from gen.overlay.fields import OverlayFields
-from gen.render.pipeline import render
+from gen.render.run import render
 from tests.contract.fields import leaves, model_fields, pattern, without
 from tests.support import Repository
 

@@ -19,6 +19,7 @@ from gen.model.docs import field_docs
 from gen.networks import NETWORKS
 from gen.overlay.fields import OverlayFields
 from gen.overlay.read import OverlayReader
+from gen.render.expand import expand
 from gen.render.parse.job import parse_job
 from gen.render.plan.stage import make_plan
 from gen.rules.field_checks import find
@@ -157,7 +158,8 @@ def planned(repo: Repository, kind: str) -> tuple[Job, Plan]:
     assert source is not None
     job = parse_job(source, "team", overlay, found)
     assert job is not None
-    plan = make_plan(job, overlay, found)
+    (run,) = expand(job)
+    plan = make_plan(run, overlay, found)
     assert not found.items
     assert plan is not None
     return job.job, plan

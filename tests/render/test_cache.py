@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.render import pipeline
 from gen.render.cache import Cache, cache_folder
+from gen.render.pipeline import render_file
 from gen.report.text import text
 from tests.support import OVERLAY, Repository
 
@@ -29,13 +29,12 @@ def cached(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> tuple[Repositor
         repo.job(JOB, name=name)
     assert repo.render(cache=repo.root / "cache")[1] == 0
     rendered: list[str] = []
-    original = pipeline.render_file
 
     def noted(root: Path, job: Any, overlays: Any) -> Any:
         rendered.append(job.stem)
-        return original(root, job, overlays)
+        return render_file(root, job, overlays)
 
-    monkeypatch.setattr(pipeline, "render_file", noted)
+    monkeypatch.setattr("gen.render.run.render_file", noted)
     return repo, rendered
 
 
@@ -108,16 +107,44 @@ def test_warnings_are_remembered(repo: Repository) -> None:
         assert [(f.code, f.severity.value) for f in report.findings] == [("not-selected", "warning")]
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b'{"key": 1, "jobs": [], "run": 2}'])
-def test_a_damaged_cache_is_no_cache(cached: tuple[Repository, list[str]], content: bytes) -> None:
+def spoiled(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    def write(content: bytes) -> bytes:
+        stored = json.loads(content)
+        change(stored)
+        return json.dumps(stored).encode()
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _: b"",
+        lambda _: b"{}",
+        lambda _: b"[]",
+        lambda _: b"\xff",
+        lambda _: b'{"key": 1, "jobs": [], "run": 2}',
+        lambda content: content[:-1],
+        spoiled(lambda stored: stored.pop("findings")),
+        spoiled(lambda stored: stored["jobs"]["team/a"].pop("digest")),
+        spoiled(lambda stored: stored["jobs"]["team/a"]["overlays"][0]["rendered"][0].update(gpus="many")),
+        spoiled(lambda stored: stored["jobs"]["team/a"].update(overlays=None)),
+    ],
+)
+def test_a_damaged_cache_is_ignored(cached: tuple[Repository, list[str]], damage: Callable[[bytes], bytes]) -> None:
+    repo, rendered = cached
+    (path,) = (repo.root / "cache").iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    report, code = repo.check(cache=repo.root / "cache")
+    assert (code, report.findings, rendered) == (0, (), ["a", "b", "c"])
+
+
+def test_a_cached_file_has_no_text(cached: tuple[Repository, list[str]]) -> None:
     repo, _ = cached
     (path,) = (repo.root / "cache").iterdir()
-    path.write_bytes(content)
-    assert repo.check(cache=repo.root / "cache")[1] == 0
-    stored = json.loads(path.read_bytes())
-    stored["jobs"] = {key: entry[:2] for key, entry in stored["jobs"].items()}
-    path.write_text(json.dumps(stored))
-    assert repo.check(cache=repo.root / "cache")[1] == 0
+    content = path.read_text()
+    assert "python train.py" in (repo.root / RUN).read_text()
+    assert "python train.py" not in content
 
 
 def test_a_cache_of_other_tools_does_not_count(
@@ -142,7 +169,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(repo: Repository) -> None:
     repo.job(JOB, name="a")
     (repo.root / "cache").write_text("a file is in the way")
     assert repo.render(cache=repo.root / "cache")[1] == 0
-    assert Cache.open(repo.root, repo.root / "cache", None).jobs == {}
+    assert Cache.open(repo.root, repo.root / "cache", None).last is None
 
 
 @pytest.mark.parametrize(
@@ -178,14 +205,13 @@ def test_an_overlay_that_is_edited_during_a_run_is_read_again(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.job(JOB, name="a")
-    original = pipeline.render_file
 
     def interrupted(root: Path, job: Any, overlays: Any) -> Any:
         repo.overlay(OVERLAY + "defaults: {cpu: 2}\n")
-        return original(root, job, overlays)
+        return render_file(root, job, overlays)
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "render_file", interrupted)
+        patch.setattr("gen.render.run.render_file", interrupted)
         assert repo.render(cache=repo.root / "cache")[1] == 0
     assert not (repo.root / "cache").exists()
     assert repo.render(cache=repo.root / "cache")[0].summary == repo.check()[0].summary.replace(

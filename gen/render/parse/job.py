@@ -62,10 +62,10 @@ def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Fi
 
 
 def job_name(source: Source) -> tuple[str, str]:
-    """Name and kind of the job in a file, as far as they can be told when the rest is wrong."""
+    """Name and kind of the job in a file, which may be invalid: the file's name and an empty kind if they are unset."""
     data = source.data if isinstance(source.data, dict) else {}
     name, kind = data.get("name"), data.get("kind")
-    return name if isinstance(name, str) and name else _stem(source), kind if isinstance(kind, str) else ""
+    return str(name) if isinstance(name, str) and name else _stem(source), str(kind) if isinstance(kind, str) else ""
 
 
 def _stem(source: Source) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gen.kinds import Job, Role
     from gen.overlay.fields import Grant
     from gen.overlay.overlay import Overlay
+    from gen.render.expand import JobRun
     from gen.render.parse.job import JobInput
 
 _TRAINING_ONLY = frozenset({"gpus", "cpu", "memory", "shared_memory"})
@@ -19,14 +20,23 @@ _TRAINING_ONLY = frozenset({"gpus", "cpu", "memory", "shared_memory"})
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One job in one overlay while its plan is made."""
+    """One run in one overlay while its plan is made."""
 
-    given: JobInput
+    run: JobRun
     overlay: Overlay
     grant: Grant
-    run: str
+    object_name: str
     """Name of the run's objects."""
     found: Findings
+
+    @property
+    def given(self) -> JobInput:
+        return self.run.given
+
+    @property
+    def name(self) -> str:
+        """Name of the run without the hash."""
+        return self.run.name
 
     @property
     def job(self) -> Job:

@@ -55,7 +55,7 @@ def plan_data(context: Context) -> DataPlan:
     storage = tuple(volume.name for volume in volumes)
     files = _files(context)
     if files:
-        volumes.append(VolumePlan(name=FILES, source={"configMap": {"name": config_map_name(context.given.name)}}))
+        volumes.append(VolumePlan(name=FILES, source={"configMap": {"name": config_map_name(context.name)}}))
         mounts += [
             MountPlan(volume=FILES, path=_clean(path), sub_path=key, read_only=True, route=("files", path))
             for key, path in files.items()

@@ -47,7 +47,7 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     """The job's name, with everything that is appended to it, must fit into a DNS label."""
     if not pods:
         return
-    name = context.given.name
+    name = context.name
     route = ("name",) if context.job.name else ()
     hashed = context.overlay.fields.runs.naming != "stable"
     tensorboard = bool(context.job.tensorboard)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -> tuple[PodPlan, ...]:
     """One plan for each role of the kind that has pods."""
-    roles = context.job.replica_roles(context.run)
+    roles = context.job.replica_roles(context.object_name)
     if not roles:
         hint = "give one of them `replicas: 1` or more"
         context.error("no-pods", ("roles",), "no role of the job has any pods", hint, key=True)

@@ -17,11 +17,12 @@ from gen.render.plan.tensorboard import plan_tensorboard
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.overlay.overlay import Overlay
-    from gen.render.parse.job import JobInput
+    from gen.render.expand import JobRun
 
 
-def make_plan(given: JobInput, overlay: Overlay, found: Findings) -> Plan | None:
-    """Every decision about a job in an overlay; None when the overlay has nothing for its namespace."""
+def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
+    """All decisions about a run in an overlay; None if the overlay grants nothing to its namespace."""
+    given = run.given
     grant = overlay.grant(given.namespace)
     if grant is None:
         hint = did_you_mean(given.namespace, (name for name in overlay.fields.namespaces if name != "*"))
@@ -35,7 +36,7 @@ def make_plan(given: JobInput, overlay: Overlay, found: Findings) -> Plan | None
         return None
     job = given.job
     stable = overlay.fields.runs.naming == "stable"
-    context = Context(given, overlay, grant, given.name if stable else f"{given.name}-{RUN}", found)
+    context = Context(run, overlay, grant, run.name if stable else f"{run.name}-{RUN}", found)
     api_version = overlay.fields.operators.get(job.kind, next(iter(job.api_versions)))
     check_metadata(context)
     check_grants(context)
@@ -46,8 +47,9 @@ def make_plan(given: JobInput, overlay: Overlay, found: Findings) -> Plan | None
     return Plan(
         kind=job.kind,
         container=job.container,
-        name=given.name,
-        run=context.run,
+        name=run.name,
+        job=given.name,
+        run=context.object_name,
         namespace=given.namespace,
         source=given.source.file,
         overlay=overlay.name,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.render.manifest import File
-    from gen.render.results import Rendering
+    from gen.render.results import RunResult
 
 _MOST = 1 << 24
 """Bytes of a rendered file: ten times what a cluster stores of an object."""
@@ -65,7 +65,7 @@ class Comparison:
     """Whether a file that is known by its digest alone is not as it should be: its text has to be rendered."""
 
 
-def compare(root: Path, rendering: Rendering, found: Findings, *, prune_storage: bool = False) -> Comparison:
+def compare(root: Path, rendering: RunResult, found: Findings, *, prune_storage: bool = False) -> Comparison:
     """Compare; files that are in the way, and data that a cluster could not follow, are findings.
 
     UsageError when a folder of `rendered/` is a link, or a file cannot be read.
@@ -132,7 +132,7 @@ def _surplus(root: Path, paths: Iterator[str], found: Findings, *, prune_storage
             yield Change(path, Status.LEFTOVER if untouched(text) else Status.EDITED, text, None)
 
 
-def _folders(root: Path, rendering: Rendering) -> list[str]:
+def _folders(root: Path, rendering: RunResult) -> list[str]:
     """The folders whose whole content is known, in order; and files among them."""
     if not rendering.whole:
         return sorted(rendering.folders)

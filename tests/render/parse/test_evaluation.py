@@ -73,7 +73,7 @@ def test_without_an_overlay_what_one_could_give_is_not_judged(repo: Repository) 
         "workers: '{{ params.n }}'\nqueue: '{{ overlay.name }}'\nretries: '{{ params.own }}'\nparams: {own: x}\n"
     )
     messages = [message for _, message in findings(repo, JOB + COMMAND + undecided)]
-    assert messages == ["no overlay selects this job", "no job fits `other/*`"]
+    assert messages == ["no overlay selects this job", "no job matches `other/*`"]
     messages = [
         message for _, message in findings(repo, JOB + "command: '{{ params.n * 2 }}'\ngpus: '{{ job.name }}'\n")
     ]

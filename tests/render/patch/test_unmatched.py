@@ -35,10 +35,10 @@ def test_when_every_job_failed_nothing_is_said_of_patches(repo: Repository, targ
 @pytest.mark.parametrize(
     ("target", "hint"),
     [
-        ("{kind: Pytorchjob}", "no object has the kind `Pytorchjob`; did you mean `PyTorchJob`?"),
+        ("{kind: Pytorchjob}", "no object has kind `Pytorchjob`; did you mean `PyTorchJob`?"),
         ("{kind: Deploymnet}", "did you mean `Deployment`?"),
-        ("{name: dmeo}", "no object is called `dmeo`; did you mean `demo`?"),
-        ("{kind: PyTorchJob, name: 'x-.*'}", "patterns of `target` are no regular expressions"),
+        ("{name: dmeo}", "no object is named `dmeo`; did you mean `demo`?"),
+        ("{kind: PyTorchJob, name: 'x-.*'}", "patterns of `target` are not regular expressions"),
         ("{kind: TFJob}", "correct `target`, or remove the patch"),
     ],
 )

@@ -1,0 +1,96 @@
+"""All jobs of a repository: render each file, then the storage and bundles of the overlays, then check across jobs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Findings
+from gen.overlay.read import OverlayReader
+from gen.parallel import map_parallel
+from gen.render.bundle import render_bundles
+from gen.render.crosscheck import crosscheck
+from gen.render.pipeline import render_file, render_storage
+from gen.render.results import RunResult
+from gen.repository.job_files import all_jobs, chosen_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from gen.overlay.overlay import Overlay
+    from gen.render.cache import Cache
+    from gen.render.results import JobResult, Rendered, RenderedJob, RenderedOverlay
+    from gen.repository.layout import JobFile
+
+_JOBS_PER_PROCESS = 48
+"""Starting a process takes as long as rendering about this many jobs."""
+
+
+def render(
+    root: Path,
+    overlays: Collection[str],
+    patterns: Sequence[str],
+    parallel: int = 1,
+    kubernetes: str | None = None,
+    cache: Cache | None = None,
+) -> RunResult:
+    """Render the jobs that match `patterns` for the named overlays; all jobs and all overlays if empty.
+
+    `kubernetes` is a version to check against instead of the overlays' own; it does not change the output. Unchanged
+    jobs are taken from the `cache`, without the text of their files.
+    """
+    found = Findings()
+    chosen = _overlays(root, overlays, kubernetes, found)
+    jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
+    whole = not overlays and not patterns
+    complete = whole and not found.failed()
+    results = _results(root, jobs, chosen, parallel, cache)
+    rendered = [job for result in results for job in result.rendered]
+    shared = _storage(rendered, chosen, found)
+    if not patterns:
+        shared += render_bundles(chosen, rendered, shared, found)
+    for result in results:
+        found.extend(result.findings)
+    crosscheck(root, results, shared, chosen, found, complete=complete)
+    together: list[Rendered] = [*rendered, *shared]
+    run = RunResult(
+        files={file.path: file for one in together for file in one.files},
+        overlays=tuple(overlay.name for overlay in chosen),
+        jobs=len(jobs),
+        whole=whole,
+        findings=found,
+        folders=frozenset(file.path.rpartition("/")[0] for job in rendered for file in job.files),
+    )
+    if cache is not None and not found.failed():
+        cache.save(results, shared, run)
+    return run
+
+
+def _overlays(root: Path, names: Collection[str], kubernetes: str | None, found: Findings) -> list[Overlay]:
+    overlays = OverlayReader(root, found).read(names)
+    return [replace(overlay, kubernetes=kubernetes) for overlay in overlays] if kubernetes is not None else overlays
+
+
+def _results(
+    root: Path, jobs: Sequence[JobFile], overlays: Sequence[Overlay], parallel: int, cache: Cache | None
+) -> list[JobResult]:
+    """The result of each job file, in the order of `jobs`."""
+    known = {job: result for job in jobs if (result := cache.result(job) if cache else None) is not None}
+    work = partial(render_file, root, overlays=overlays)
+    fresh = map_parallel(work, [job for job in jobs if job not in known], parallel, worth_it=_JOBS_PER_PROCESS)
+    known.update((result.job, result) for result in fresh)
+    return [known[job] for job in jobs]
+
+
+def _storage(rendered: Sequence[RenderedJob], overlays: Sequence[Overlay], found: Findings) -> list[RenderedOverlay]:
+    """The storage of each overlay, once per namespace and volume that a job uses."""
+    storage = []
+    for overlay in overlays:
+        uses = ((job.namespace, name) for job in rendered if job.overlay == overlay.name for name in job.volumes)
+        own = Findings()
+        one = render_storage(overlay, uses, own)
+        found.extend(own.items)
+        storage += [one] if one is not None else []
+    return storage
