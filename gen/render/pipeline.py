@@ -99,7 +99,7 @@ def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overla
     patched = apply_patches(built, overlay, found)
     if found.failed():
         return None
-    valid = validate(patched, overlay.kubernetes, found, overlay.definitions, partial(deciding_field, run.given))
+    valid = validate(patched, overlay.kinds, found, partial(deciding_field, run.given))
     if valid is None:
         return None
     sealed = seal(valid, plan.attempt)
@@ -118,7 +118,7 @@ def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Fin
     """The storage of an overlay for pairs of a namespace and a volume; None if it has an error."""
     built = build_storage(plan_storage(overlay, uses))
     patched = apply_patches(built, overlay, found)
-    valid = None if found.failed() else validate(patched, overlay.kubernetes, found, overlay.definitions)
+    valid = None if found.failed() else validate(patched, overlay.kinds, found)
     if valid is None:
         return None
     files = tuple(emit(unsealed(valid), overlay.name))
