@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gen.kubernetes import RUN
-from gen.render.parse.expression import ExpressionError, FollowingError, evaluate
+from gen.render.parse.expression import ExpressionError, FollowingError, evaluate, evaluate_with_jinja
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.support import Repository
 
 VALUES = {
     "params": {"lr": "1e-3", "dotted.name": "x", "path": "/a/b/", "long": "a" * 40_000},
@@ -113,6 +121,37 @@ def test_long_texts_take_no_longer_than_their_length() -> None:
         with contextlib.suppress(ExpressionError):
             evaluate(text, VALUES)
     assert time.process_time() - started < 8
+
+
+def result(evaluation: Callable[..., str], text: str) -> object:
+    try:
+        return evaluation(text, VALUES)
+    except ExpressionError as error:
+        return type(error), error.message, error.hint, error.offset
+
+
+PIECES = [
+    *("{{ params.lr }}", "{{params.path}}", "{{ job.name}}", "{{ run.id }}", "{{ params.long }}", "{{ params.no }}"),
+    *("{{ nothing.x }}", "{{ params }}", "{{  params.lr }}", "{{- job.name }}", "{{ job.name | upper }}", "{{ '{{' }}"),
+    *("{", "}", "{{", "}}", " ", "\n", "\r\n", "$", "a", "{%", "{#", "#}", "-}}", "true.x", "params.lr"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
+def test_simple_lookups_are_evaluated_as_jinja_would_parse_them(text: str) -> None:
+    assert result(evaluate, text) == result(evaluate_with_jinja, text)
+
+
+@pytest.mark.parametrize(("expression", "imported"), [("{{ params.lr }}", False), ("{{ params.lr | upper }}", True)])
+def test_jinja_is_imported_only_for_more_than_lookups(repo: Repository, expression: str, imported: bool) -> None:
+    text = f"kind: pytorch\nimage: a:1\ncommand: train {expression}\nparams: {{lr: 1e-3}}\n"
+    repo.job(text)
+    script = (
+        "import sys\nfrom gen.commands.render import Request, render\nfrom pathlib import Path\n"
+        "code = render(Request(Path('.'), parallel=1))[1]\nprint(code, 'jinja2' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=True)
+    assert done.stdout == f"0 {imported}\n"
 
 
 @given(st.text(max_size=60))
