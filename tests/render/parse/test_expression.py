@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gen.kubernetes import RUN
@@ -138,6 +138,10 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
+@example("{{{ params.lr }}")
+@example("{{ params.lr }}}")
+@example("{{ params.lr }}{{ params.long }}{{ params.long }}")
+@example("{{ params.lr }}{{")
 def test_simple_lookups_are_evaluated_as_jinja_would_parse_them(text: str) -> None:
     assert result(evaluate, text) == result(evaluate_with_jinja, text)
 
