@@ -1,0 +1,183 @@
+"""Messages and prose follow `docs/style.md`, as far as a program can check it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support import PROJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REPORTING = frozenset(
+    {
+        "BugError",
+        "Diagnostic",
+        "Fault",
+        "Problem",
+        "UsageError",
+        "_refuse",
+        "conflict",
+        "did_you_mean",
+        "error",
+        "matching",
+        "note",
+        "problem",
+        "refuse",
+        "told",
+        "unusable",
+        "warning",
+    }
+)
+"""Functions and classes that take messages and hints."""
+NAMES = frozenset({"Argo", "Flux", "Git", "Jinja", "Kubernetes", "Kueue", "Kustomize", "Python", "Ray", "Volcano"})
+"""Names that keep their capital at the start of a message. Acronyms and camel case need no entry."""
+ODD_PHRASES = (
+    r"(?<!here )\b(?:is|are) no (?!longer)[`\w]",
+    r"\b(?:stands?|lies|lie|stood)\b",
+    r"\b(?:told|tells?|says?|said)\b",
+    r"\b(?:nobody|somebody|everybody|anew|alike|beside|had better|whatever|whose|for ever)\b",
+    r"\bof which\b|\bsuch an? \w+ (?:is|are|has|can)\b",
+    r"\b(?:given|made) twice\b",
+    r"\bwhole number(?! of)\b|\btruth value\b",
+    r", and (?:has|is|are) (?:\d|\{)",
+)
+"""Phrases that a native speaker would not use in a message."""
+MAX_ODD_MESSAGES = 78
+"""Messages with an odd phrase. Lower it whenever possible; never raise it."""
+MAX_ODD_PROSE = 172.3
+"""Odd phrases per 10,000 words of code, docs and README. Lower it whenever possible; never raise it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message or hint in the source, with `{}` for each inserted value."""
+
+    place: str
+    text: str
+
+    @property
+    def ends_with_stop(self) -> bool:
+        return self.text.endswith(".") and not self.text.endswith("..")
+
+    @property
+    def starts_with_capital(self) -> bool:
+        word = re.split(r"[^\w]", self.text, maxsplit=1)[0]
+        return word[:1].isupper() and word not in NAMES and not any(letter.isupper() for letter in word[1:])
+
+    @property
+    def odd_phrase(self) -> str:
+        return next((match.group() for regex in ODD_PHRASES if (match := re.search(regex, self.text))), "")
+
+
+def messages_in(source: str, file: str) -> Iterator[Message]:
+    """Messages in calls of `REPORTING`, and in pairs of a route and a message that rules yield."""
+    for node in ast.walk(ast.parse(source)):
+        values: list[ast.expr] = []
+        if isinstance(node, ast.Call) and name_of(node.func) in REPORTING:
+            values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        elif isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
+            values = node.value.elts
+        for value in values:
+            for text in texts(value):
+                if " " in text:
+                    yield Message(place=f"{file}:{value.lineno}", text=text)
+
+
+def name_of(function: ast.expr) -> str:
+    return (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+
+
+def texts(value: ast.expr) -> Iterator[str]:
+    """The strings that an expression can have, as far as its source shows them."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value
+    elif isinstance(value, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in value.values)
+    elif isinstance(value, ast.IfExp):
+        yield from texts(value.body)
+        yield from texts(value.orelse)
+    elif isinstance(value, ast.BoolOp):
+        for operand in value.values:
+            yield from texts(operand)
+
+
+MESSAGES = [
+    message
+    for path in sorted((PROJECT / "gen").rglob("*.py"))
+    for message in messages_in(path.read_text("utf-8"), str(path.relative_to(PROJECT)))
+]
+
+
+def listed(messages: list[Message]) -> str:
+    return "\n".join(f"{message.place}: {message.text}" for message in messages)
+
+
+def test_messages_are_found() -> None:
+    assert len(MESSAGES) > 500
+
+
+def test_messages_have_no_trailing_full_stop() -> None:
+    wrong = [message for message in MESSAGES if message.ends_with_stop]
+    assert not wrong, listed(wrong)
+
+
+def test_messages_start_in_lower_case() -> None:
+    wrong = [message for message in MESSAGES if message.starts_with_capital]
+    assert not wrong, listed(wrong)
+
+
+def test_messages_have_no_odd_phrases() -> None:
+    wrong = [message for message in MESSAGES if message.odd_phrase]
+    assert len(wrong) <= MAX_ODD_MESSAGES, listed(wrong)
+
+
+@pytest.mark.parametrize(
+    ("source", "check"),
+    [
+        ('found.error("code", place, "the field is wrong.", "")', "ends_with_stop"),
+        ('raise UsageError(f"Unknown job {name}")', "starts_with_capital"),
+        ('Fault(route=(), message="fine text", hint="Change it" if x else "keep it")', "starts_with_capital"),
+        ('def rule():\n    yield route, f"`{x}` is no quantity"', "odd_phrase"),
+        ('refuse("a whole number", value)', "odd_phrase"),
+    ],
+)
+def test_a_message_against_the_style_is_detected(source: str, check: str) -> None:
+    assert any(getattr(message, check) for message in messages_in(source, "x.py"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["PyTorchJob has no role", "YAML 1.1 reads it as a boolean", "Kubernetes requires it", "wait …", "a ..", "`X` is"],
+)
+def test_names_and_ellipses_are_allowed(text: str) -> None:
+    message = Message(place="", text=text)
+    assert not message.ends_with_stop
+    assert not message.starts_with_capital
+    assert not message.odd_phrase
+
+
+def test_prose_has_few_odd_phrases() -> None:
+    tool = PROJECT.parent / "shared/tools/plain_english.py"
+    if not tool.exists():
+        pytest.skip("the tool is not part of the repository")
+    command = [sys.executable, str(tool), "gen", "docs", "README.md", "CONTRIBUTING.md"]
+    output = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    odd = float(output.splitlines()[-1].split()[0])
+    assert odd <= MAX_ODD_PROSE, output
+
+
+def test_the_table_of_the_style_guide_has_at_least_ten_examples() -> None:
+    text = Path(PROJECT / "docs/style.md").read_text("utf-8")
+    rows = text.split("| before | after |\n|---|---|\n")[1].strip().splitlines()
+    assert len(rows) >= 10
