@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.commands.plan import Request as PlanRequest
 from gen.commands.plan import review
-from gen.report.plan.formats import FORMATS
+from gen.report.formats import PLAN_REPORTERS
 from tests.support import Repository
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class History(Repository):
     def told(self, form: str = "json", **options: Any) -> Any:
         """The plan after a render, in one of the formats; JSON comes parsed."""
         self.rendering()
-        text = FORMATS[form](self.plan(**options))
+        text = PLAN_REPORTERS[form](self.plan(**options))
         return json.loads(text) if form == "json" else text
 
     def codes(self, **options: Any) -> list[tuple[str, str]]:  # type: ignore[override] # of a plan, not of a render

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.diagnostics import UsageError
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:

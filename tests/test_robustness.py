@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gen.check.objects import check
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from gen.schemas.lookup import Kinds
 from tests.rules.support import objects
 from tests.support import PROJECT, validated

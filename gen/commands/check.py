@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gen.commands.compared import RenderRequest, refused, render_and_compare, summary
 from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from gen.report.types import Report
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.commands.schema import SCHEMAS, schema_text
 from gen.diagnostics import BugError, Findings, Location, UsageError
 from gen.kinds import KINDS
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from gen.report.types import Report
 from gen.repository.layout import JOBS, OVERLAY_FILE, OVERLAYS, RENDERED, JobFile, is_job, overlay_file
 from gen.repository.place_files import create_files, refuse_links

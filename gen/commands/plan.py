@@ -18,7 +18,7 @@ from gen.commands.options import Overlays, Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, Location, UsageError, did_you_mean
 from gen.kubernetes import COMPONENT
-from gen.report.plan.formats import FORMATS as PLAN_FORMATS
+from gen.report.formats import PLAN_REPORTERS
 from gen.repository.git import find_base
 from gen.repository.layout import rendered_path, scope_overlay
 from gen.review.data import data_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gen.review.rendered_object import Item
 
 
-FORMATS = PLAN_FORMATS
+FORMATS = PLAN_REPORTERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

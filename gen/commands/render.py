@@ -11,7 +11,7 @@ from gen.commands.compared import RenderRequest, refused, render_and_compare, su
 from gen.commands.result import Result
 from gen.diagnostics import UsageError, counted
 from gen.render.write import apply
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from gen.report.types import Report
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from gen.check.files import ManifestChecker
 from gen.commands.options import Parallel
 from gen.commands.result import Result
 from gen.diagnostics import Severity, counted
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from gen.report.types import Report
 
 FORMATS = REPORTERS

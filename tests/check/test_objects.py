@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gen.diagnostics import UsageError
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from tests.check.support import POD, codes, inspect, refused
 from tests.rules.support import objects
 from tests.support import PROJECT, validated

@@ -19,8 +19,7 @@ from gen.commands import COMMANDS
 from gen.commands.options import Overlays
 from gen.commands.result import Result
 from gen.commands.schema import SCHEMAS
-from gen.report.plan.formats import FORMATS as PLAN_FORMATS
-from gen.report.reporters import REPORTERS
+from gen.report.formats import PLAN_REPORTERS, REPORTERS
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def test_every_file_is_a_command_or_shared_by_commands() -> None:
 
 @pytest.mark.parametrize(
     ("command", "choices"),
-    [("render", REPORTERS), ("validate", REPORTERS), ("plan", PLAN_FORMATS), ("schema", SCHEMAS)],
+    [("render", REPORTERS), ("validate", REPORTERS), ("plan", PLAN_REPORTERS), ("schema", SCHEMAS)],
 )
 def test_choices_are_those_of_the_registry(command: str, choices: Iterable[str]) -> None:
     assert "|".join(choices) in CliRunner().invoke(app, [command, "--help"]).output

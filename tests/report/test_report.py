@@ -11,7 +11,7 @@ from xmlschema import XMLSchema
 
 from gen.diagnostics import Diagnostic, Location, Severity
 from gen.render.write import Change, Status
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from gen.report.types import Report
 from tests.support import HERE, cases, copy_case
 

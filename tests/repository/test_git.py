@@ -199,9 +199,9 @@ def test_an_object_of_any_form_is_read_on_either_side(merged: History, text: str
 
 
 def merged_told(history: History, form: str, **options: str) -> str:
-    from gen.report.plan.formats import FORMATS  # noqa: PLC0415 - beside its only use
+    from gen.report.formats import PLAN_REPORTERS  # noqa: PLC0415 - beside its only use
 
-    return FORMATS[form](history.plan(**options))
+    return PLAN_REPORTERS[form](history.plan(**options))
 
 
 def test_a_folder_without_git(tmp_path: Path) -> None:

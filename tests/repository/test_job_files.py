@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gen.diagnostics import Findings, UsageError
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from gen.repository.job_files import all_jobs, chosen_jobs
 from gen.repository.root import checked_root, find_root
 from tests.support import Repository

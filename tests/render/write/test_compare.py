@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.diagnostics import UsageError
-from gen.report.reporters import REPORTERS
+from gen.report.formats import REPORTERS
 from gen.report.text import text
 from tests.support import OVERLAY, Repository, tree
 

@@ -1,0 +1,36 @@
+"""Output formats: one registry for findings, one for plans. The module of a format is imported when it is used."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gen.report.types import Report
+    from gen.review.types import Review
+
+
+def _report(entry: str, result: Any) -> str:
+    module, _, function = entry.partition(":")
+    text: str = getattr(import_module(f"gen.report.{module}"), function)(result)
+    return text
+
+
+REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
+    "text": partial(_report, "text:text"),
+    "json": partial(_report, "json:as_json"),
+    "github": partial(_report, "github:github"),
+    "sarif": partial(_report, "sarif:sarif"),
+    "junit": partial(_report, "junit:junit"),
+}
+"""Formats of findings and file changes."""
+
+PLAN_REPORTERS: Final[dict[str, Callable[[Review], str]]] = {
+    "text": partial(_report, "plan.text:as_text"),
+    "markdown": partial(_report, "plan.markdown:as_markdown"),
+    "json": partial(_report, "plan.json:as_json"),
+}
+"""Formats of `gen plan`."""
