@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.report.safe import shown
+from gen.report.sanitize import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield from finding_lines(finding)
     listed = report.changes[:_LISTED] if report.done else report.changes
     for change in listed:
-        yield shown(f"{_done(change) if report.done else change.status.value:<12} {change.path}")
+        yield sanitize(f"{_done(change) if report.done else change.status.value:<12} {change.path}")
     if len(listed) < len(report.changes):
         yield f"… and {len(report.changes) - len(listed)} more"
     if not report.done:
@@ -40,11 +40,11 @@ def _done(change: Change) -> str:
 
 
 def finding_lines(finding: Diagnostic) -> Iterator[str]:
-    yield shown(f"{finding.place}: {finding.severity.value}: {finding.message} [{finding.code}]")
+    yield sanitize(f"{finding.place}: {finding.severity.value}: {finding.message} [{finding.code}]")
     for place, what in finding.related:
-        yield shown(f"    {place}: {what}")
+        yield sanitize(f"    {place}: {what}")
     if finding.hint:
-        yield shown(f"    {finding.hint}")
+        yield sanitize(f"    {finding.hint}")
 
 
 def _diff(change: Change) -> Iterator[str]:
@@ -53,4 +53,4 @@ def _diff(change: Change) -> Iterator[str]:
     old = (change.old or "").splitlines()
     new = (change.new or "").splitlines()
     lines = difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}", lineterm="")
-    yield from (shown(line) for line in lines)
+    yield from (sanitize(line) for line in lines)

@@ -70,7 +70,7 @@ def test_queues_limits_and_time(history: History) -> None:
     }
     assert rows[None]["after"] == {"gpus": 24, "gpuHours": 0.0, "unboundedRuns": 1}
     text = history.told("text")
-    assert "GPUs          24 → 48; what starts takes 24 GPUs, 1 run without a time limit\n" in text
+    assert "GPUs          24 → 48; starting runs request 24 GPUs, 1 run without a time limit\n" in text
     assert "dev      team       none   0 → 24  64     0 → unbounded" in text
 
 

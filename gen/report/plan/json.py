@@ -1,4 +1,4 @@
-"""A plan for programs. `version` changes when a field changes its meaning or goes."""
+"""A plan as one JSON document. `version` changes when a field is removed or its meaning changes."""
 
 from __future__ import annotations
 

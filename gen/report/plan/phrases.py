@@ -1,9 +1,10 @@
-"""The sentences of a plan, which text and Markdown share. Nothing of a job file is in them but numbers."""
+"""Phrases of a plan. They contain words and numbers, and no text from job files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.report.templates import Phrase
 from gen.review.data import DataAction
 from gen.review.runs import Action, State
 from gen.review.types import Change
@@ -17,34 +18,37 @@ if TYPE_CHECKING:
     from gen.review.runs import Run
     from gen.review.types import Review
 
-SAID = {
-    Action.REPLACED: "runs that replace the job's last one",
+RUN_SECTIONS = {
+    Action.REPLACED: "runs that replace the previous run of their job",
     Action.STARTED: "runs that start",
     Action.STOPPED: "runs that stop",
     Action.RESUMED: "runs that resume",
     Action.SUSPENDED: "suspended runs",
-    Action.RETIRED: "retired runs: records from now on, which nothing stops or starts again",
-    Action.REOPENED: "reopened runs, which start anew where they are gone",
-    Action.EDITED: "runs that change under their names",
+    Action.RETIRED: "retired runs, kept as records: GitOps engines neither start nor stop them",
+    Action.REOPENED: "reopened runs, recreated if they no longer exist in the cluster",
+    Action.EDITED: "runs edited in place, without a new name",
     Action.ADDED: "new runs that do not start",
     Action.REMOVED: "removed runs that were not active",
 }
-"""What is said of runs, in the order in which it matters to a reviewer."""
+"""Titles of the lists of runs, the most important one first."""
 
 
-def headline(review: Review) -> str:
+def headline(review: Review) -> Phrase:
     removed = sum(item.action is DataAction.REMOVED for item in review.data)
     data = f"{removed} data objects removed" if removed != 1 else "1 data object removed"
-    return f"{_runs(review.starting, 'start')}, {_runs(review.stopping, 'stop')}, {data}"
+    return Phrase(f"{_runs(review.starting, 'start')}, {_runs(review.stopping, 'stop')}, {data}")
 
 
-def summary(review: Review) -> Iterator[tuple[str, str]]:
-    """What a reviewer asks first, and the answers."""
-    yield "Runs", _run_summary(review)
-    yield "GPUs", _gpu_summary(review)
-    yield "TensorBoards", _counted(review.boards, Change, skip=(Change.MOVED, Change.REPLACED))
-    yield "Data", _data_summary(review)
-    yield "Objects", f"{review.before} → {review.after}: " + _counted(review.changes, Change, skip=(Change.KEPT,))
+def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
+    """Title and text of each row of the summary."""
+    rows = {
+        "Runs": _run_summary(review),
+        "GPUs": _gpu_summary(review),
+        "TensorBoards": _counted(review.boards, Change, skip=(Change.MOVED, Change.REPLACED)),
+        "Data": _data_summary(review),
+        "Objects": f"{review.before} → {review.after}: " + _counted(review.changes, Change, skip=(Change.KEPT,)),
+    }
+    return ((Phrase(title), Phrase(text)) for title, text in rows.items())
 
 
 def _run_summary(review: Review) -> str:
@@ -62,14 +66,14 @@ def _gpu_summary(review: Review) -> str:
     asked = Load()
     for run in review.starting:
         asked += demand_of(run)
-    return f"{before} → {after}" + (f"; what starts takes {_load_words(asked)}" if review.starting else "")
+    return f"{before} → {after}" + (f"; starting runs request {_load_phrase(asked)}" if review.starting else "")
 
 
 def _sides(review: Review) -> tuple[list[Load], list[Load]]:
     return [row.before for row in review.usage], [row.after for row in review.usage]
 
 
-def _load_words(load: Load) -> str:
+def _load_phrase(load: Load) -> str:
     parts = [_gpus(load.gpus)]
     if load.gpu_hours:
         parts.append(f"at most {number(load.gpu_hours)} GPU-hours")
@@ -79,20 +83,20 @@ def _load_words(load: Load) -> str:
 
 
 def _gpus(count: int) -> str:
-    return f"{count or 'no'} GPU{'' if count < 2 else 's'}"  # noqa: PLR2004 - the plural
+    return f"{count} GPU{'' if count == 1 else 's'}"
 
 
-def run_demand(demand: Demand) -> str:
+def demand_phrase(demand: Demand) -> Phrase:
     """`3 pods, 24 GPUs, at most 288 GPU-hours`."""
     parts = [f"{demand.pods} pod{'' if demand.pods == 1 else 's'}", _gpus(demand.gpus)]
     if demand.gpus:
         hours = demand.gpu_hours
         parts.append("without a time limit" if hours is None else f"at most {number(hours)} GPU-hours")
-    return ", ".join(parts)
+    return Phrase(", ".join(parts))
 
 
-def load_hours(load: Load) -> str:
-    """GPU-hours at most."""
+def hours_phrase(load: Load) -> str:
+    """Maximum GPU-hours."""
     if load.unbounded:
         return "unbounded"
     return number(load.gpu_hours)
@@ -116,24 +120,16 @@ def _runs(runs: tuple[Run, ...], verb: str) -> str:
     return f"{len(runs)} run {verb}s" if len(runs) == 1 else f"{len(runs)} runs {verb}"
 
 
-def sections(review: Review) -> Iterator[tuple[str, list[Run]]]:
-    """The runs that something happens to, by what it is, with a title."""
-    for action, said in SAID.items():
-        runs = [run for run in review.runs if run.action is action]
-        if runs:
-            yield f"{said} ({len(runs)})", runs
-
-
 def demand_of(run: Run) -> Demand:
-    """What a run asks for, or asked for when it is gone."""
+    """Demand of the run after the merge, or before it if the merge removes the run."""
     side = run.after or run.before
-    assert side is not None  # noqa: S101 - a run is on one side at least
+    assert side is not None  # noqa: S101 - a run exists before or after
     return side.demand
 
 
-def held(run: Run) -> str:
-    """Its state when it is not active, unless that is what happens to it."""
+def state_phrase(run: Run) -> Phrase:
+    """State of a run that is not active. Empty when its section already names the state."""
     side = run.after or run.before
     if side is None or run.action in (Action.RETIRED, Action.SUSPENDED):
-        return ""
-    return "" if side.state is State.ACTIVE else side.state.value
+        return Phrase("")
+    return Phrase("" if side.state is State.ACTIVE else side.state.value)

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from gen.report.plan.groups import folded
-from gen.report.plan.markdown import LIMIT, MARKER, block, cell, code
+from gen.report.markdown import code_span, diff_block, table_cell
+from gen.report.plan.differences import folded
+from gen.report.plan.markdown import MAX_LENGTH
 from gen.review.fields import field_changes
 from gen.review.rendered_object import Item, Key
 from tests.history import JOB, History, branch
@@ -34,7 +35,7 @@ def test_all_formats_say_the_same(history: History) -> None:
     for form in ("text", "markdown"):
         text = history.told(form)
         assert "2 runs start, 2 runs stop, 0 data objects removed" in text
-        assert "what starts takes 48 GPUs, at most 576 GPU-hours" in text
+        assert "starting runs request 48 GPUs, at most 576 GPU-hours" in text
         for run in told["runs"]:
             assert run["name"] in text
         assert "containers[pytorch].image: registry.example.com/train:1" in text
@@ -65,11 +66,11 @@ def test_what_comes_and_goes_with_a_run_is_not_told_again(history: History) -> N
     text = history.told("text")
     titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == [
-        "runs that replace the job's last one (1):",
+        "runs that replace the previous run of their job (1):",
         "runs that start (1):",
         "runs that stop (1):",
         "data:",
-        "GPUs of active runs, where they change:",
+        "changed GPU usage of active runs:",
         "replaced Job:",
         "removed Deployment:",
         "removed Service:",
@@ -86,7 +87,7 @@ def test_the_comment_keeps_its_first_line_and_starts_with_the_summary(history: H
     empty = history.told("markdown").splitlines()
     history.job(JOB.replace("train:1", "train:2"))
     full = history.told("markdown").splitlines()
-    assert empty[0] == full[0] == MARKER == "<!-- gen plan -->"
+    assert empty[0] == full[0] == "<!-- gen plan -->"
     assert full[3:6] == [
         "| | |",
         "|---|---|",
@@ -109,9 +110,9 @@ def test_a_comment_is_never_longer_than_it_may_be_and_says_what_it_leaves_out(hi
     for comment in (whole, cut):
         assert comment.count("<details>") == comment.count("</details>")
         assert comment.count("```") % 2 == 0
-    assert "Left out" not in whole
-    assert LIMIT * 0.9 < len(cut) <= LIMIT < 65_536
-    left_out = re.search(r"(?m)^Left out, .*: (\d+) of “.*”; (\d+) of “Differences \(300\)”\. `gen plan` shows", cut)
+    assert "Omitted" not in whole
+    assert MAX_LENGTH * 0.9 < len(cut) <= MAX_LENGTH < 65_536
+    left_out = re.search(r"(?m)^Omitted .*: (\d+) of .*; (\d+) of Differences \(300\)\. Run `gen plan`", cut)
     assert left_out is not None
     assert int(left_out[1]) + cut.count("| replaces `") == 300
     assert int(left_out[2]) + len(re.findall("(?m)^replaced ", cut)) == 300
@@ -147,18 +148,18 @@ def test_a_job_cannot_say_anything_through_a_plan(history: History, place: str) 
 
 @pytest.mark.parametrize("text", ["", "`", "a`b", "``", "`a", "a`", "a``b```c", "|", "a|b`", "\n\n# x", " x "])
 def test_a_code_span_is_closed_by_nothing_in_it(text: str) -> None:
-    span = code(text)
+    span = code_span(text)
     fence = re.match("`+", span)
     assert fence is not None
     inner = span[len(fence[0]) : -len(fence[0])]
     assert fence[0] not in re.findall("`+", inner)
     assert "\n" not in span
     assert inner.strip()
-    assert "|" not in cell(text).replace("\\|", "")
+    assert "|" not in table_cell(text).replace("\\|", "")
 
 
 def test_a_block_is_closed_by_nothing_in_it() -> None:
-    lines = block(["+ ````", "+ x"]).splitlines()
+    lines = diff_block(["+ ````", "+ x"]).splitlines()
     assert (lines[0], lines[-1]) == ("`````diff", "`````")
 
 

@@ -1,4 +1,4 @@
-"""Objects with the same difference, told once: an image that changed under 200 jobs is one thing to read."""
+"""Objects grouped by equal differences: an image that changed in 200 jobs is printed once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gen.render.emit import scalar
-from gen.report.safe import shown
+from gen.report.sanitize import sanitize
+from gen.report.templates import Phrase
 from gen.review.fields import MISSING, FieldChange
 from gen.review.rendered_object import DATA
 from gen.review.types import Change, ObjectChange, Review
@@ -17,53 +18,55 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WIDTH = 200
-"""Characters of a value that are shown."""
+"""Printed characters of a value."""
 _AROUND = 30
-"""Characters of long texts that are shown on either side of what differs."""
+"""Characters of a long text that are printed before and after the difference."""
 _LINES = 40
-"""Lines of a difference between two texts with lines."""
+"""Printed lines of the difference between two multi-line texts."""
 _ORDER = (Change.REPLACED, Change.CHANGED, Change.REMOVED, Change.ADDED, Change.MOVED)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Objects of one kind to which the same happens."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupView:
+    """Objects of one kind with equal differences."""
 
-    change: Change
+    action: Phrase
     kind: str
-    objects: tuple[ObjectChange, ...]
+    names: tuple[str, ...]
+    """`overlay namespace/name` of each, with what it replaces or where it was moved from."""
+    fields: tuple[FieldChange, ...]
 
     @property
-    def names(self) -> Iterator[str]:
-        """`overlay namespace/name` of each, and what it follows or where it was."""
-        for item in self.objects:
-            pair, key = item.pair, item.pair.item.key
-            name = f"{key.scope} {key.namespace}/{key.name}".replace(" /", " ")
-            if pair.before is not None and item.change is Change.REPLACED:
-                kind = f"{pair.before.key.kind} " if pair.before.key.kind != key.kind else ""
-                name += f" replaces {kind}{pair.before.key.name}"
-            elif pair.before is not None and item.change is Change.MOVED:
-                name += f" from {pair.before.path} to {pair.item.path}"
-            yield shown(name)
-
-    @property
-    def lines(self) -> list[str]:
-        """The fields that differ, as lines of a diff."""
-        return [line for field in folded(self.objects[0].fields) for line in _field_lines(field)]
+    def lines(self) -> tuple[str, ...]:
+        """The fields that differ, as lines of a diff. Computed for the printed groups only: there may be thousands."""
+        return tuple(line for field in folded(self.fields) for line in _field_lines(field))
 
 
-def groups(review: Review) -> list[Group]:
-    """The objects that a merge touches, without those that are told elsewhere."""
+def difference_groups(review: Review) -> Iterator[GroupView]:
+    """Groups of the objects that a merge changes, without those that other parts of the plan list."""
     known: dict[tuple[Any, ...], list[ObjectChange]] = {}
     for item in review.objects:
-        if not _told(item):
-            alike = (_ORDER.index(item.change), shown(item.pair.item.key.kind), repr(item.fields))
-            known.setdefault(alike, []).append(item)
-    return [Group(_ORDER[order], kind, tuple(items)) for (order, kind, _), items in sorted(known.items(), key=_first)]
+        if not _listed_elsewhere(item):
+            equal = (_ORDER.index(item.change), sanitize(item.pair.item.key.kind), repr(item.fields))
+            known.setdefault(equal, []).append(item)
+    for (order, kind, _), items in sorted(known.items(), key=_first):
+        names = tuple(map(_name, items))
+        yield GroupView(action=Phrase(_ORDER[order].value), kind=kind, names=names, fields=items[0].fields)
 
 
-def _told(item: ObjectChange) -> bool:
-    """Whether a run tells it, with which it comes and goes and gets a new name, or the list of data does."""
+def _name(item: ObjectChange) -> str:
+    pair, key = item.pair, item.pair.item.key
+    name = f"{key.scope} {key.namespace}/{key.name}".replace(" /", " ")
+    if pair.before is not None and item.change is Change.REPLACED:
+        kind = f"{pair.before.key.kind} " if pair.before.key.kind != key.kind else ""
+        name += f" replaces {kind}{pair.before.key.name}"
+    elif pair.before is not None and item.change is Change.MOVED:
+        name += f" from {pair.before.path} to {pair.item.path}"
+    return sanitize(name)
+
+
+def _listed_elsewhere(item: ObjectChange) -> bool:
+    """Whether the lists of runs or data already cover it: an object that is added, removed or renamed with them."""
     whole = item.pair.item
     if item.change in (Change.ADDED, Change.REMOVED):
         return bool(whole.run) or item.pair.workload is not None or whole.key.kind in DATA
@@ -76,7 +79,7 @@ def _first(entry: tuple[tuple[Any, ...], list[ObjectChange]]) -> tuple[Any, ...]
 
 
 def _field_lines(field: FieldChange) -> Iterator[str]:
-    path, old, new = shown(field.path), field.before, field.after
+    path, old, new = sanitize(field.path), field.before, field.after
     if isinstance(old, str) and isinstance(new, str):
         if "\n" in old.strip() or "\n" in new.strip():
             yield f"  {path}:"
@@ -90,15 +93,15 @@ def _field_lines(field: FieldChange) -> Iterator[str]:
 
 
 def folded(fields: tuple[FieldChange, ...]) -> list[FieldChange]:
-    """The same change of several roles as one, such as `pytorchReplicaSpecs.{Master,Worker}.template`."""
-    alike: dict[tuple[str, int], list[FieldChange]] = {}
+    """Merge equal changes of several roles into one: `pytorchReplicaSpecs.{Master,Worker}.template`."""
+    equal: dict[tuple[str, int], list[FieldChange]] = {}
     for field in fields:
-        alike.setdefault((repr((field.before, field.after)), len(field.steps)), []).append(field)
-    return [one for same in alike.values() for one in _folded(same)]
+        equal.setdefault((repr((field.before, field.after)), len(field.steps)), []).append(field)
+    return [one for same in equal.values() for one in _folded(same)]
 
 
 def _folded(fields: list[FieldChange]) -> list[FieldChange]:
-    """Those whose routes differ in one step as one; all of them when they differ in more."""
+    """One change if the paths differ in one step only; otherwise all of them."""
     columns = list(zip(*(field.steps for field in fields), strict=True))
     differing = [index for index, steps in enumerate(columns) if len(set(steps)) > 1]
     if len(differing) != 1:
@@ -111,7 +114,7 @@ def _folded(fields: list[FieldChange]) -> list[FieldChange]:
 
 
 def _focused(old: str, new: str) -> tuple[str, str]:
-    """Two long texts, cut to where they differ."""
+    """Two long texts, cut to the part that differs."""
     if max(len(old), len(new)) <= 3 * _AROUND:
         return old, new
     same = _common(old, new)
@@ -121,7 +124,7 @@ def _focused(old: str, new: str) -> tuple[str, str]:
 
 
 def _common(old: str, new: str) -> int:
-    """How many characters two texts have in common before they differ."""
+    """Length of the common start of two texts."""
     differing = (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now)
     return next(differing, min(len(old), len(new)))
 
@@ -131,18 +134,20 @@ def _cut(text: str, start: int, stop: int) -> str:
 
 
 def _value(value: Any) -> str:
-    """On one line, as YAML has it; what cannot be seen is written as an escape."""
+    """A value as YAML on one line, with invisible characters escaped."""
     if isinstance(value, str):
-        return shown(scalar(value if len(value) <= _WIDTH else f"{value[:_WIDTH]}…"))
+        return sanitize(scalar(value if len(value) <= _WIDTH else f"{value[:_WIDTH]}…"))
     text = json.dumps(value, ensure_ascii=False)
-    return shown(text if len(text) <= _WIDTH else text[:_WIDTH] + "…")
+    return sanitize(text if len(text) <= _WIDTH else text[:_WIDTH] + "…")
 
 
 def _line_difference(old: str, new: str) -> Iterator[str]:
     lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm=""))[2:]
     for line in lines[:_LINES]:
         yield (
-            "  " + shown(line[: _WIDTH + 1]) if line.startswith("@@") else f"{line[0]}   {shown(line[1 : _WIDTH + 1])}"
+            "  " + sanitize(line[: _WIDTH + 1])
+            if line.startswith("@@")
+            else f"{line[0]}   {sanitize(line[1 : _WIDTH + 1])}"
         )
     if len(lines) > _LINES:
         yield f"  … {len(lines) - _LINES} more lines"

@@ -1,0 +1,161 @@
+"""The view of a plan that text, Markdown and HTML share: every number and phrase is ready to print.
+
+Fields of type `Phrase` were written by gen. All other text may come from job files or from files in `rendered/`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gen.report.plan.differences import GroupView, difference_groups
+from gen.report.plan.phrases import (
+    RUN_SECTIONS,
+    demand_of,
+    demand_phrase,
+    headline,
+    hours_phrase,
+    state_phrase,
+    summary,
+)
+from gen.report.templates import Phrase
+from gen.review.data import DataAction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Diagnostic
+    from gen.review.runs import Action, Run
+    from gen.review.types import Review
+    from gen.review.usage import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run that starts, stops or changes."""
+
+    overlay: str
+    name: str
+    """`namespace/name`."""
+    kind: str
+    queue: str
+    """Empty without a queue."""
+    replaces: str
+    """Name of the run that it replaces, or empty."""
+    demand: Phrase
+    """Pods, GPUs and GPU-hours."""
+    state: Phrase
+    """Empty for an active run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSection:
+    """Runs with the same action."""
+
+    title: Phrase
+    runs: tuple[RunView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataView:
+    """A volume or claim that is added, changed or removed."""
+
+    action: Phrase
+    overlay: str
+    object: str
+    """`Kind namespace/name`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageView:
+    """GPUs of the active runs in one namespace and queue, before and after."""
+
+    overlay: str
+    namespace: str
+    queue: str
+    """Empty without a queue."""
+    gpus: Phrase
+    limit: Phrase
+    hours: Phrase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanView:
+    """A plan, ready to print."""
+
+    refused: bool
+    headline: Phrase
+    base_ref: str
+    base_commit: str
+    summary: tuple[tuple[Phrase, Phrase], ...]
+    """Title and text of each row."""
+    findings: tuple[Diagnostic, ...]
+    runs: tuple[RunSection, ...]
+    data: tuple[DataView, ...]
+    usage: tuple[UsageView, ...]
+    groups: tuple[GroupView, ...]
+    """Objects that differ, grouped by equal differences."""
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(finding for finding in self.findings if finding.severity.value == "error")
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return tuple(finding for finding in self.findings if finding.severity.value != "error")
+
+
+def plan_view(review: Review) -> PlanView:
+    return PlanView(
+        refused=review.refused,
+        headline=headline(review),
+        base_ref=review.base.ref,
+        base_commit=review.base.commit[:10],
+        summary=tuple(summary(review)),
+        findings=review.findings,
+        runs=tuple(_run_sections(review)),
+        data=tuple(_data(review)),
+        usage=tuple(_usage(row) for row in review.usage if row.before != row.after),
+        groups=tuple(difference_groups(review)),
+    )
+
+
+def _run_sections(review: Review) -> Iterator[RunSection]:
+    by_action: dict[Action, list[RunView]] = {action: [] for action in RUN_SECTIONS}
+    for run in review.runs:
+        if (action := run.action) in by_action:
+            by_action[action].append(_run(run))
+    for action, runs in by_action.items():
+        if runs:
+            yield RunSection(title=Phrase(f"{RUN_SECTIONS[action]} ({len(runs)})"), runs=tuple(runs))
+
+
+def _run(run: Run) -> RunView:
+    side = run.after or run.before
+    return RunView(
+        overlay=run.key.scope,
+        name=f"{run.key.namespace}/{run.key.name}",
+        kind=run.key.kind,
+        queue=side.queue if side is not None else "",
+        replaces=run.pair.before.key.name if run.pair.replaced and run.pair.before is not None else "",
+        demand=demand_phrase(demand_of(run)),
+        state=state_phrase(run),
+    )
+
+
+def _data(review: Review) -> Iterator[DataView]:
+    for data in review.data:
+        if data.action is not DataAction.KEPT:
+            key = data.pair.item.key
+            yield DataView(action=Phrase(data.action.value), overlay=key.scope, object=key.object)
+
+
+def _usage(row: Usage) -> UsageView:
+    return UsageView(
+        overlay=row.place.overlay,
+        namespace=row.place.namespace,
+        queue=row.place.queue,
+        gpus=Phrase(f"{row.before.gpus} → {row.after.gpus}"),
+        limit=Phrase("none" if row.limit is None else str(row.limit)),
+        hours=Phrase(f"{hours_phrase(row.before)} → {hours_phrase(row.after)}"),
+    )

@@ -1,0 +1,17 @@
+"""Make untrusted text safe to print in a terminal or a log: control characters and misleading ones become visible."""
+
+from __future__ import annotations
+
+import re
+
+_INVISIBLE = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e0fff"
+)
+_UNSAFE = re.compile(rf"[{_INVISIBLE}]|##(?=\[)")
+"""Control, zero-width and bidirectional characters, and `##[`, which CI logs interpret inside a line."""
+
+
+def sanitize(line: str) -> str:
+    """Return the text on one line, with each unsafe character replaced by U+FFFD."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", line.replace("\n", " "))
