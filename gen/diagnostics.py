@@ -11,6 +11,8 @@ from gen.kubernetes import RUN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gen.findings.code import Code
+
 Route = tuple[str | int, ...]
 """The way into nested data: mapping keys and list indices, outermost first."""
 
@@ -62,16 +64,16 @@ class Findings:
 
     def error(
         self,
-        code: str,
+        code: Code | str,
         place: Location,
         message: str,
         hint: str,
         related: Iterable[tuple[Location, str]] = (),
     ) -> None:
-        self.items.append(Diagnostic(place, code, said(message), said(hint), tuple(related)))
+        self.items.append(Diagnostic(place, str(code), said(message), said(hint), tuple(related)))
 
-    def warning(self, code: str, place: Location, message: str, hint: str) -> None:
-        self.items.append(Diagnostic(place, code, said(message), said(hint), severity=Severity.WARNING))
+    def warning(self, code: Code | str, place: Location, message: str, hint: str) -> None:
+        self.items.append(Diagnostic(place, str(code), said(message), said(hint), severity=Severity.WARNING))
 
     def extend(self, others: Iterable[Diagnostic]) -> None:
         self.items.extend(others)

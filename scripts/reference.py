@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gen.commands.schema import job_schema, overlay_schema
+from gen.findings.registry import SECTIONS
 from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.networks import NETWORKS
-from gen.report.explain import SECTIONS
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
 from gen.rules.rule import RuleSource
@@ -172,8 +172,8 @@ def rules() -> str:
             parts += [f"{' '.join(line.split())}\n" for line in lines]
     parts.append(_CODES)
     for title, codes in SECTIONS.items():
-        rows = ["| finding | what is expected | why | remedy |", "|---|---|---|---|"]
-        told = ((f"`{code.name}`", code.says, code.reason, code.remedy) for code in codes)
+        rows = ["| finding | problem | why | remedy |", "|---|---|---|---|"]
+        told = ((f"`{code.name}`", code.summary, code.reason, code.remedy) for code in codes)
         rows += [f"| {' | '.join(word.replace('|', '/') for word in words)} |" for words in told]
         parts += [f"### {title}\n", "\n".join(rows) + "\n"]
     return "\n".join(parts)

@@ -29,7 +29,6 @@ LAYERS = (
     ("overlay",),
     ("kinds",),
     ("storage", "networks", "gitops"),
-    ("findings",),
     ("schemas",),
     ("model",),
     ("secrets",),
@@ -38,6 +37,7 @@ LAYERS = (
     ("resources",),
     ("parallel",),
     ("diagnostics",),
+    ("findings",),
     ("quantity", "kubernetes"),
 )
 """Rooms and loose modules, the highest first. A room may import itself, its own row and the rows below."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gen.commands.result import Result
-from gen.report.explain import explained, listed
+from gen.report.explain import explain, list_findings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,4 +22,4 @@ class Request:
 
 def run(request: Request) -> Result[str]:
     """UsageError for an unknown code."""
-    return Result(output=explained(request.name) if request.name is not None else listed())
+    return Result(output=explain(request.name) if request.name is not None else list_findings())

@@ -1,1 +1,1 @@
-"""Codes of findings, with their explanations."""
+"""Finding codes with their explanations: one constant each, and `registry` with all of them."""

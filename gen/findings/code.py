@@ -1,4 +1,4 @@
-"""What people are told of a finding that no rule about manifests makes."""
+"""The type of a finding code."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The words of one code of findings."""
+    """A finding code with its explanation. Rules about manifests are explained in `gen.rules` instead."""
 
     name: str
-    """Stable, kebab-case: what reports call it."""
-    says: str
-    """What is expected."""
+    """Stable, kebab-case. The constant has the same name in upper case: `OVER_QUOTA` for `over-quota`."""
+    summary: str
+    """What is wrong and when the finding is reported."""
     reason: str
-    """What happens otherwise."""
+    """Why it matters."""
     remedy: str
+    """How to fix it."""
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,125 +1,131 @@
-"""Findings about files as such: which there may be, and what is read of their YAML."""
+"""Finding codes for files: names, types, encoding, size and YAML."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from gen.findings.code import Code
 
-_SAME_FOR_ALL = "Readers of YAML differ there, and who reviews a file must see what every reader gets."
-_BOUNDS = "A file from a pull request must not take the memory or the time of those who check it."
+_READERS_DIFFER = "YAML readers disagree about it, so a reviewer may see something else than what is applied."
+_BOUNDS = "A file from a pull request must not exhaust the memory or the time of the machine that checks it."
 
-FILES: Final = (
-    Code(
-        "invalid-yaml",
-        "A file is valid YAML.",
-        "Nobody knows what was meant.",
-        "Check the indentation, quotes and brackets of the line and the one above; the finding says what was expected.",
-    ),
-    Code(
-        "not-utf-8",
-        "A file is UTF-8.",
-        "Other encodings are read as other characters elsewhere.",
-        "Save the file as UTF-8.",
-    ),
-    Code(
-        "control-character",
-        "There are no control characters, none that turn the order of writing around, and no noncharacters.",
-        "They make a reviewer see something else than what is read.",
-        "Remove the character; in double quotes most can be written as an escape.",
-    ),
-    Code("empty-file", "A file says something.", "An empty job or overlay is a mistake.", "Fill it, or delete it."),
-    Code(
-        "many-documents",
-        "A job file or overlay holds one document.",
-        "One job is one file, so that a diff shows what happens to it.",
-        "Put every document into a file of its own.",
-    ),
-    Code(
-        "anchor",
-        "Anchors and aliases (`&`, `*`) are not used in job files and overlays; in manifests an alias has an anchor.",
-        _SAME_FOR_ALL,
-        "Repeat the value, use `defaults` of the overlay, or quote a text that begins with such a sign.",
-    ),
-    Code(
-        "tag",
-        "Tags (`!`) are not used in job files and overlays; in manifests they are those of YAML itself, like `!!str`.",
-        "A tag makes a value into something that only some readers know.",
-        "Remove the tag; quote a text that begins with `!`.",
-    ),
-    Code(
-        "duplicate-key",
-        "A mapping has each key once.",
-        "Most readers silently take the last one.",
-        "Keep one of the two.",
-    ),
-    Code(
-        "invalid-key",
-        "A key is a word.",
-        _SAME_FOR_ALL,
-        "Write a word before the colon, in quotes when it begins with a bracket.",
-    ),
-    Code("not-a-number", "Numbers are finite.", "JSON, and so Kubernetes, has no other.", "Quote it, if it is a text."),
-    Code("too-deep", "Values are not nested too deeply.", _BOUNDS, "Flatten the data."),
-    Code(
-        "too-large",
-        "Files, and what is made of them, have bounds.",
-        _BOUNDS,
-        "Split it, write it with fewer aliases, or put long texts into `files` or on a volume.",
-    ),
-    Code(
-        "too-many",
-        "The first findings of a file are told, and the number of the others.",
-        "More than some hundred findings have one cause more often than many.",
-        "Correct these; the next run shows the others.",
-    ),
-    Code(
-        "unreadable",
-        "A file can be read.",
-        "The system refused it.",
-        "Check that it exists, and the permissions of the file and of its folders.",
-    ),
-    Code(
-        "not-a-file",
-        "Inputs and rendered files are regular files in real folders.",
-        "A link could lead to any file of the machine that renders.",
-        "Put the file or the folder itself there.",
-    ),
-    Code(
-        "missing-file",
-        "Files that are named, or that a folder needs, are there.",
-        "What it says would be left out.",
-        "Add the file, or correct its name.",
-    ),
-    Code(
-        "misplaced-file",
-        "Jobs lie at `jobs/<namespace>/<job>.yaml` and overlays at `overlays/<overlay>/overlay.yaml`.",
-        "A file elsewhere would be passed by in silence.",
-        "Move it to where the finding says.",
-    ),
-    Code(
-        "invalid-name",
-        "Jobs, namespaces and overlays have names of lower case letters, digits and `-`; a job begins with a letter.",
-        "The names become those of objects and of folders.",
-        "Rename the file or the folder; a job may say its `name` in the file.",
-    ),
-    Code(
-        "control-file",
-        "No file in `jobs/` or `rendered/` steers Argo CD, Flux, Git or SOPS.",
-        "A `kustomization.yaml` or `.argocd-source.yaml` changes what an engine applies, past the rendered manifests; "
-        "`.gitattributes` hides a diff.",
-        "Remove it.",
-    ),
-    Code(
-        "kept",
-        "`gen init` leaves what is there as it is.",
-        "Somebody may have edited it.",
-        "Compare it with what a new repository has, or move it away and run `gen init` again.",
-    ),
-    Code(
-        "in-the-way",
-        "Where `gen init` writes, nothing of another kind stands.",
-        "What is there is not overwritten.",
-        "Move it away.",
-    ),
+INVALID_YAML = Code(
+    "invalid-yaml",
+    "A file is not valid YAML.",
+    "Its content is ambiguous.",
+    "Check the indentation, quotes and brackets of the reported line and the line above it.",
+)
+NOT_UTF_8 = Code(
+    "not-utf-8",
+    "A file is not encoded as UTF-8.",
+    "Other encodings are decoded differently on other machines.",
+    "Save the file as UTF-8.",
+)
+CONTROL_CHARACTER = Code(
+    "control-character",
+    "A file contains a control character, a bidirectional control or a Unicode noncharacter.",
+    "Such characters hide or reorder text in a review.",
+    "Remove the character, or write it as an escape sequence in double quotes.",
+)
+EMPTY_FILE = Code(
+    "empty-file",
+    "A job file or overlay is empty, or contains only comments.",
+    "An empty job or overlay is a mistake.",
+    "Add the missing fields, or delete the file.",
+)
+MANY_DOCUMENTS = Code(
+    "many-documents",
+    "A job file or overlay contains more than one YAML document.",
+    "With one job per file, the diff of a file shows what happens to its job.",
+    "Move each document to its own file.",
+)
+ANCHOR = Code(
+    "anchor",
+    "A job file or overlay uses an anchor or alias (`&`, `*`), or a manifest uses an alias without an anchor.",
+    _READERS_DIFFER,
+    "Repeat the value, use `defaults` in the overlay, or quote a string that starts with `&` or `*`.",
+)
+TAG = Code(
+    "tag",
+    "A job file or overlay uses a tag (`!`), or a manifest uses a tag that YAML itself does not define.",
+    "A tag changes the type of a value, and only some readers support it.",
+    "Remove the tag, or quote a string that starts with `!`.",
+)
+DUPLICATE_KEY = Code(
+    "duplicate-key",
+    "A mapping contains the same key twice.",
+    "Most readers use the last value without a warning.",
+    "Remove one of the two.",
+)
+INVALID_KEY = Code(
+    "invalid-key",
+    "A mapping key is missing, or it is not a string.",
+    _READERS_DIFFER,
+    "Write a string before the colon; quote it if it starts with a bracket.",
+)
+NOT_A_NUMBER = Code(
+    "not-a-number",
+    "A number is infinite or not a number.",
+    "JSON, and therefore Kubernetes, supports finite numbers only.",
+    "Write a finite number, or quote the value if it is a string.",
+)
+TOO_DEEP = Code("too-deep", "Values are nested too deeply.", _BOUNDS, "Flatten the data.")
+TOO_LARGE = Code(
+    "too-large",
+    "A file, or the data that its aliases expand to, is too large.",
+    _BOUNDS,
+    "Split the file, use fewer aliases, or move long texts to `files` or to a volume.",
+)
+TOO_MANY = Code(
+    "too-many",
+    "A file has so many findings that only the first ones are reported, with the number of the others.",
+    "Several hundred findings in one file usually have a common cause.",
+    "Fix the reported findings; the next run shows the rest.",
+)
+UNREADABLE = Code(
+    "unreadable",
+    "The operating system refused to read a file.",
+    "gen cannot check a file that it cannot read.",
+    "Check that the file exists, and the permissions of the file and its parent folders.",
+)
+NOT_A_FILE = Code(
+    "not-a-file",
+    "An input or a rendered file is a link, or is not a regular file, or one of its parent folders is a link.",
+    "A link could lead to any file on the machine that renders.",
+    "Replace it with the file or folder itself.",
+)
+MISSING_FILE = Code(
+    "missing-file",
+    "A file that an overlay refers to, or that a folder requires, does not exist.",
+    "Its content would be silently left out.",
+    "Add the file, or correct its name.",
+)
+MISPLACED_FILE = Code(
+    "misplaced-file",
+    "A file is not at `jobs/<namespace>/<job>.yaml` or `overlays/<overlay>/overlay.yaml`.",
+    "gen would silently ignore it.",
+    "Move it to the path in the finding.",
+)
+INVALID_NAME = Code(
+    "invalid-name",
+    "The name of a job, namespace or overlay has characters other than lower-case letters, digits and `-`, "
+    "or the name of a job does not start with a letter.",
+    "These names become names of Kubernetes objects and folders.",
+    "Rename the file or folder; a job can also set `name` in its file.",
+)
+CONTROL_FILE = Code(
+    "control-file",
+    "A file in `jobs/` or `rendered/` configures Argo CD, Flux, Git or SOPS.",
+    "`kustomization.yaml` and `.argocd-source.yaml` change what an engine applies; `.gitattributes` hides diffs.",
+    "Remove the file.",
+)
+KEPT = Code(
+    "kept",
+    "`gen init` found a file with other content and left it unchanged.",
+    "The file may have been edited.",
+    "Compare it with that of a new repository, or move it away and run `gen init` again.",
+)
+IN_THE_WAY = Code(
+    "in-the-way",
+    "`gen init` found a file instead of a folder, or something other than a regular file, at a path that it writes.",
+    "gen does not overwrite it.",
+    "Move it away.",
 )

@@ -1,176 +1,151 @@
-"""Findings about what a job says, and about what its overlay lets it have."""
+"""Finding codes for the fields of jobs."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from gen.findings.code import Code
 
-_GRANTED = "What a namespace may use is said by the owners of the overlay, and not by its jobs."
-_NOT_THERE = "The job would wait for something that the cluster does not have."
-
-JOBS: Final = (
-    Code(
-        "unknown-field",
-        "Fields are those of the reference of jobs or overlays.",
-        "A misspelt field would do nothing.",
-        "Correct the name; the finding names the nearest one.",
-    ),
-    Code(
-        "missing-field",
-        "Fields that are required are there, in the job or in the overlay's `defaults`.",
-        "There is nothing sensible to assume.",
-        "Add the field.",
-    ),
-    Code(
-        "no-value",
-        "A field that is written has a value.",
-        "`field:` is null, and it cannot be told from a value that was forgotten.",
-        'Give it one, write "" for an empty text, or delete the line.',
-    ),
-    Code(
-        "invalid-value",
-        "A value is of the type, the form and the range that its field takes.",
-        "It could not be rendered, or a cluster would refuse it.",
-        "Write what the finding says; the reference lists the forms.",
-    ),
-    Code("unknown-kind", "`kind` is one of gen's kinds of job.", "Nothing can be rendered.", "Choose one of the list."),
-    Code(
-        "no-pods",
-        "At least one role of a job has pods.",
-        "Nothing would run.",
-        "Raise `workers`, or the number of a role.",
-    ),
-    Code(
-        "invalid-expression",
-        "`{{ … }}` holds the name of a value and filters, and nothing else.",
-        "No expression computes, so that no job file is a program.",
-        "Use the names that the finding lists; a literal `{{` is written `{{ '{{' }}`.",
-    ),
-    Code(
-        "invalid-env",
-        "A variable has a value, or says where its value comes from.",
-        "It would be empty in the pod.",
-        "Write a text, or one of the forms with `secret`, `configMap`, `field` or `resource`.",
-    ),
-    Code(
-        "reserved-env",
-        "Variables that the operator or gen sets are not set by a job.",
-        "The operator appends its own, so that one of the two would win unseen; some of them ask for GPUs that nobody "
-        "counts.",
-        "Leave it out; it follows from other fields of the job.",
-    ),
-    Code(
-        "reserved-metadata",
-        "A job sets no label and no annotation that gen, the operators or the engines use.",
-        "It would take the run out of the hands of its operator, queue or engine, or into those of another.",
-        "Remove it; what it is meant for has a field, or is the overlay's to say.",
-    ),
-    Code(
-        "invalid-label",
-        "Keys and values of labels and annotations have Kubernetes' form.",
-        "A cluster refuses the object.",
-        "Write at most 63 letters, digits, `-`, `_` and `.`; a key may have a DNS name and `/` in front.",
-    ),
-    Code(
-        "name-too-long",
-        "A name leaves room for what gen, the operator and the pods append.",
-        "A cluster or an operator refuses the object that is made of it, after the merge.",
-        "Shorten the name to what the finding says.",
-    ),
-    Code(
-        "duplicate-job",
-        "A namespace of an overlay has one job of a name.",
-        "The second would overwrite the files of the first.",
-        "Give one of them another name.",
-    ),
-    Code(
-        "duplicate-object",
-        "No two files stand for one object.",
-        "They would take it from each other at every sync.",
-        "Rename one of the two, or remove one of the files.",
-    ),
-    Code(
-        "shared-memory",
-        "`sharedMemory` leaves memory to the processes.",
-        "It counts as memory of the pod, which is killed when it is full.",
-        "Raise `memory`, or lower `sharedMemory`.",
-    ),
-    Code(
-        "mount-conflict",
-        "No two volumes, files or directories are mounted in one place.",
-        "A cluster refuses the pod, or one hides the other.",
-        "Give one of them another path.",
-    ),
-    Code(
-        "no-logdir",
-        "A TensorBoard reads event files from a volume of the job that lasts.",
-        "It would show nothing: another pod cannot read them.",
-        "Write the logs to a mounted volume, and name the directory in `tensorboard.logdir`.",
-    ),
-    Code(
-        "no-ingress",
-        "`tensorboard.ingress` needs an overlay that offers one.",
-        "There is no host to reach it by.",
-        "Remove `ingress`, or ask the owners for `tensorboard.ingress` in the overlay.",
-    ),
-    Code(
-        "no-rsync",
-        "`code.rsync` needs an overlay that offers it.",
-        "There is no image to copy with.",
-        "Use `code.git`, or ask the owners of the overlay.",
-    ),
-    Code(
-        "suspended-in-queue",
-        "A job with a `queue` is not `suspended`.",
-        "Kueue decides when a run with a queue starts, and would resume it.",
-        "Remove `state`, take the job out of the queue, or use `state: finished`.",
-    ),
-    Code(
-        "secret-value",
-        "No input holds a secret: no text has the form of a known token, and no value stands behind such a name.",
-        "Who can read the repository, or once could, has it.",
-        "Put it into a Secret and write `{secret: <name>, key: <entry>}`; revoke it if it was ever pushed.",
-    ),
-    Code(
-        "unknown-namespace",
-        "The folder of a job is a namespace that the overlay grants.",
-        _GRANTED,
-        "Add it to `namespaces` of the overlay, move the file, or exclude it in `select`.",
-    ),
-    Code("unknown-volume", "Volumes are those of the overlay.", _NOT_THERE, "Correct the name, or declare the volume."),
-    Code("unknown-network", "`network` is one of the overlay.", _NOT_THERE, "Correct the name, or declare it."),
-    Code("unknown-queue", "`queue` is one of the namespace's in the overlay.", _GRANTED, "Correct the name."),
-    Code("unknown-priority", "`priority` is one of the namespace's in the overlay.", _GRANTED, "Correct the name."),
-    Code("unknown-service-account", "`serviceAccount` is one of the namespace's.", _GRANTED, "Correct the name."),
-    Code(
-        "not-granted",
-        "What a job asks for is granted to its namespace: volumes, networks, hosts of images, metadata, the host.",
-        _GRANTED,
-        "Use what is granted, or ask the owners of the overlay for more in `namespaces`.",
-    ),
-    Code(
-        "over-quota",
-        "The active jobs of a namespace ask for no more GPUs than it is granted.",
-        "Some would wait for ever for the others.",
-        "Set some to `state: suspended` or `finished`, or raise `gpus` in the overlay.",
-    ),
-    Code(
-        "invalid-image",
-        "What the overlay's `images` make of an image is an image.",
-        "No node could pull it.",
-        "Correct the rule of the overlay.",
-    ),
-    Code(
-        "not-selected",
-        "An overlay selects the job.",
-        "It is rendered nowhere.",
-        "Add it to `select` of an overlay, or remove it.",
-    ),
-    Code(
-        "cannot-edit",
-        "`gen set` can change the line that it was asked to change.",
-        "It edits a file only where comments and layout stay as they are.",
-        "Edit the file by hand.",
-    ),
+UNKNOWN_FIELD = Code(
+    "unknown-field",
+    "A job or overlay sets a field that does not exist.",
+    "A misspelled field would have no effect.",
+    "Correct the name; the finding suggests the closest one.",
+)
+MISSING_FIELD = Code(
+    "missing-field",
+    "A required field is set neither in the job nor in the overlay's `defaults`.",
+    "The field has no default.",
+    "Add the field.",
+)
+NO_VALUE = Code(
+    "no-value",
+    "A field has no value.",
+    "`field:` is null in YAML, which looks the same as a forgotten value.",
+    'Set a value, write "" for an empty string, or delete the line.',
+)
+INVALID_VALUE = Code(
+    "invalid-value",
+    "A value has the wrong type or format, or is out of range.",
+    "It cannot be rendered, or the API server would reject it.",
+    "Follow the finding; the reference describes the values of each field.",
+)
+UNKNOWN_KIND = Code(
+    "unknown-kind",
+    "`kind` is not one of the supported kinds of jobs.",
+    "gen cannot render the job.",
+    "Use one of the kinds in the finding.",
+)
+NO_PODS = Code(
+    "no-pods",
+    "No role of a job has any pods.",
+    "Nothing would run.",
+    "Increase `workers` or the replicas of a role.",
+)
+INVALID_EXPRESSION = Code(
+    "invalid-expression",
+    "`{{ … }}` contains something other than a known name and filters.",
+    "Expressions cannot compute, so that a job file is never a program.",
+    "Use the names in the finding; write a literal `{{` as `{{ '{{' }}`.",
+)
+INVALID_ENV = Code(
+    "invalid-env",
+    "An environment variable has neither a value nor a valid reference to one.",
+    "It would be empty in the pod.",
+    "Set a string, or a reference with `secret`, `configMap`, `field` or `resource`.",
+)
+RESERVED_ENV = Code(
+    "reserved-env",
+    "A job sets an environment variable that the operator or gen sets.",
+    "The operator adds its own value, and which of the two applies is not visible; some of these variables request "
+    "GPUs outside the quota.",
+    "Remove it; it is derived from other fields of the job.",
+)
+RESERVED_METADATA = Code(
+    "reserved-metadata",
+    "A job sets a label or annotation that gen, an operator or a GitOps engine uses.",
+    "The run would be handed to another operator, queue or engine, or to none.",
+    "Remove it; use the field for this purpose, or ask the owners of the overlay.",
+)
+INVALID_LABEL = Code(
+    "invalid-label",
+    "The key or value of a label or annotation is not valid in Kubernetes.",
+    "The API server rejects the object.",
+    "Use at most 63 letters, digits, `-`, `_` and `.`; a key may have a DNS name and `/` as a prefix.",
+)
+NAME_TOO_LONG = Code(
+    "name-too-long",
+    "A name is too long for the suffixes that gen, the operator and the pods add.",
+    "The API server or the operator rejects the resulting object after the merge.",
+    "Shorten the name to the length in the finding.",
+)
+DUPLICATE_JOB = Code(
+    "duplicate-job",
+    "Two jobs in a namespace of an overlay have the same name.",
+    "The second one would overwrite the files of the first one.",
+    "Rename one of them.",
+)
+DUPLICATE_OBJECT = Code(
+    "duplicate-object",
+    "Two files define the same object.",
+    "Each sync would replace one with the other.",
+    "Rename one of them, or remove one of the files.",
+)
+SHARED_MEMORY = Code(
+    "shared-memory",
+    "`sharedMemory` leaves no memory for the processes of the container.",
+    "Shared memory counts towards the memory limit of the pod, which is killed when it exceeds the limit.",
+    "Increase `memory`, or decrease `sharedMemory`.",
+)
+MOUNT_CONFLICT = Code(
+    "mount-conflict",
+    "Two volumes, files or directories are mounted at the same path.",
+    "The API server rejects the pod, or one mount hides the other.",
+    "Change one of the paths.",
+)
+NO_LOGDIR = Code(
+    "no-logdir",
+    "The log directory of a TensorBoard is not on a persistent volume of the job.",
+    "TensorBoard runs in another pod and would find no event files.",
+    "Write the logs to a mounted volume, and set `tensorboard.logdir` to their directory.",
+)
+NO_INGRESS = Code(
+    "no-ingress",
+    "A job uses `tensorboard.ingress`, but the overlay does not define an ingress.",
+    "TensorBoard would have no host name.",
+    "Remove `ingress`, or ask the owners to set `tensorboard.ingress` in the overlay.",
+)
+NO_RSYNC = Code(
+    "no-rsync",
+    "A job uses `code.rsync`, but the overlay does not define it.",
+    "There is no image to copy the code with.",
+    "Use `code.git`, or ask the owners of the overlay.",
+)
+SUSPENDED_IN_QUEUE = Code(
+    "suspended-in-queue",
+    "A job has a `queue` and `state: suspended`.",
+    "Kueue decides when a queued run starts, and would resume it.",
+    "Remove `state`, remove `queue`, or use `state: finished`.",
+)
+SECRET_VALUE = Code(
+    "secret-value",
+    "An input contains a string in the format of a known token, or a literal value under the name of a secret.",
+    "Everyone who can read the repository or its history can read the secret.",
+    "Move it to a Secret and write `{secret: <name>, key: <entry>}`; revoke it if it was ever pushed.",
+)
+INVALID_IMAGE = Code(
+    "invalid-image",
+    "A rule in the overlay's `images` rewrites an image to an invalid reference.",
+    "Nodes could not pull the image.",
+    "Correct the rule in the overlay.",
+)
+NOT_SELECTED = Code(
+    "not-selected",
+    "No overlay selects the job.",
+    "The job is not rendered anywhere.",
+    "Add it to `select` in an overlay, or remove it.",
+)
+CANNOT_EDIT = Code(
+    "cannot-edit",
+    "`gen set` cannot change the field in this file.",
+    "It edits a file only if comments and layout are preserved.",
+    "Edit the file by hand.",
 )

@@ -1,77 +1,79 @@
-"""Findings about overlays and their patches."""
+"""Finding codes for overlays and patches."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from gen.findings.code import Code
 
-OVERLAYS: Final = (
-    Code(
-        "unknown-overlay",
-        "`extends` names an overlay that there is.",
-        "There is nothing to take over.",
-        "Correct the name.",
-    ),
-    Code("extends-itself", "Overlays extend each other in no circle.", "There is no end of it.", "Remove one of them."),
-    Code(
-        "unknown-kubernetes-version",
-        "There are schemas of the version of Kubernetes.",
-        "Nothing could be checked.",
-        "Write one of the versions that the finding lists.",
-    ),
-    Code(
-        "unknown-api-version",
-        "An API version that an overlay chooses is one that the kind can be rendered in.",
-        "gen does not know how it looks.",
-        "Choose one of the list.",
-    ),
-    Code(
-        "reserved-name",
-        "Volumes, networks and overlays do not have the names that gen uses itself.",
-        "The two could not be told apart in a pod or below `rendered/`.",
-        "Choose another name.",
-    ),
-    Code(
-        "unknown-permission",
-        "What `namespaces` allow is a permission that gen knows.",
-        "A misspelt one grants nothing.",
-        "Correct it; the finding names the nearest one.",
-    ),
-    Code(
-        "selects-nothing",
-        "Every pattern that `select` includes fits a job.",
-        "A pattern that fits none is misspelt, or a leftover.",
-        "Correct the pattern, or remove it.",
-    ),
-    Code(
-        "invalid-patch",
-        "A patch is a strategic merge patch or a list of JSON patch operations, well formed.",
-        "It could not be applied, or only in part.",
-        "Write what the finding says; RFC 6902 and the documentation of Kustomize describe the forms.",
-    ),
-    Code(
-        "unmatched-patch",
-        "The target of a patch is there.",
-        "A patch that touches nothing does not do what its author thinks.",
-        "Correct the target, or remove the patch.",
-    ),
-    Code(
-        "patch-does-not-apply",
-        "Every operation finds its place in every object of the target.",
-        "Half of a patch is worse than none.",
-        "Correct the path, or narrow the target.",
-    ),
-    Code(
-        "patch-renames",
-        "A patch leaves `apiVersion`, `kind`, `name` and `namespace` alone.",
-        "It would make another object, of which nothing else knows.",
-        "Rename the job, or move it to another namespace.",
-    ),
-    Code(
-        "patch-breaks",
-        "A patch leaves what holds a run together: main container, labels that select, protections of data.",
-        "The operator, a Service or an engine finds it by them.",
-        "Leave it as it is; what it is meant for has a field, or the finding says another way.",
-    ),
+UNKNOWN_OVERLAY = Code(
+    "unknown-overlay",
+    "`extends` refers to an overlay that does not exist.",
+    "There is nothing to inherit.",
+    "Correct the name.",
+)
+EXTENDS_ITSELF = Code(
+    "extends-itself",
+    "An overlay extends itself, directly or through other overlays.",
+    "The inheritance would never end.",
+    "Remove one of the `extends`.",
+)
+UNKNOWN_KUBERNETES_VERSION = Code(
+    "unknown-kubernetes-version",
+    "gen has no schemas for this version of Kubernetes.",
+    "Manifests cannot be validated without schemas.",
+    "Use one of the versions in the finding.",
+)
+UNKNOWN_API_VERSION = Code(
+    "unknown-api-version",
+    "An overlay selects an API version in which gen cannot render the kind.",
+    "gen does not support the fields of that version.",
+    "Use one of the API versions in the finding.",
+)
+RESERVED_NAME = Code(
+    "reserved-name",
+    "A volume, network or overlay has a name that gen uses itself.",
+    "The two would collide in a pod or in `rendered/`.",
+    "Choose another name.",
+)
+UNKNOWN_PERMISSION = Code(
+    "unknown-permission",
+    "`namespaces.<namespace>.allow` contains an unknown permission.",
+    "A misspelled permission grants nothing.",
+    "Correct the name; the finding suggests the closest one.",
+)
+SELECTS_NOTHING = Code(
+    "selects-nothing",
+    "A pattern in `select.include` matches no job.",
+    "The pattern is misspelled, or its jobs were removed.",
+    "Correct the pattern, or remove it.",
+)
+INVALID_PATCH = Code(
+    "invalid-patch",
+    "A patch is neither a valid strategic merge patch nor a valid list of JSON patch operations.",
+    "It cannot be applied, or only in part.",
+    "Follow the finding; RFC 6902 and the Kustomize documentation specify the formats.",
+)
+UNMATCHED_PATCH = Code(
+    "unmatched-patch",
+    "No rendered object matches the target of a patch.",
+    "The patch has no effect.",
+    "Correct the target, or remove the patch.",
+)
+PATCH_DOES_NOT_APPLY = Code(
+    "patch-does-not-apply",
+    "An operation of a patch refers to a path that does not exist in one of the target objects.",
+    "gen does not apply a part of a patch.",
+    "Correct the path, or restrict the target.",
+)
+PATCH_RENAMES = Code(
+    "patch-renames",
+    "A patch changes `apiVersion`, `kind`, `name` or `namespace`.",
+    "The result would be another object, which no other part of the run refers to.",
+    "Rename the job, or move it to another namespace.",
+)
+PATCH_BREAKS = Code(
+    "patch-breaks",
+    "A patch changes a field that other objects or controllers depend on: main container, selector labels, "
+    "protection of data.",
+    "The operator, a Service or a GitOps engine would no longer find the object, or would delete data.",
+    "Remove the change; use the field or the alternative in the finding.",
 )

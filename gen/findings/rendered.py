@@ -1,116 +1,120 @@
-"""Findings about `rendered/`, and about what a change would do to a cluster."""
+"""Finding codes for `rendered/` and for the effects of a change on a cluster."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from gen.findings.code import Code
 
-_DATA_IS_GONE = "What says where the data is would go with it, and an engine may delete the volume."
-
-CHANGES: Final = (
-    Code(
-        "missing",
-        "Every file of a job is in `rendered/`.",
-        "Engines apply what is there, and not what was meant.",
-        "Run `gen render` and commit the result.",
-    ),
-    Code("stale", "Rendered files follow their inputs.", "The old run goes on.", "Run `gen render` and commit."),
-    Code(
-        "hand-edited",
-        "Nobody edits rendered files.",
-        "The next render takes the edit back.",
-        "Change the job, the overlay or a patch, and run `gen render`.",
-    ),
-    Code(
-        "leftover",
-        "Rendered files whose job is gone are gone, too.",
-        "Engines would keep the run.",
-        "Run `gen render` and commit.",
-    ),
-    Code(
-        "foreign-file",
-        "In `rendered/` lies what gen wrote.",
-        "gen neither replaces nor removes what it did not write, and engines apply it.",
-        "Move it out of `rendered/`, or delete it.",
-    ),
-    Code(
-        "unused-storage",
-        "Storage that no job uses is removed by hand.",
-        "An engine that removes a volume may remove the data.",
-        "Keep it, or run `gen render --prune-storage` when the data may go.",
-    ),
-    Code(
-        "immutable-storage",
-        "Fields of volumes and claims that a cluster cannot change do not change.",
-        "Every later sync of the folder would fail.",
-        "Take the edit back, or declare the volume under another name.",
-    ),
-    Code(
-        "not-a-manifest",
-        "Files in `rendered/` are manifests.",
-        "What an engine would make of it, gen cannot say.",
-        "Run `gen render`, which writes its own files anew; remove what is not its own.",
-    ),
-    Code(
-        "not-rendered",
-        "A plan compares what was rendered.",
-        "Jobs or overlays changed and `rendered/` did not, so that the plan would show nothing.",
-        "Run `gen render` first.",
-    ),
-    Code(
-        "run-edited",
-        "An edited run has a new name.",
-        "A cluster refuses to change a run, or takes half of it.",
-        "Run `gen render`, which names it anew; with stable names, delete the object in the cluster first.",
-    ),
-    Code(
-        "never-ran",
-        "A job is not edited and finished in one change.",
-        "The record would be of a run that there never was, in the place of one that may be running.",
-        "Finish a job and edit it in two pull requests.",
-    ),
-    Code(
-        "data-removed",
-        "Volumes and claims stay in Git.",
-        _DATA_IS_GONE,
-        "Restore it; use `--allow-data-removal` when it may go.",
-    ),
-    Code("data-renamed", "Volumes and claims keep their names.", "No data moves along.", "Keep the old name, or copy."),
-    Code(
-        "data-shrunk",
-        "Volumes and claims do not shrink.",
-        "A cluster refuses it.",
-        "Keep the size, or copy the data to a new volume.",
-    ),
-    Code(
-        "data-unprotected",
-        "Volumes and claims keep what protects them: `Retain`, and the marks that keep engines from pruning.",
-        "A later mistake would delete the data.",
-        "Run `gen render`, which writes the marks, or change it back.",
-    ),
-    Code(
-        "delivery-removed",
-        "What engines are told to apply stays.",
-        "An engine may remove with an Application or a Kustomization all that it has applied.",
-        "See that it leaves its objects behind before it goes or gets another name.",
-    ),
-    Code(
-        "too-many-removed",
-        "A change removes no more than `--max-removed`.",
-        "A mistake in a pattern removes everything.",
-        "Look at what goes; raise `--max-removed` when all of it should.",
-    ),
-    Code(
-        "limits-unknown",
-        "The plan knows how many GPUs the overlay grants.",
-        "It cannot compare what is used with what may be.",
-        "Run `gen check`, which says what is wrong with the overlay.",
-    ),
-    Code(
-        "unknown-usage",
-        "A rendered run says how many GPUs it asks for.",
-        "The plan cannot count them.",
-        "Run `gen render`, which writes the file anew.",
-    ),
+MISSING = Code(
+    "missing",
+    "A file that belongs to `rendered/` does not exist.",
+    "GitOps engines apply only what is committed.",
+    "Run `gen render` and commit the result.",
+)
+STALE = Code(
+    "stale",
+    "A rendered file does not match the current jobs and overlays.",
+    "The cluster keeps running the previous version.",
+    "Run `gen render` and commit the result.",
+)
+HAND_EDITED = Code(
+    "hand-edited",
+    "A rendered file was edited by hand.",
+    "The next render reverts the edit.",
+    "Change the job, the overlay or a patch, and run `gen render`.",
+)
+LEFTOVER = Code(
+    "leftover",
+    "A rendered file remains although its job was removed.",
+    "GitOps engines keep the run.",
+    "Run `gen render` and commit the result.",
+)
+FOREIGN_FILE = Code(
+    "foreign-file",
+    "`rendered/` contains a file that gen did not generate.",
+    "GitOps engines apply it, and gen neither replaces nor removes it.",
+    "Move it out of `rendered/`, or delete it.",
+)
+UNUSED_STORAGE = Code(
+    "unused-storage",
+    "No job uses a volume or claim in `rendered/`.",
+    "gen keeps it, because removing a volume can delete its data.",
+    "Keep it, or run `gen render --prune-storage` if the data may be deleted.",
+)
+IMMUTABLE_STORAGE = Code(
+    "immutable-storage",
+    "A field of a volume or claim changed that cannot be updated in a cluster.",
+    "Every later sync of the folder would fail.",
+    "Revert the change, or declare a volume with another name.",
+)
+NOT_A_MANIFEST = Code(
+    "not-a-manifest",
+    "A file in `rendered/` is not a manifest with a single Kubernetes object.",
+    "gen cannot determine what a GitOps engine would do with it.",
+    "Run `gen render` to restore generated files; remove all others.",
+)
+NOT_RENDERED = Code(
+    "not-rendered",
+    "Jobs or overlays changed, but `rendered/` did not.",
+    "The plan compares rendered objects, so it shows no changes.",
+    "Run `gen render` first.",
+)
+RUN_EDITED = Code(
+    "run-edited",
+    "A run changed, but its name did not.",
+    "The API server rejects the change, or applies only a part of it.",
+    "Run `gen render`, which gives the run a new name; with stable names, delete the object in the cluster first.",
+)
+NEVER_RAN = Code(
+    "never-ran",
+    "A job was edited and set to `state: finished` in the same change.",
+    "The rendered record describes a run that never existed, and replaces one that may be running.",
+    "Finish the job and edit it in two pull requests.",
+)
+DATA_REMOVED = Code(
+    "data-removed",
+    "A volume or claim would be removed from Git.",
+    "The location of the data would be lost, and a GitOps engine may delete the volume.",
+    "Restore it, or use `--allow-data-removal` if the data may be deleted.",
+)
+DATA_RENAMED = Code(
+    "data-renamed",
+    "A volume or claim would be renamed.",
+    "The data is not moved to the new volume.",
+    "Keep the old name, or copy the data.",
+)
+DATA_SHRUNK = Code(
+    "data-shrunk",
+    "The size of a volume or claim would be reduced.",
+    "Kubernetes rejects the change.",
+    "Keep the size, or copy the data to a new volume.",
+)
+DATA_UNPROTECTED = Code(
+    "data-unprotected",
+    "A volume or claim would lose `Retain`, or an annotation that protects it from pruning.",
+    "A later mistake could delete the data.",
+    "Run `gen render` to restore the annotations, or revert the change.",
+)
+DELIVERY_REMOVED = Code(
+    "delivery-removed",
+    "An Application or a Kustomization would be removed.",
+    "A GitOps engine may then delete every object that it applied.",
+    "Make sure that its objects are kept before you remove or rename it.",
+)
+TOO_MANY_REMOVED = Code(
+    "too-many-removed",
+    "A change removes more objects than `--max-removed` allows.",
+    "A mistake in a pattern can remove everything.",
+    "Review the removed objects; raise `--max-removed` if all of them should be removed.",
+)
+LIMITS_UNKNOWN = Code(
+    "limits-unknown",
+    "The overlay cannot be read, so its GPU quotas are unknown.",
+    "The plan cannot compare the requested GPUs with the quotas.",
+    "Run `gen check` to see the errors of the overlay.",
+)
+UNKNOWN_USAGE = Code(
+    "unknown-usage",
+    "The pods or GPUs of a rendered run cannot be counted.",
+    "The plan does not include the GPUs of this run.",
+    "Run `gen render` to restore the file.",
 )

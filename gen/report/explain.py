@@ -1,4 +1,4 @@
-"""What people are told of findings: rules about manifests, and codes of everything else; one in full, or all."""
+"""Explanations of findings: rules about manifests, and codes of all other findings."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import UsageError, did_you_mean
-from gen.findings.files import FILES
-from gen.findings.jobs import JOBS
-from gen.findings.overlays import OVERLAYS
-from gen.findings.rendered import CHANGES
+from gen.findings.registry import CODES, SECTIONS
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
 from gen.rules.rule import RuleSource
@@ -20,66 +17,60 @@ if TYPE_CHECKING:
     from gen.findings.code import Code
     from gen.rules.rule import Rule
 
-SECTIONS: Final = {
-    "Of files": FILES,
-    "Of jobs, and what their overlay grants": JOBS,
-    "Of overlays and patches": OVERLAYS,
-    "Of rendered/, and what a change would do": CHANGES,
-}
-"""Codes of findings about inputs and changes, by what they are about."""
-
-CODES: Final = {code.name: code for section in SECTIONS.values() for code in section}
-"""Some are names of rules as well: the same mistake, in a job file or in a manifest."""
-
+MANIFESTS: Final = "Manifests"
+"""Title of the list of rules, beside the sections of codes."""
 _WIDTH = 100
 
 
-def words_of(name: str, *, in_input: bool) -> Code | Rule | None:
-    """What is said of a finding that stands in a job or an overlay, or else in a manifest."""
+def explanation(name: str, *, in_input: bool) -> Code | Rule | None:
+    """The code or rule of a finding. For a name of both, the code if the finding is in a job or overlay."""
     rule, code = CATALOGUE.get(name), CODES.get(name)
     return (code or rule) if in_input else (rule or code)
 
 
-def explained(name: str) -> str:
-    """What a finding of this name checks, why, and what to do. UsageError when there is none."""
+def explain(name: str) -> str:
+    """What a finding means, why it matters and how to fix it. UsageError for an unknown name."""
     rule, code = CATALOGUE.get(name), CODES.get(name)
     if rule is None and code is None:
-        raise UsageError(f"no finding is called `{name}`: {did_you_mean(name, (*CATALOGUE, *CODES))}")
-    told = [_filled(_of_rule(rule))] if rule is not None else []
-    told += [_filled(_of_code(code))] if code is not None else []
-    return "\n".join(told)
+        raise UsageError(f"unknown finding `{name}`: {did_you_mean(name, (*CATALOGUE, *CODES))}")
+    parts = [_filled(_rule_paragraphs(rule))] if rule is not None else []
+    parts += [_filled(_code_paragraphs(code))] if code is not None else []
+    return "\n".join(parts)
 
 
-def _filled(parts: Iterable[str]) -> str:
-    return "".join(textwrap.fill(" ".join(part.split()), _WIDTH) + "\n" for part in parts if part)
+def _filled(paragraphs: Iterable[str]) -> str:
+    return "".join(textwrap.fill(" ".join(text.split()), _WIDTH) + "\n" for text in paragraphs if text)
 
 
-def _of_rule(rule: Rule) -> Iterator[str]:
-    kinds = ", ".join(sorted(f"{kind} ({group})" for group, kind in rule.kinds)) if rule.kinds is not None else ""
-    judge = rule.source.value if rule.source is RuleSource.GEN else f"the {rule.source.value}"
-    yield f"{rule.name}: {rule.severity.value} of manifests, as {judge} judges"
-    yield f"For: {kinds}" if kinds else ""
+def _rule_paragraphs(rule: Rule) -> Iterator[str]:
+    source = rule.source.value if rule.source is RuleSource.GEN else f"the {rule.source.value}"
+    yield f"{rule.name}: {rule.severity.value} in manifests, enforced by {source}"
+    if rule.kinds is not None:
+        yield "Kinds: " + ", ".join(sorted(f"{kind} ({group})" for group, kind in rule.kinds))
     yield rule.says
     yield f"Why: {rule.reason}"
     yield f"Remedy: {rule.remedy}"
-    yield f'To silence it for one object: annotate the object with `{SILENCE}{rule.name}: "<reason>"`'
+    yield f'To silence it for one object, annotate the object with `{SILENCE}{rule.name}: "<reason>"`'
 
 
-def _of_code(code: Code) -> Iterator[str]:
+def _code_paragraphs(code: Code) -> Iterator[str]:
     section = next(title for title, codes in SECTIONS.items() if code in codes)
-    yield f"{code.name}: {section[:1].lower()}{section[1:]}"
-    yield code.says
+    yield f"{code.name}: {section}"
+    yield code.summary
     yield f"Why: {code.reason}"
     yield f"Remedy: {code.remedy}"
 
 
-def listed() -> str:
-    """Every rule with its severity and its first sentence, and every code."""
+def list_findings() -> str:
+    """Every rule with its severity and summary, and every code with its summary."""
     width = max(map(len, (*CATALOGUE, *CODES)))
-    rules = [(rule.name, rule.severity.value, rule.says) for rule in CATALOGUE.values()]
-    lines = ["Of manifests\n", *(f"{name:<{width}}  {how:<7}  {_first_sentence(says)}\n" for name, how, says in rules)]
+    lines = [f"{MANIFESTS}\n"]
+    lines += [
+        f"{rule.name:<{width}}  {rule.severity.value:<7}  {_first_sentence(rule.says)}\n" for rule in CATALOGUE.values()
+    ]
     for title, codes in SECTIONS.items():
-        lines += [f"\n{title}\n", *(f"{code.name:<{width}}  {_first_sentence(code.says)}\n" for code in codes)]
+        lines.append(f"\n{title}\n")
+        lines += [f"{code.name:<{width}}  {_first_sentence(code.summary)}\n" for code in codes]
     return "".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""For code scanning: SARIF 2.1.0, which GitHub, GitLab and others show beside the code."""
+"""Findings as SARIF 2.1.0, which GitHub, GitLab and others show next to the code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gen import __version__
-from gen.report.explain import words_of
+from gen.findings.code import Code
+from gen.report.explain import explanation
 from gen.repository.layout import is_input
 
 if TYPE_CHECKING:
@@ -33,11 +34,12 @@ def sarif(report: Report) -> str:
 
 
 def _rule(name: str, *, in_input: bool) -> dict[str, Any]:
-    """What a viewer shows beside the findings of one name."""
-    words = words_of(name, in_input=in_input)
-    if words is None:
+    """The explanation that a viewer shows next to findings of one name."""
+    found = explanation(name, in_input=in_input)
+    if found is None:
         return {"id": name}
-    about = {"shortDescription": words.says, "fullDescription": words.reason, "help": words.remedy}
+    summary = found.summary if isinstance(found, Code) else found.says
+    about = {"shortDescription": summary, "fullDescription": found.reason, "help": found.remedy}
     return {"id": name, **{field: {"text": " ".join(text.split())} for field, text in about.items()}}
 
 

@@ -1,0 +1,51 @@
+"""Finding codes for uses of namespaces, queues, volumes and GPUs that an overlay does not grant."""
+
+from __future__ import annotations
+
+from gen.findings.code import Code
+
+_GRANTED = "The owners of the overlay decide what a namespace may use."
+_NOT_IN_CLUSTER = "The job would wait for something that does not exist in the cluster."
+
+UNKNOWN_NAMESPACE = Code(
+    "unknown-namespace",
+    "The overlay does not grant the namespace that the folder of a job is named after.",
+    _GRANTED,
+    "Add it to `namespaces` in the overlay, move the file, or exclude it in `select`.",
+)
+UNKNOWN_VOLUME = Code(
+    "unknown-volume",
+    "A job uses a volume that the overlay does not define.",
+    _NOT_IN_CLUSTER,
+    "Correct the name, or add the volume to the overlay.",
+)
+UNKNOWN_NETWORK = Code(
+    "unknown-network",
+    "A job uses a network that the overlay does not define.",
+    _NOT_IN_CLUSTER,
+    "Correct the name, or add the network to the overlay.",
+)
+UNKNOWN_QUEUE = Code(
+    "unknown-queue", "A job uses a queue that its namespace is not granted.", _GRANTED, "Correct the name."
+)
+UNKNOWN_PRIORITY = Code(
+    "unknown-priority", "A job uses a priority that its namespace is not granted.", _GRANTED, "Correct the name."
+)
+UNKNOWN_SERVICE_ACCOUNT = Code(
+    "unknown-service-account",
+    "A job uses a service account that its namespace is not granted.",
+    _GRANTED,
+    "Correct the name.",
+)
+NOT_GRANTED = Code(
+    "not-granted",
+    "A job uses volumes, networks, image registries, metadata or host access that its namespace is not granted.",
+    _GRANTED,
+    "Use what is granted, or ask the owners of the overlay to extend `namespaces`.",
+)
+OVER_QUOTA = Code(
+    "over-quota",
+    "The active jobs of a namespace request more GPUs than its quota.",
+    "Some of them would wait for the others.",
+    "Set some jobs to `state: suspended` or `finished`, or raise `gpus` in the overlay.",
+)

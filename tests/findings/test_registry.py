@@ -1,0 +1,40 @@
+"""Finding codes are typed constants in one registry, with names that follow from each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from gen.diagnostics import Findings, Location
+from gen.findings import files, grants, jobs, overlays, rendered
+from gen.findings.code import Code
+from gen.findings.grants import OVER_QUOTA
+from gen.findings.registry import CODES, SECTIONS
+
+MODULES = (files, jobs, grants, overlays, rendered)
+CONSTANTS = [(name, value) for module in MODULES for name, value in vars(module).items() if isinstance(value, Code)]
+
+
+def test_every_code_is_in_one_section() -> None:
+    in_sections = [code.name for codes in SECTIONS.values() for code in codes]
+    assert in_sections == list(CODES), "a name is used twice"
+    assert sorted(in_sections) == sorted(code.name for _, code in CONSTANTS)
+
+
+@pytest.mark.parametrize(("name", "code"), CONSTANTS)
+def test_a_constant_is_named_after_its_code(name: str, code: Code) -> None:
+    assert name == code.name.replace("-", "_").upper()
+
+
+@pytest.mark.parametrize("code", [code for _, code in CONSTANTS], ids=str)
+def test_an_explanation_consists_of_whole_sentences(code: Code) -> None:
+    for text in (code.summary, code.reason, code.remedy):
+        assert text.endswith("."), text
+        assert text[0].isupper() or text.startswith(("`", "gen ")), text
+
+
+def test_findings_take_codes() -> None:
+    found = Findings()
+    found.error(OVER_QUOTA, Location("a"), "message", "hint")
+    found.warning(OVER_QUOTA, Location("b"), "message", "hint")
+    assert [type(finding.code) for finding in found] == [str, str]
+    assert {finding.code for finding in found} == {"over-quota"}
