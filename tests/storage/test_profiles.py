@@ -1,0 +1,293 @@
+"""Objects and pod volumes of every storage profile, as rendered for a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+import yaml
+
+from gen.storage import STORAGE
+from gen.storage.base import ClaimedProfile, StaticProfile
+
+if TYPE_CHECKING:
+    from tests.support import Repository
+
+JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {vol: /data}\n"
+
+
+class Example(NamedTuple):
+    """A profile with all of its fields, and what it must render."""
+
+    fields: dict[str, Any] | str
+    source: dict[str, Any]
+    """Source of the persistent volume, or of the pod's volume if there is none."""
+    secret: str | None = None
+
+
+EXAMPLES = {
+    "cfs": Example(
+        {"host": "10.0.0.7", "path": "/a", "vers": "3", "fsid": "abcd"},
+        {
+            "driver": "com.tencent.cloud.csi.cfs",
+            "volumeAttributes": {"host": "10.0.0.7", "path": "/a", "vers": "3", "fsid": "abcd"},
+        },
+    ),
+    "claim": Example("existing", {"persistentVolumeClaim": {"claimName": "existing"}}),
+    "cos": Example(
+        {
+            "bucket": "data-1250000000",
+            "url": "http://cos.ap-guangzhou.myqcloud.com",
+            "path": "/a",
+            "secret": "cos-keys",
+            "additionalArgs": "-oallow_other",
+        },
+        {
+            "driver": "com.tencent.cloud.csi.cosfs",
+            "volumeAttributes": {
+                "url": "http://cos.ap-guangzhou.myqcloud.com",
+                "bucket": "data-1250000000",
+                "path": "/a",
+                "mounter": "cosfs",
+                "additional_args": "-oallow_other",
+            },
+        },
+        secret="cos-keys",  # noqa: S106 - the name of a Secret
+    ),
+    "cpfs": Example(
+        {"server": "cpfs.example.com", "path": "/share/a", "protocol": "efc"},
+        {
+            "driver": "nasplugin.csi.alibabacloud.com",
+            "volumeAttributes": {"server": "cpfs.example.com", "path": "/share/a", "mountProtocol": "efc"},
+        },
+    ),
+    "emptyDir": Example(
+        {"sizeLimit": "2Gi", "medium": "Memory"}, {"emptyDir": {"medium": "Memory", "sizeLimit": "2Gi"}}
+    ),
+    "hostPath": Example("/mnt/data", {"hostPath": {"path": "/mnt/data", "type": "Directory"}}),
+    "nas": Example(
+        {"server": "nas.example.com", "path": "/a", "vers": "4.0", "mode": "755", "modeType": "recursive"},
+        {
+            "driver": "nasplugin.csi.alibabacloud.com",
+            "volumeAttributes": {
+                "server": "nas.example.com",
+                "path": "/a",
+                "vers": "4.0",
+                "mode": "755",
+                "modeType": "recursive",
+            },
+        },
+    ),
+    "nfs": Example({"server": "10.0.0.8", "path": "/export"}, {"nfs": {"server": "10.0.0.8", "path": "/export"}}),
+    "oss": Example(
+        {
+            "bucket": "data",
+            "url": "oss-cn-hangzhou-internal.aliyuncs.com",
+            "path": "/a",
+            "secret": "oss-keys",
+            "fuseType": "ossfs2",
+            "otherOpts": "-o max_stat_cache_size=0",
+        },
+        {
+            "driver": "ossplugin.csi.alibabacloud.com",
+            "volumeAttributes": {
+                "bucket": "data",
+                "url": "oss-cn-hangzhou-internal.aliyuncs.com",
+                "path": "/a",
+                "fuseType": "ossfs2",
+                "otherOpts": "-o max_stat_cache_size=0",
+            },
+        },
+        secret="oss-keys",  # noqa: S106 - the name of a Secret
+    ),
+    "storageClass": Example("fast", {}),
+}
+
+STATIC = [name for name, profile in STORAGE.items() if issubclass(profile, StaticProfile)]
+CLAIMED = [name for name, profile in STORAGE.items() if issubclass(profile, ClaimedProfile)]
+UNCLAIMED = [name for name in STORAGE if name not in CLAIMED]
+
+
+def overlay(name: str, fields: Any = None, *, allow: bool = True, **shared: Any) -> str:
+    """An overlay with one volume, `vol`, of a profile."""
+    profile = STORAGE[name]
+    size = {"size": "10Gi"} if profile.needs_size else {}
+    volume = {**size, name: EXAMPLES[name].fields if fields is None else fields, **shared}
+    grant = {"allow": [profile.grant]} if allow and profile.grant else {}
+    return yaml.safe_dump({"kubernetes": "1.34", "namespaces": {"*": grant}, "volumes": {"vol": volume}})
+
+
+def pod(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    (workload,) = [body for body in objects if body["kind"] == "PyTorchJob"]
+    spec: dict[str, Any] = workload["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    return spec
+
+
+def one(objects: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    (found,) = [body for body in objects if body["kind"] == kind]
+    return found
+
+
+def render(repo: Repository, name: str, **shared: Any) -> list[dict[str, Any]]:
+    repo.overlay(overlay(name, **shared))
+    repo.job(JOB)
+    return repo.objects()
+
+
+def test_every_profile_has_an_example() -> None:
+    assert sorted(EXAMPLES) == sorted(STORAGE)
+
+
+@pytest.mark.parametrize("name", STORAGE)
+def test_the_training_container_mounts_the_volume(repo: Repository, name: str) -> None:
+    spec = pod(render(repo, name))
+    (volume,) = spec["volumes"]
+    assert volume["name"] == "vol"
+    assert spec["containers"][0]["volumeMounts"] == [{"name": "vol", "mountPath": "/data"}]
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_a_rendered_claim_is_the_volume_of_the_pod(repo: Repository, name: str) -> None:
+    objects = render(repo, name)
+    claim = one(objects, "PersistentVolumeClaim")
+    assert (claim["metadata"]["namespace"], claim["metadata"]["name"]) == ("team", "vol")
+    assert claim["spec"]["resources"] == {"requests": {"storage": "10Gi"}}
+    assert pod(objects)["volumes"][0]["persistentVolumeClaim"] == {"claimName": "vol"}
+
+
+@pytest.mark.parametrize("name", UNCLAIMED)
+def test_a_profile_without_a_claim_renders_no_storage(repo: Repository, name: str) -> None:
+    objects = render(repo, name)
+    assert [body["kind"] for body in objects] == ["PyTorchJob"]
+    assert pod(objects)["volumes"] == [{"name": "vol", **EXAMPLES[name].source}]
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_a_persistent_volume_and_its_claim_are_bound_to_each_other(repo: Repository, name: str) -> None:
+    objects = render(repo, name)
+    volume, claim = one(objects, "PersistentVolume"), one(objects, "PersistentVolumeClaim")
+    assert claim["spec"]["volumeName"] == volume["metadata"]["name"]
+    reference = volume["spec"]["claimRef"]
+    assert (reference["kind"], reference["namespace"], reference["name"]) == ("PersistentVolumeClaim", "team", "vol")
+    assert volume["spec"]["storageClassName"] == claim["spec"]["storageClassName"] == "", "no default class"
+    assert volume["spec"]["accessModes"] == claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    assert volume["spec"]["capacity"] == claim["spec"]["resources"]["requests"] == {"storage": "10Gi"}
+    assert volume["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_the_source_of_a_persistent_volume_has_every_field_of_the_profile(repo: Repository, name: str) -> None:
+    volume = one(render(repo, name), "PersistentVolume")
+    expected = EXAMPLES[name].source
+    if "driver" not in expected:
+        assert volume["spec"].items() >= expected.items()
+        return
+    source = dict(volume["spec"]["csi"])
+    assert source.pop("volumeHandle") == volume["metadata"]["name"], "two equal handles would be the same volume"
+    secret = source.pop("nodePublishSecretRef", None)
+    assert source == expected
+    wanted = EXAMPLES[name].secret
+    assert secret == ({"name": wanted, "namespace": "team"} if wanted else None)
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_each_namespace_has_its_own_persistent_volume(repo: Repository, name: str) -> None:
+    repo.overlay(overlay(name))
+    repo.job(JOB)
+    repo.job(JOB, namespace="other")
+    volumes = [body for body in repo.objects() if body["kind"] == "PersistentVolume"]
+    assert {body["metadata"]["name"] for body in volumes} == {"team-vol", "other-vol"}
+    assert {body["spec"]["claimRef"]["namespace"] for body in volumes} == {"team", "other"}
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_a_persistent_volume_has_the_mount_options_of_the_overlay(repo: Repository, name: str) -> None:
+    volume = one(render(repo, name, mountOptions=["nolock"]), "PersistentVolume")
+    assert volume["spec"]["mountOptions"][-1] == "nolock"
+    profile = STORAGE[name]
+    assert issubclass(profile, StaticProfile)
+    assert volume["spec"]["mountOptions"][:-1] == list(profile.mount_options)
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_a_read_only_volume_is_read_only_everywhere(repo: Repository, name: str) -> None:
+    objects = render(repo, name, readOnly=True)
+    spec = one(objects, "PersistentVolume")["spec"]
+    (source,) = [spec[key] for key in ("csi", "nfs") if key in spec]
+    assert source["readOnly"] is True
+    assert spec["accessModes"] == ["ReadOnlyMany"]
+    assert pod(objects)["volumes"][0]["persistentVolumeClaim"]["readOnly"] is True
+    assert pod(objects)["containers"][0]["volumeMounts"][0]["readOnly"] is True
+
+
+@pytest.mark.parametrize("name", STORAGE)
+def test_a_read_only_volume_is_mounted_read_only(repo: Repository, name: str) -> None:
+    (mount,) = pod(render(repo, name, readOnly=True))["containers"][0]["volumeMounts"]
+    assert mount["readOnly"] is True
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_a_claimed_volume_needs_a_size(repo: Repository, name: str) -> None:
+    repo.overlay(overlay(name).replace("    size: 10Gi\n", ""))
+    repo.job(JOB)
+    assert "invalid-value" in repo.codes()
+
+
+@pytest.mark.parametrize("name", STORAGE)
+def test_only_a_guarded_profile_reaches_the_node(repo: Repository, name: str) -> None:
+    """Pod Security's baseline profile forbids host paths."""
+    objects = render(repo, name)
+    volumes = [body["spec"] for body in objects if body["kind"] == "PersistentVolume"]
+    reaches = any({"hostPath", "local"} & source.keys() for source in [*volumes, *pod(objects)["volumes"]])
+    assert reaches == bool(STORAGE[name].grant)
+
+
+@pytest.mark.parametrize("name", [name for name, profile in STORAGE.items() if profile.grant])
+def test_a_guarded_profile_needs_the_grant(repo: Repository, name: str) -> None:
+    repo.overlay(overlay(name, allow=False))
+    repo.job(JOB)
+    assert repo.codes() == ["not-granted"]
+
+
+@pytest.mark.parametrize("name", STORAGE)
+def test_tensorboard_reads_only_volumes_that_outlive_the_pods(repo: Repository, name: str) -> None:
+    repo.overlay(overlay(name))
+    repo.job(JOB + "tensorboard: {logdir: /data/logs}\n")
+    if STORAGE[name].outlives_pods:
+        assert one(repo.objects(), "Deployment")["spec"]["template"]["spec"]["volumes"][0]["name"] == "vol"
+    else:
+        assert repo.codes() == ["no-logdir"]
+
+
+def test_a_storage_class_provisions_the_claim(repo: Repository) -> None:
+    claim = one(render(repo, "storageClass"), "PersistentVolumeClaim")
+    assert claim["spec"]["storageClassName"] == "fast"
+    assert "volumeName" not in claim["spec"]
+
+
+def test_oss_with_a_role_needs_no_secret(repo: Repository) -> None:
+    fields = {"bucket": "data", "url": "oss-cn-hangzhou.aliyuncs.com", "role": "reader"}
+    source = one(render(repo, "oss", fields=fields), "PersistentVolume")["spec"]["csi"]
+    assert source["volumeAttributes"]["authType"] == "rrsa"
+    assert source["volumeAttributes"]["roleName"] == "reader"
+    assert "nodePublishSecretRef" not in source
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("cfs", {"host": "10.0.0.7", "vers": "3"}),
+        ("cos", {"bucket": "data", "url": "http://example.com", "secret": "keys", "mounter": "lite"}),
+        ("cpfs", {"server": "cpfs.example.com", "path": "/other"}),
+        ("nas", {"server": "nas.example.com", "mode": "755"}),
+        ("nas", {"server": "nas.example.com:/training"}),
+        ("oss", {"bucket": "data", "url": "oss-cn-hangzhou.aliyuncs.com"}),
+        ("oss", {"bucket": "data", "url": "oss-cn-hangzhou.aliyuncs.com", "secret": "a", "role": "b"}),
+        ("oss", {"bucket": "data", "url": "data.oss-cn-hangzhou.aliyuncs.com", "secret": "a"}),
+        ("oss", {"bucket": "data", "url": "oss-cn-hangzhou.aliyuncs.com", "secret": "a", "otherOpts": "ro"}),
+    ],
+)
+def test_a_driver_would_refuse_these_fields(repo: Repository, name: str, fields: dict[str, str]) -> None:
+    repo.overlay(overlay(name, fields))
+    repo.job(JOB)
+    assert "invalid-value" in repo.codes()
