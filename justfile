@@ -1,4 +1,4 @@
-# what CI runs
+# run all checks of CI
 default: check
 check: lint types test render-check
 
@@ -24,6 +24,6 @@ docs:
     .venv/bin/python -m scripts.reference
 bench *args:
     .venv/bin/python -m bench {{ args }}
-# against a real API server: `scripts/apiserver.sh DIR` makes one, and KUBEBUILDER_ASSETS=DIR names it
+# test against a real API server; build one with `scripts/apiserver.sh DIR`, then set KUBEBUILDER_ASSETS=DIR
 e2e *args:
     .venv/bin/pytest tests/e2e {{ args }}

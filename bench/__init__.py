@@ -1,1 +1,1 @@
-"""Measurements, run by hand: see docs/performance.md."""
+"""Benchmarks, run manually. See docs/performance.md."""

@@ -1,6 +1,6 @@
-"""Times gen beside its peers on repositories of its own making: `python -m bench [SIZE]…`.
+"""Benchmark gen and similar tools on generated repositories: `python -m bench [SIZE]…`.
 
-Prints, for each number of jobs, the best wall time of a few runs, and ratios; machines are noisy, ratios less so.
+Print the best wall time of several runs, and ratios, for each number of jobs. Ratios are less noisy than times.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 GEN = [sys.executable, "-m", "gen"]
 FLOOR = [sys.executable, "-m", "bench.floor"]
 SAMPLE = 10
-"""Jobs that are built by Kustomize, which takes too long for all of them."""
+"""Number of jobs to build with Kustomize; building all of them takes too long."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=[100, 1000, 10000], metavar="SIZE")
-    parser.add_argument("--runs", type=int, default=5, help="runs of each, of which the best counts")
-    parser.add_argument("--folder", type=Path, help="where to work; on tmpfs it is gen that is timed, and not the disk")
+    parser.add_argument("--runs", type=int, default=5, help="number of runs; the best one counts")
+    parser.add_argument("--folder", type=Path, help="working directory; use a tmpfs to exclude the disk")
     arguments = parser.parse_args()
     for size in arguments.sizes:
         with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
@@ -46,14 +46,14 @@ def report(folder: Path, size: int, runs: int) -> Iterator[str]:
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
 
     def clean() -> None:
-        """As in a new clone on a new machine: nothing is rendered, and nothing known."""
+        """Remove rendered files and the cache, as in a new clone on a new machine."""
         shutil.rmtree(rendered, ignore_errors=True)
         shutil.rmtree(folder / "cache", ignore_errors=True)
 
     cold = measure([*GEN, "render"], root, runs, before=clean)
     files = sum(1 for path in rendered.rglob("*.yaml"))
     yield f"{files} objects, {sum(path.stat().st_size for path in rendered.rglob('*.yaml')) >> 10} KiB\n"
-    yield "| | wall | CPU | beside the cold render |"
+    yield "| | wall | CPU | relative to the cold render |"
     yield "|---|---|---|---|"
     yield row("cold render", cold, cold)
     yield row("render without change", measure([*GEN, "render"], root, runs), cold)
@@ -98,11 +98,11 @@ def peers(folder: Path, root: Path, size: int, runs: int, cold: Measured) -> Ite
     total = [measure([*builder, str(kustomization(folder, path))], root, 1) for path in jobs]
     wall, cpu = sum(one.wall for one in total), sum(one.cpu for one in total)
     scaled = Measured(wall / len(jobs) * size, cpu / len(jobs) * size)
-    yield row(f"kustomize build of each job, from {len(jobs)} of them", scaled, cold)
+    yield row(f"kustomize build of each job, extrapolated from {len(jobs)}", scaled, cold)
 
 
 def kustomization(folder: Path, job: Path) -> Path:
-    """A kustomization over the files of a job, with the labels that a platform would add."""
+    """Write a kustomization of the files of a job, with labels that a platform would add."""
     target = folder / "kustomize" / job.name
     target.mkdir(parents=True)
     names = []

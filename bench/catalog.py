@@ -1,4 +1,4 @@
-"""Writes gen's schemas as the self-contained files that kubeconform reads, so that both check by the same rules."""
+"""Write the schemas of gen as self-contained files for kubeconform, so that both use the same schemas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOCATION = "{{ .ResourceKind }}{{ .KindSuffix }}.json"
 
 
 def write_catalog(folder: Path, version: str) -> str:
-    """Fill `folder`, and return kubeconform's `-schema-location` for it."""
+    """Write the schemas to `folder`, and return the `-schema-location` for kubeconform."""
     schemas = Schemas(version)
     for api_version, kind in KINDS:
         definitions: dict[str, Any] = {}
@@ -38,7 +38,7 @@ def write_catalog(folder: Path, version: str) -> str:
 
 
 def _bundled(value: Any, base: str, schemas: Schemas, definitions: dict[str, Any]) -> Any:
-    """A copy whose references all lead into `definitions`."""
+    """A copy with all references resolved into `definitions`."""
     if isinstance(value, list):
         return [_bundled(item, base, schemas, definitions) for item in value]
     if not isinstance(value, dict):

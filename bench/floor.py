@@ -1,4 +1,4 @@
-"""The least that any generator must do: parse the inputs, and write the bytes that come out. It decides nothing."""
+"""Lower bound for any generator: parse the inputs and write the same output bytes, without any processing."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Measured:
 
 
 def measure(command: list[str], cwd: Path, runs: int, before: Callable[[], None] = lambda: None) -> Measured:
-    """The best of some runs: what disturbs a run only makes it longer. CalledProcessError when one fails."""
+    """Measure the best of several runs; interference only makes a run longer. CalledProcessError if a run fails."""
     best: Measured | None = None
     for _ in range(runs):
         before()
@@ -38,7 +38,7 @@ def measure(command: list[str], cwd: Path, runs: int, before: Callable[[], None]
 
 
 def peak_memory(command: list[str], cwd: Path) -> int:
-    """Bytes of the command and all its children at the worst moment; pages that they share count once."""
+    """Peak memory of the command and all its children in bytes; shared pages count once."""
     peak = 0
     with subprocess.Popen(command, cwd=cwd, env=_environment(), stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
@@ -48,7 +48,7 @@ def peak_memory(command: list[str], cwd: Path) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """The commands run in other folders, where this project must be found, compiled as when it is installed."""
+    """Environment to run this project in other folders, with compiled modules as in an installation."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPATH": str(Path(__file__).parent.parent)}
 

@@ -1,4 +1,4 @@
-"""A repository of any size: jobs of all kinds, with what jobs of this field have around them."""
+"""Generate a repository of any size: jobs of all kinds with typical settings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ timeout: 12h
 
 
 def make_repository(root: Path, size: int) -> str:
-    """Write the inputs, and name the file of one job."""
+    """Write the inputs, and return the file of one job."""
     overlay = root / "overlays/cluster/overlay.yaml"
     overlay.parent.mkdir(parents=True)
     overlay.write_text(OVERLAY, "utf-8")

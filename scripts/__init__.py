@@ -1,1 +1,1 @@
-"""What developers run; nothing here is part of the product."""
+"""Scripts for developers. They are not part of the package."""

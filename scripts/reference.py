@@ -172,7 +172,7 @@ def rules() -> str:
             parts += [f"{' '.join(line.split())}\n" for line in lines]
     parts.append(_CODES)
     for title, codes in SECTIONS.items():
-        rows = ["| finding | problem | why | remedy |", "|---|---|---|---|"]
+        rows = ["| finding | description | reason | remedy |", "|---|---|---|---|"]
         told = ((f"`{code.name}`", code.summary, code.reason, code.remedy) for code in codes)
         rows += [f"| {' | '.join(word.replace('|', '/') for word in words)} |" for words in told]
         parts += [f"### {title}\n", "\n".join(rows) + "\n"]

@@ -1,4 +1,4 @@
-"""The CI of a repository that `gen init` makes, run as the hosts run it: its own steps, in a fresh clone."""
+"""CI of a repository created by `gen init`: run its own steps in a fresh clone, like the hosts do."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 def github_steps(root: Path) -> list[str]:
     """The commands of check.yml."""
     workflow = yaml.safe_load((root / ".github/workflows/check.yml").read_text("utf-8"))
-    return [(step["run"]) for step in workflow["jobs"]["check"]["steps"] if "run" in step]
+    return [step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step]
 
 
 def gitlab_steps(root: Path) -> list[str]:
     config = yaml.safe_load((root / ".gitlab-ci.yml").read_text("utf-8"))
-    return [line for line in [*config["default"]["before_script"], *config["gen"]["script"]]]
+    return [*config["default"]["before_script"], *config["gen"]["script"]]
 
 
 def test_a_fresh_clone_passes_and_a_job_is_two_commands_away(site: Site) -> None:
@@ -75,7 +75,7 @@ def test_a_fresh_clone_passes_and_a_job_is_two_commands_away(site: Site) -> None
     assert "second" in (merge / "gen-report/plan.md").read_text("utf-8")
 
 
-def test_a_pull_request_cannot_choose_its_judge(site: Site, tmp_path: Path) -> None:
+def test_a_pull_request_cannot_choose_its_checks(site: Site, tmp_path: Path) -> None:
     clone = site.clone("hostile")
     trap = f"open({str(tmp_path / 'trapped')!r}, 'w').close(); raise SystemExit(0)\n"
     for module in ("venv.py", "pip.py", "ensurepip.py", "sitecustomize.py", "gen/__init__.py", "gen/__main__.py"):

@@ -89,7 +89,7 @@ def test_github_gets_one_comment_and_keeps_it(root: Path) -> None:
     ],
     ids=["another commit", "closed", "no number", "too large"],
 )
-def test_github_gets_nothing_that_is_not_of_the_judged_commit(root: Path, host: Host) -> None:
+def test_github_gets_no_comment_about_another_commit(root: Path, host: Host) -> None:
     comment(root, host)
     assert host.written == []
 
@@ -97,7 +97,7 @@ def test_github_gets_nothing_that_is_not_of_the_judged_commit(root: Path, host: 
 @pytest.mark.parametrize(
     "file", [".github/workflows/check.yml", "ci/check.sh", "requirements.txt", "jobs/.gitattributes"]
 )
-def test_a_change_of_the_judge_is_told_instead_of_the_plan(root: Path, file: str) -> None:
+def test_a_change_of_the_checks_is_listed_instead_of_the_plan(root: Path, file: str) -> None:
     host = github(archive("nothing is removed\n"), files=["jobs/team-a/x.yaml", file], comments=[])
     comment(root, host)
     ((_, _, data),) = host.written

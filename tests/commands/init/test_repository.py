@@ -71,7 +71,7 @@ def test_a_name_that_cannot_be_writes_nothing(tmp_path: Path, request_of: object
 def test_what_is_optional_in_the_overlay_renders_when_it_is_uncommented(tmp_path: Path) -> None:
     root = made(tmp_path / "new")
     overlay = root / "overlays/production/overlay.yaml"
-    head, options = overlay.read_text("utf-8").split("# What follows is optional.")
+    head, options = overlay.read_text("utf-8").split("# Optional fields:")
     uncommented = "\n".join(line.removeprefix("# ") for line in options.splitlines()[1:])
     overlay.write_text(head + uncommented, "utf-8")
     job = root / "jobs/team-a/hello.yaml"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What CI runs on a change, and what anyone can run before: `ci/check.sh [BASE [OUT]]`, in the folder of the change.
+# Check a change, in CI or before a push: run `ci/check.sh [BASE [OUT]]` in the work tree of the change.
 #
-# BASE is the commit to compare with; OUT is a folder for plan.md and junit.xml. The generator is the one that the
-# requirements.txt of *this script's* tree pins: CI runs the script of the base branch on the files of a pull request,
-# which so can choose neither the script nor the generator that judge it.
+# BASE is the commit to compare with; OUT is a folder for plan.md and junit.xml. The version of gen is pinned in
+# requirements.txt in the tree of *this script*. CI runs the script of the base branch on the files of a pull request, so
+# that the pull request can choose neither the script nor the version of gen.
 set -euo pipefail
 
 base=${1:-}
@@ -11,7 +11,7 @@ out=${2:-}
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 gen=$tools/.venv/bin/gen
 
-# -I: Python would otherwise look for modules in the working directory, which is the pull request's
+# -I: otherwise Python would import modules from the working directory, which contains the pull request
 [ -x "$tools/.venv/bin/python" ] || python3 -I -m venv "$tools/.venv"
 "$tools/.venv/bin/python" -I -m pip install --quiet --disable-pip-version-check --requirement "$tools/requirements.txt"
 
