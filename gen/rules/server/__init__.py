@@ -1,8 +1,7 @@
-"""Rules about objects that no schema states: one file for each family, and the one list of them.
+"""Rules of the API server that schemas cannot express: one file for each family, and one list of all.
 
-They are those that a real API server applies when the object is created, or when an operator creates a pod of one of
-its templates. What is a matter of one value stands in a table; what concerns several, in a function. See
-`docs/extending.md`.
+A server applies them when the object is created, or when an operator creates a pod from one of its templates. Checks of
+a single value are in tables, checks of several values in functions. See `docs/extending.md`.
 """
 
 from __future__ import annotations
@@ -73,6 +72,6 @@ _ALL = (
     custom,
 )
 RULES: Final[dict[str, Rule]] = {rule.name: rule for rule in _ALL}
-"""The rules of a server by name, in the order in which they are applied."""
+"""The rules of the API server by name, in the order in which they are applied."""
 
 __all__ = ["RULES"]

@@ -1,4 +1,4 @@
-"""Roles and who has them.
+"""Roles and role bindings.
 
 From `ValidatePolicyRule`, `ValidateRoleBinding` and `ValidateRoleBindingSubject` of
 `pkg/apis/rbac/validation/validation.go`.
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 _GROUP = "rbac.authorization.k8s.io"
 _SUBJECTS = {"ServiceAccount": "", "User": _GROUP, "Group": _GROUP}
 _NEEDED = {
-    "apiGroups": 'add the group of the resources, such as `apps`, or `""` for that of pods',
-    "resources": "add what the verbs are for, such as `pods`",
+    "apiGroups": 'add the API group of the resources, such as `apps`, or `""` for the core group',
+    "resources": "add the resources that the verbs apply to, such as `pods`",
 }
-"""Fields of a rule about resources, each with what to do when it is empty."""
+"""Required fields of a rule about resources, each with a hint."""
 
 
 @server(
@@ -38,7 +38,7 @@ _NEEDED = {
     remedy="Add the missing verbs, groups or resources, or correct the kind.",
 )
 def access(view: ObjectView) -> Faults:
-    """Roles grant verbs on resources, and bindings name a role and subjects of known kinds."""
+    """A role has rules without verbs, groups or resources, or a binding has an invalid role reference or subject."""
     if view.group != _GROUP:
         return
     body = view.body
@@ -55,17 +55,21 @@ def access(view: ObjectView) -> Faults:
 
 def _rule(rule: Body, route: Route, *, namespaced: bool) -> Faults:
     if not rule.get("verbs"):
-        yield Fault((*route, "verbs"), "needs at least one verb", "add verbs, such as `get`, `list` and `watch`")
+        yield Fault((*route, "verbs"), "at least one verb is required", "add verbs, such as `get`, `list` and `watch`")
     if rule.get("nonResourceURLs"):
         if namespaced:
             hint = "remove the rule, or move it to a `ClusterRole`"
-            yield Fault((*route, "nonResourceURLs"), "is for cluster roles", hint)
+            yield Fault((*route, "nonResourceURLs"), "only cluster roles may have `nonResourceURLs`", hint)
         if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
-            yield Fault((*route, "nonResourceURLs"), "excludes resources", "move it to a rule of its own")
+            yield Fault(
+                (*route, "nonResourceURLs"),
+                "`nonResourceURLs` and resources are mutually exclusive",
+                "move it to a separate rule",
+            )
         return
     for field, hint in _NEEDED.items():
         if not rule.get(field):
-            yield Fault((*route, field), f"needs at least one of the `{field}`", hint)
+            yield Fault((*route, field), f"at least one of `{field}` is required", hint)
 
 
 def _reference(reference: Body, route: Route, *, namespaced: bool) -> Faults:
@@ -82,14 +86,14 @@ def _subject(subject: Body, route: Route) -> Faults:
     if kind not in _SUBJECTS:
         yield not_one_of(kind, _SUBJECTS).at((*route, "kind"))
     if not subject["name"]:
-        yield Fault((*route, "name"), "has no name", f"write the name of the `{kind}`")
+        yield Fault((*route, "name"), "the subject has no name", f"set the name of the `{kind}`")
     elif kind == "ServiceAccount":
         fault = dns_name(subject["name"])
         if fault is not None:
             yield fault.at((*route, "name"))
         if "namespace" not in subject:
             hint = "add the `namespace` of the service account"
-            yield Fault((*route, "namespace"), "a service account has a namespace", hint)
+            yield Fault((*route, "namespace"), "a service account requires a namespace", hint)
     if kind in _SUBJECTS and subject.get("apiGroup", "") not in {"", _SUBJECTS[kind]}:
-        message = f"`{subject['apiGroup']}` is not the group of a `{kind}`"
-        yield Fault((*route, "apiGroup"), message, "leave `apiGroup` out")
+        message = f"`{subject['apiGroup']}` is not the API group of a `{kind}`"
+        yield Fault((*route, "apiGroup"), message, "remove `apiGroup`")

@@ -1,4 +1,4 @@
-"""Affinity to nodes and to other pods.
+"""Node affinity, pod affinity and pod anti-affinity.
 
 From `validateNodeAffinity`, `ValidateNodeSelector` and `validatePodAffinityTerm` of
 `pkg/apis/core/validation/validation.go`.
@@ -27,7 +27,7 @@ _AFFINITY = FieldChecks(
     {f"{kind}.{_PREFERRED}.*.weight": between(1, 100) for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity")}
 )
 _FIELD_VALUES = {"In": (1, 1), "NotIn": (1, 1)}
-"""Operators on fields of nodes, each with how many values it takes."""
+"""Operators on fields of nodes, each with the smallest and largest number of values."""
 
 _TERM = FieldChecks({"topologyKey": qualified_name, "namespaces.*": dns_label})
 
@@ -35,10 +35,10 @@ _TERM = FieldChecks({"topologyKey": qualified_name, "namespaces.*": dns_label})
 @server(
     "affinity",
     of_pods=True,
-    remedy="Give each term its `topologyKey` and each expression an operator with as many values as it takes.",
+    remedy="Set `topologyKey` in each term, and give each expression as many values as its operator takes.",
 )
 def affinity(view: ObjectView) -> Faults:
-    """Affinity has weights, terms and selectors that the scheduler can use."""
+    """An affinity has an invalid weight, term, selector or topology key."""
     for route, pod in view.pods:
         found, at = pod.get("affinity") or {}, (*route, "affinity")
         yield from _AFFINITY.faults(found, at)
@@ -57,9 +57,11 @@ def affinity(view: ObjectView) -> Faults:
 
 
 def node_selector(found: Body, route: Route) -> Faults:
-    """Faults of what chooses nodes, for pods and for persistent volumes."""
+    """Faults of a node selector, as in pods and persistent volumes."""
     if not found["nodeSelectorTerms"]:
-        yield Fault((*route, "nodeSelectorTerms"), "needs at least one term", "add one with `matchExpressions`")
+        yield Fault(
+            (*route, "nodeSelectorTerms"), "at least one term is required", "add a term with `matchExpressions`"
+        )
     for index, term in enumerate(found["nodeSelectorTerms"]):
         yield from _node_term(term, (*route, "nodeSelectorTerms", index))
 
@@ -70,8 +72,8 @@ def _node_term(term: Body, route: Route, *, any_value: bool = False) -> Faults:
     for index, entry in enumerate(term.get("matchFields") or ()):
         at = (*route, "matchFields", index)
         if entry["key"] != "metadata.name":
-            hint = "write `metadata.name`, or move a label to `matchExpressions`"
-            yield Fault((*at, "key"), f"`{entry['key']}` is not `metadata.name`", hint)
+            hint = "use `metadata.name`, or move a label to `matchExpressions`"
+            yield Fault((*at, "key"), f"`{entry['key']}` is not supported; expected `metadata.name`", hint)
         yield from number_of_values(entry["operator"], entry.get("values") or [], at, _FIELD_VALUES)
         yield from FieldChecks({"values.*": dns_name}).faults(entry, at)
 

@@ -1,4 +1,4 @@
-"""Horizontal autoscalers: what is scaled, how far, and by which metrics.
+"""Horizontal pod autoscalers: target, limits and metrics.
 
 From `validateHorizontalPodAutoscalerSpec` of `pkg/apis/autoscaling/validation/validation.go`, and the defaults of
 `pkg/apis/autoscaling/v2/defaults.go`.
@@ -33,13 +33,13 @@ _OF_APPS = {"Deployment", "StatefulSet", "ReplicaSet"}
 
 
 def path_segment(value: Any) -> Fault | None:
-    """A name that stands in the path of a request."""
+    """A name that is part of a request path."""
     if not value:
         return not_empty(value)
     if value not in {".", ".."} and "/" not in value and "%" not in value:
         return None
-    hint = "write a name without `/` and `%`, other than `.` and `..`"
-    return Fault((), f"`{value}` cannot be part of a path", hint)
+    hint = "use a name without `/` and `%`, other than `.` and `..`"
+    return Fault((), f"`{value}` cannot be part of a request path", hint)
 
 
 def _policies(value: Any) -> Fault | None:
@@ -85,7 +85,7 @@ _OF_TARGET = {
     "resource": ("averageUtilization", "averageValue"),
     "containerResource": ("averageUtilization", "averageValue"),
 }
-"""The one field that a target of each source has, out of these."""
+"""Allowed fields of a target, by metric source; a target has one of them."""
 
 
 @server(
@@ -94,23 +94,23 @@ _OF_TARGET = {
     remedy="Give each metric the source of its type with one target value.",
 )
 def autoscaling(view: ObjectView) -> Faults:
-    """Targets, metrics and behaviour of an autoscaler are complete."""
+    """An autoscaler has no target, a limit below its minimum, an invalid behavior or an incomplete metric."""
     if view.kind != "HorizontalPodAutoscaler" or view.body["apiVersion"] != "autoscaling/v2":
         return
     spec, route = view.spec, ("spec",)
     if not spec:
         hint = "add `scaleTargetRef` and `maxReplicas`"
-        yield Fault(route, "says neither what to scale nor how far", hint)
+        yield Fault(route, "`scaleTargetRef` and `maxReplicas` are missing", hint)
         return
     yield from _SCALER.faults(spec, route)
     least = spec.get("minReplicas", 1)
     if spec["maxReplicas"] < least:
-        hint = f"write {least} or more, or lower `minReplicas`"
+        hint = f"use {least} or more, or lower `minReplicas`"
         yield Fault((*route, "maxReplicas"), f"{spec['maxReplicas']} is less than `minReplicas`", hint)
     version, kind = (spec["scaleTargetRef"].get(field, "") for field in ("apiVersion", "kind"))
     if not version.rpartition("/")[0] and version != "v1":
-        hint = "write `apps/v1`" if kind in _OF_APPS else f"write group and version of `{kind}`, such as `apps/v1`"
-        yield Fault((*route, "scaleTargetRef", "apiVersion"), f"`{version}` has no group", hint)
+        hint = "use `apps/v1`" if kind in _OF_APPS else f"set group and version of `{kind}`, such as `apps/v1`"
+        yield Fault((*route, "scaleTargetRef", "apiVersion"), f"`{version}` has no API group", hint)
     for index, metric in enumerate(spec.get("metrics") or ()):
         yield from _metric(metric, (*route, "metrics", index))
 
@@ -123,7 +123,11 @@ def _metric(metric: Body, route: Route) -> Faults:
         yield _other_source(metric, wanted).at((*route, wanted))
     for source in _OF_TARGET.keys() & metric.keys():
         if wanted not in {None, source} and wanted in metric:
-            yield Fault((*route, source), f"the type is `{metric['type']}`", f"move `{source}` to a metric of its own")
+            yield Fault(
+                (*route, source),
+                f"`{source}` is set, but the type is `{metric['type']}`",
+                f"move `{source}` to a separate metric",
+            )
         yield from _METRIC.faults({source: metric[source]}, route)
         found = (metric[source].get("metric") or {}).get("selector")
         yield from selector(found, (*route, source, "metric", "selector"))
@@ -131,10 +135,10 @@ def _metric(metric: Body, route: Route) -> Faults:
 
 
 def _other_source(metric: Body, wanted: str) -> Fault:
-    message = f"a metric of type `{metric['type']}` needs `{wanted}`"
+    message = f"a metric of type `{metric['type']}` requires `{wanted}`"
     for kind, source in _SOURCES.items():
         if source in metric:
-            return Fault((), message, f"write `type: {kind}`, or `{wanted}` instead of `{source}`")
+            return Fault((), message, f"set `type: {kind}`, or use `{wanted}` instead of `{source}`")
     return Fault((), message, f"add `{wanted}`")
 
 
@@ -152,4 +156,4 @@ def _one_value(target: Body, fields: tuple[str, ...], *, both: bool) -> Fault:
     named = [f"`{field}`" for field in fields]
     of_type = _TARGETS.get(target.get("type", ""))
     hint = f"add `{of_type}`" if of_type in fields else f"add {' or '.join(named)}"
-    return Fault((), f"needs one of {', '.join(named)}", "keep one of the two" if both else hint)
+    return Fault((), f"exactly one of {', '.join(named)} is required", "keep one of the two" if both else hint)

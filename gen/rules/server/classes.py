@@ -1,4 +1,4 @@
-"""Classes of storage and of priority, and secrets: kinds with a few fields each.
+"""Storage classes, priority classes and secrets.
 
 From `ValidateStorageClass` of `pkg/apis/storage/validation/validation.go`, `ValidatePriorityClass` of
 `pkg/apis/scheduling/validation/validation.go` and `ValidateSecret` of `pkg/apis/core/validation/validation.go`.
@@ -33,19 +33,19 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
     "kubernetes.io/dockercfg": (".dockercfg",),
 }
-"""Keys that a secret of a type has to have."""
+"""Required keys by type of secret."""
 
-_DOCKER_FILE = "write the JSON that `docker login` makes: plain in `stringData`, or once encoded in `data`"
+_DOCKER_FILE = "use the JSON that `docker login` writes: plain in `stringData`, or base64-encoded once in `data`"
 
 
 @server(
     "classes",
     "storage.k8s.io/StorageClass",
     "scheduling.k8s.io/PriorityClass",
-    remedy="Use one of the words that the finding lists.",
+    remedy="Use one of the values that the finding lists.",
 )
 def classes(view: ObjectView) -> Faults:
-    """Storage classes and priority classes have values out of the known words and ranges."""
+    """A storage class or priority class has an invalid or missing value."""
     if view.kind == "StorageClass" and not view.is_custom:
         yield from _storage_class(view.body)
     elif view.kind == "PriorityClass" and not view.is_custom:
@@ -65,10 +65,10 @@ def _storage_class(body: Body) -> Faults:
     parameters = body.get("parameters") or {}
     for key in parameters:
         if not key:
-            yield Fault(("parameters", key), "a parameter has no name", "give it a name, or remove it")
+            yield Fault(("parameters", key), "a parameter has an empty name", "rename it, or remove it")
     size = sum(len(key) + len(value) for key, value in parameters.items())
     if len(parameters) > _MAX_PARAMETERS or size > _MAX_PARAMETERS_LENGTH:
-        message = f"more than {_MAX_PARAMETERS} parameters, or {_MAX_PARAMETERS_LENGTH} characters"
+        message = f"more than {_MAX_PARAMETERS} parameters or {_MAX_PARAMETERS_LENGTH} characters"
         yield Fault(("parameters",), message, "remove parameters, or shorten their values")
     yield from _topologies(body)
 
@@ -81,22 +81,24 @@ def _topologies(body: Body) -> Faults:
         for number, entry in enumerate(term.get("matchLabelExpressions") or ()):
             values = entry.get("values") or []
             if not values:
-                yield Fault((*at, number, "values"), "needs a value", "add one to `values`")
+                yield Fault((*at, number, "values"), "at least one value is required", "add one to `values`")
             if len(set(values)) < len(values):
-                yield Fault((*at, number, "values"), "a value is there twice", "write each value once")
+                yield Fault((*at, number, "values"), "duplicate value", "list each value once")
             fault = qualified_name(entry.get("key", ""))
             if fault is None and entry["key"] in keys:
-                fault = Fault((), f"`{entry['key']}` is there twice", "write one entry with the values of both")
+                fault = Fault((), f"duplicate key `{entry['key']}`", "combine the values of both entries")
             if fault is not None:
                 yield fault.at((*at, number, "key"))
             keys.append(entry.get("key", ""))
         if not term.get("matchLabelExpressions"):
-            yield Fault(at, "needs an expression", "add one with `key` and `values`, or remove this topology")
+            yield Fault(
+                at, "at least one expression is required", "add one with `key` and `values`, or remove this topology"
+            )
         said = {
             entry.get("key"): sorted(entry.get("values") or ()) for entry in term.get("matchLabelExpressions") or ()
         }
         if said in seen:
-            yield Fault(at, "is there twice", "remove one of the two")
+            yield Fault(at, "duplicate topology", "remove one of the two")
         seen.append(said)
 
 
@@ -104,11 +106,11 @@ def _priority_class(body: Body) -> Faults:
     name = (body.get("metadata") or {}).get("name", "")
     if name.startswith("system-"):
         if name not in _SYSTEM_PRIORITIES:
-            hint = "begin the name with another word"
-            yield Fault(("metadata", "name"), "`system-` is for priorities of Kubernetes itself", hint)
+            hint = "use another prefix"
+            yield Fault(("metadata", "name"), "the prefix `system-` is reserved for Kubernetes", hint)
     elif body["value"] > _HIGHEST_PRIORITY:
         message = f"{body['value']} is more than {_HIGHEST_PRIORITY}"
-        yield Fault(("value",), message, f"write {_HIGHEST_PRIORITY} or less")
+        yield Fault(("value",), message, f"use {_HIGHEST_PRIORITY} or less")
     if body.get("preemptionPolicy", "Never") not in {"Never", "PreemptLowerPriority"}:
         yield not_one_of(body["preemptionPolicy"], ("Never", "PreemptLowerPriority")).at(("preemptionPolicy",))
 
@@ -119,7 +121,7 @@ def _priority_class(body: Body) -> Faults:
     remedy="Write plain text in `stringData`, or encode the value.",
 )
 def secrets(view: ObjectView) -> Faults:
-    """Keys of a secret are file names, values are base64, and typed secrets have the keys of their type."""
+    """A secret has an invalid key, a value that is not base64, or lacks a key of its type."""
     if view.kind != "Secret" or view.is_custom:
         return
     data: Body = view.body.get("data") or {}
@@ -129,7 +131,7 @@ def secrets(view: ObjectView) -> Faults:
         try:
             value = base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
         except (binascii.Error, ValueError):
-            yield Fault(("data", key), "is no base64", "write plain text in `stringData`, or encode the value")
+            yield Fault(("data", key), "not valid base64", "write plain text in `stringData`, or encode the value")
             continue
         decoded.setdefault(key, value)
     for field, found in (("data", data), ("stringData", plain)):
@@ -139,7 +141,7 @@ def secrets(view: ObjectView) -> Faults:
                 yield fault.at((field, key))
     excess = sum(len(value) for value in decoded.values()) - _MAX_SECRET_BYTES
     if excess > 0:
-        message = f"the values take more than {_MAX_SECRET_BYTES} bytes"
+        message = f"the values are larger than {_MAX_SECRET_BYTES} bytes"
         hint = f"move at least {counted(excess, 'byte')} to another secret"
         yield Fault(("data" if data else "stringData",), message, hint)
     yield from _of_type(view.body.get("type", ""), view, decoded)
@@ -148,17 +150,17 @@ def secrets(view: ObjectView) -> Faults:
 def _of_type(kind: str, view: ObjectView, decoded: dict[str, bytes]) -> Faults:
     for key in _NEEDED.get(kind, ()):
         if key not in decoded:
-            hint = f"write a value for `{key}` in `data` or `stringData`"
-            yield Fault(("data",), f"a secret of type `{kind}` needs `{key}`", hint)
+            hint = f"add `{key}` to `data` or `stringData`"
+            yield Fault(("data",), f"a secret of type `{kind}` requires the key `{key}`", hint)
         elif "docker" in kind:
             try:
                 json.loads(decoded[key])
             except ValueError:
-                yield Fault(("data", key), "is no JSON", _DOCKER_FILE)
+                yield Fault(("data", key), "not valid JSON", _DOCKER_FILE)
     if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & decoded.keys():
-        hint = "write at least one of the two in `data` or `stringData`"
-        yield Fault(("data",), f"a secret of type `{kind}` needs `username` or `password`", hint)
+        hint = "add at least one of the two to `data` or `stringData`"
+        yield Fault(("data",), f"a secret of type `{kind}` requires the key `username` or `password`", hint)
     account = "kubernetes.io/service-account.name"
     if kind == "kubernetes.io/service-account-token" and not (view.metadata.get("annotations") or {}).get(account):
-        message = f"a secret of type `{kind}` needs the annotation `{account}`"
+        message = f"a secret of type `{kind}` requires the annotation `{account}`"
         yield Fault(("metadata", "annotations"), message, "add it with the name of a service account")

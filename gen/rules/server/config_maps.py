@@ -28,7 +28,7 @@ _LIMIT = 1 << 20
     remedy="Rename the key, or move large data to a volume.",
 )
 def config_maps(view: ObjectView) -> Faults:
-    """Keys of a config map are file names, binary values are base64, and all is at most 1 MiB."""
+    """A config map has an invalid key, a binary value that is not base64, or more than 1 MiB of values."""
     if view.kind != "ConfigMap":
         return
     data, binary = view.body.get("data") or {}, view.body.get("binaryData") or {}
@@ -40,12 +40,12 @@ def config_maps(view: ObjectView) -> Faults:
                 yield fault.at((field, key))
     for key, text in binary.items():
         if key in data:
-            yield Fault(("binaryData", key), f"`{key}` is in `data` as well", "remove it here, or from `data`")
+            yield Fault(("binaryData", key), f"`{key}` is also in `data`", "remove it here, or from `data`")
         try:
             size += len(base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True))
         except (binascii.Error, ValueError):
-            yield Fault(("binaryData", key), "is no base64", "encode the value, or write plain text in `data`")
+            yield Fault(("binaryData", key), "not valid base64", "encode the value, or write plain text in `data`")
     if size > _LIMIT:
-        message = f"the values take {size} bytes, more than {_LIMIT}"
+        message = f"the values have {size} bytes; the limit is {_LIMIT}"
         hint = f"move at least {counted(size - _LIMIT, 'byte')} to another config map, or to a volume"
         yield Fault(("data" if data else "binaryData",), message, hint)

@@ -1,4 +1,5 @@
-"""What every container has besides its ports, variables, probes, rights, resources and mounts.
+"""Names, images and policies of containers. Ports, variables, probes, rights, resources and mounts have their own
+rules.
 
 From `validateContainerCommon`, `validateContainers` and `validateInitContainers` of
 `pkg/apis/core/validation/validation.go`.
@@ -31,27 +32,29 @@ _CONTAINER = FieldChecks(
     }
 )
 _RESTARTS_DROPPED, _RESTARTS_SINCE = 34, 35
-"""Restart policies of single containers: 1.34 drops what an alpha feature would need, 1.35 has the feature."""
+"""Restart policies of single containers: dropped in 1.34, where they are an alpha feature, and available since 1.35."""
 
 
 @server(
     "containers",
     of_pods=True,
-    remedy="Give every container an image and a name that no other has.",
+    remedy="Give every container an image and a unique name.",
 )
 def containers(view: ObjectView) -> Faults:
-    """A pod has containers; each has a name of its own, an image, and policies out of the known words."""
+    """A pod has no containers, or a container has a duplicate name, no image or an invalid policy."""
     for route, pod in view.pods:
         if not pod["containers"]:
-            yield Fault((*route, "containers"), "a pod needs a container", "add one with a `name` and an `image`")
+            yield Fault(
+                (*route, "containers"), "at least one container is required", "add a container with `name` and `image`"
+            )
         yield from _doubled(pod, route)
         for at, container in containers_of(pod, route):
             yield from _CONTAINER.faults(container, at)
             image = container.get("image", "")
             if not_empty(image):
-                yield Fault((*at, "image"), f"the container `{container['name']}` has no image", "write its `image`")
+                yield Fault((*at, "image"), f"container `{container['name']}` has no image", "set its `image`")
             elif image != image.strip():
-                yield Fault((*at, "image"), "the image has white space around it", f"write `{image.strip()}`")
+                yield Fault((*at, "image"), "the image has leading or trailing spaces", f"use `{image.strip()}`")
             yield from _resizing(container, at, pod)
             yield from _restarts(container, at, view.minor)
 
@@ -61,20 +64,20 @@ def _doubled(pod: Body, route: Route) -> Faults:
     for field in ("containers", "initContainers"):
         for index, container in enumerate(pod.get(field) or ()):
             if container["name"] in names:
-                message = f"two containers are called `{container['name']}`"
-                yield Fault((*route, field, index, "name"), message, "give one of the two another name")
+                message = f"duplicate container name `{container['name']}`"
+                yield Fault((*route, field, index, "name"), message, "rename one of the two")
             names.add(container["name"])
 
 
 def _resizing(container: Body, route: Route, pod: Body) -> Faults:
     policies = container.get("resizePolicy") or []
     for at, (name,) in duplicates(policies, (*route, "resizePolicy"), "resourceName"):
-        yield Fault(at, f"`{name}` has two policies", "remove one of the two")
+        yield Fault(at, f"duplicate policy for `{name}`", "remove one of the two")
     for index, policy in enumerate(policies):
         if restart_policy(pod) == "Never" and policy["restartPolicy"] == "RestartContainer":
             here = (*route, "resizePolicy", index, "restartPolicy")
-            message = "no container is restarted when the pod's `restartPolicy` is `Never`"
-            yield Fault(here, message, "write `NotRequired`, or give the pod another `restartPolicy`")
+            message = "no container restarts in a pod with `restartPolicy: Never`"
+            yield Fault(here, message, "use `NotRequired`, or change the `restartPolicy` of the pod")
 
 
 def _restarts(container: Body, route: Route, minor: int) -> Faults:
@@ -85,7 +88,7 @@ def _restarts(container: Body, route: Route, minor: int) -> Faults:
     if minor >= _RESTARTS_SINCE:
         yield from FieldChecks({"restartPolicy": one_of("Always", "Never", "OnFailure")}).faults(container, route)
     elif "initContainers" not in route:
-        hint = "remove it; the pod has a `restartPolicy` for all of them"
-        yield Fault(here, "only init containers have a restart policy of their own", hint)
+        hint = "remove it; the `restartPolicy` of the pod is for all its containers"
+        yield Fault(here, "only init containers may have a `restartPolicy`", hint)
     elif policy != "Always":
-        yield Fault(here, f"`{policy}` is not `Always`", "write `Always`, or leave it out")
+        yield Fault(here, f"`{policy}` is not allowed; expected `Always`", "set it to `Always`, or remove it")

@@ -1,6 +1,6 @@
-"""Cron jobs: when a job is made. What is made is a matter of the rules of jobs.
+"""Cron jobs: schedule, time zone and policies. Their job templates are checked by the rules of jobs.
 
-From `validateCronJobSpec` of `pkg/apis/batch/validation/validation.go`; schedules as `robfig/cron` reads them.
+From `validateCronJobSpec` of `pkg/apis/batch/validation/validation.go`; schedules as `robfig/cron` parses them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ _ZONED = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
 def _schedule(value: Any) -> Fault | None:
     if "TZ" in value:
         zoned = _ZONED.fullmatch(value)
-        hint = f'write `schedule: "{zoned[2]}"` and `timeZone: {zoned[1]}`' if zoned else "write the zone as `timeZone`"
-        return Fault((), f"`{value}` names a time zone", hint)
+        hint = (
+            f'set `schedule: "{zoned[2]}"` and `timeZone: {zoned[1]}`' if zoned else "move the time zone to `timeZone`"
+        )
+        return Fault((), f"`{value}` contains a time zone", hint)
     if value in _WORDS or _EVERY.fullmatch(value):
         return None
     fields = value.split()
@@ -49,15 +51,15 @@ def _schedule(value: Any) -> Fault | None:
 
 
 def _no_schedule(value: str, fields: list[str]) -> Fault:
-    message = f"`{value}` is no schedule of five fields"
+    message = f"`{value}` is not a valid schedule of five fields"
     if value.startswith("@every"):
-        return Fault((), message, "write a time in `h`, `m` and `s`, such as `@every 1h30m`")
+        return Fault((), message, "use a duration in `h`, `m` and `s`, such as `@every 1h30m`")
     if value.startswith("@"):
         return unknown_name(message, value, (*_WORDS, "@every 1h30m"), "")
     if len(fields) != len(_FIELDS):
-        return Fault((), message, "write minute, hour, day, month and day of the week, such as `0 3 * * *`")
+        return Fault((), message, "use minute, hour, day, month and day of the week, such as `0 3 * * *`")
     field, takes = next((field, _TAKES[at]) for at, field in enumerate(fields) if not _fits(field, _FIELDS[at]))
-    return Fault((), message, f"correct `{field}`, the {takes}, `*`, or steps such as `*/2`")
+    return Fault((), message, f"correct `{field}`; expected the {takes}, `*`, or steps such as `*/2`")
 
 
 def _fits(field: str, limits: tuple[int, int, dict[str, int]]) -> bool:
@@ -89,10 +91,10 @@ def _zones() -> frozenset[str]:
 def _time_zone(value: Any) -> Fault | None:
     if value in _zones() and value.lower() != "local":
         return None
-    # one abbreviation is not meant by another, so only those are near that are the same but for capitals
+    # # abbreviations are similar without being related, so only a difference in case counts for them
     guess = near(value, (zone for zone in sorted(_zones()) if "/" in zone or zone.lower() == value.lower()))
-    hint = f"did you mean `{guess}`?" if guess else "write one such as `Europe/Berlin`"
-    return Fault((), f"`{value}` is no time zone", hint)
+    hint = f"did you mean `{guess}`?" if guess else "use a time zone such as `Europe/Berlin`"
+    return Fault((), f"`{value}` is not a known time zone", hint)
 
 
 _CRON = FieldChecks(
@@ -110,10 +112,10 @@ _CRON = FieldChecks(
 @server(
     "cron-jobs",
     "batch/CronJob",
-    remedy="Write five fields, such as `0 3 * * *`, and a time zone such as `Europe/Berlin`.",
+    remedy="Use a schedule of five fields, such as `0 3 * * *`, and a time zone such as `Europe/Berlin`.",
 )
 def cron_jobs(view: ObjectView) -> Faults:
-    """Schedules, time zones and policies of cron jobs can be read."""
+    """A cron job has an invalid schedule, time zone, policy or limit."""
     if view.kind != "CronJob" or view.is_custom:
         return
     yield from _CRON.faults(view.spec, ("spec",))
@@ -123,4 +125,6 @@ def cron_jobs(view: ObjectView) -> Faults:
     template = (view.spec.get("jobTemplate") or {}).get("spec") or {}
     for field in ("selector", "manualSelector"):
         if template.get(field):
-            yield Fault(("spec", "jobTemplate", "spec", field), "is made by the server", f"remove `{field}`")
+            yield Fault(
+                ("spec", "jobTemplate", "spec", field), "`{field}` is set by the API server", f"remove `{field}`"
+            )

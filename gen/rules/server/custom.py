@@ -1,7 +1,7 @@
-"""Training resources, which the API server holds against the definition (CRD) that the operator installs.
+"""Training resources, which the API server validates against the definitions (CRDs) of their operators.
 
-What is inside their pod templates it sees twice: here, and when the operator makes a pod. The definitions differ from
-Kubernetes' own schema in how strict they are with nulls, quantities, metadata and lists whose entries have a key.
+Pod templates inside are validated twice: here, and when the operator creates a pod. Definitions are stricter or looser
+than Kubernetes' own schemas about nulls, quantities, metadata and keyed lists.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _QUANTITY = re.compile(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMB
 @lru_cache(maxsize=4096, typed=True)
 def _quantity(value: Any) -> Fault | None:
     if isinstance(value, float) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
-        return Fault((), f"{value} needs quotes", f'write `"{value}"`')
+        return Fault((), f"{value} is not in quotes", f'write `"{value}"`')
     if isinstance(value, int) or _QUANTITY.fullmatch(value):
         return None
     return no_quantity(value)
@@ -56,7 +56,7 @@ _POD = FieldChecks(
 _KEYED_OF_PODS: Final[dict[str, tuple[str, ...]]] = {"imagePullSecrets": ("name",), "hostAliases": ("ip",)}
 _KEYED: Final[dict[str, tuple[str, ...]]] = {"env": ("name",), "ports": ("containerPort", "protocol")}
 _KEYED_RESOURCES: Final[dict[str, tuple[str, ...]]] = {"claims": ("name",)}
-"""Lists that take an entry of each key once, as far as no other rule says so."""
+"""Keyed lists that no other rule checks for duplicates."""
 
 _DEFAULTS = {"protocol": "TCP", "name": ""}
 _METADATA = {"annotations", "finalizers", "labels", "name", "namespace"}
@@ -64,20 +64,20 @@ _METADATA = {"annotations", "finalizers", "labels", "name", "namespace"}
 
 @server(
     "custom",
-    reason="The server holds training resources against the definitions that their operators install.",
+    reason="The API server validates training resources against the definitions of their operators.",
     remedy="Quote the quantity, or remove the second entry.",
 )
 def custom(view: ObjectView) -> Faults:
-    """Training resources keep what their definitions say beyond our schemas: plain quantities, lists without
-    double entries.
+    """A training resource breaks its definition in a way that gen's schemas do not show: unquoted quantities, duplicate
+    entries in keyed lists, unknown metadata.
     """
     if not view.is_custom or view.defined:
         return
     yield from _RESOURCE.faults(view.body, ())
     for route, template in view.templates:
         for field in (template.get("metadata") or {}).keys() - _METADATA:
-            message = f"a pod template of a training resource has no `{field}`"
-            yield Fault((*route, "metadata", field), message, f"remove `{field}`")
+            message = f"a pod template of a training resource cannot have `{field}`"
+            yield Fault((*route, "metadata", field), message, f"remove `{field}` from the template")
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
         yield from _twice(pod, route, _KEYED_OF_PODS)
@@ -93,4 +93,4 @@ def _twice(holder: Body, route: Route, lists: dict[str, tuple[str, ...]]) -> Fau
         if len({entry.get(keys[0], _DEFAULTS.get(keys[0])) for entry in entries}) < len(entries):
             filled = [{**_DEFAULTS, **entry} for entry in entries]
             for here, names in duplicates(filled, (*route, field), *keys):
-                yield Fault(here, f"`{names[0]}` is there twice", "remove one of the two")
+                yield Fault(here, f"duplicate entry `{names[0]}`", "remove one of the two")

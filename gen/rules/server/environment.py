@@ -1,4 +1,4 @@
-"""Environment variables and where they come from.
+"""Environment variables and their sources.
 
 From `ValidateEnv`, `ValidateEnvFrom` and `validateContainerResourceDivisor` of
 `pkg/apis/core/validation/validation.go`, and `ConvertDownwardAPIFieldLabel` of `pkg/apis/core/pods/helpers.go`.
@@ -66,7 +66,9 @@ _ANY_NAMES, _STRICT_NAMES = (
     remedy="Use either `value` or one kind of `valueFrom`, with a name and a key.",
 )
 def environment(view: ObjectView) -> Faults:
-    """Variables have names, one source each, and references to fields and resources that a pod can know."""
+    """An environment variable has an invalid name, no source or several, or refers to an unsupported field or
+    resource.
+    """
     table = _ANY_NAMES if view.minor >= _ANY_NAME_SINCE else _STRICT_NAMES
     sources = (*_SOURCES, "fileKeyRef") if view.minor >= _FILES_SINCE else _SOURCES
     for route, container in view.containers:
@@ -82,12 +84,12 @@ def _origin(variable: Body, route: Route, sources: Collection[str]) -> Faults:
     origin = variable["valueFrom"]
     found = [source for source in sources if source in origin]
     if not found:
-        message = "needs one of " + ", ".join(f"`{source}`" for source in sources)
-        yield Fault(route, message, "add one of them, or write `value` in place of `valueFrom`")
+        message = "no source; expected one of " + ", ".join(f"`{source}`" for source in sources)
+        yield Fault(route, message, "add one of them, or use `value` instead of `valueFrom`")
     elif variable.get("value"):
-        yield Fault(route, "a variable has either `value` or `valueFrom`", "remove `value`, or `valueFrom`")
+        yield Fault(route, "`value` and `valueFrom` are mutually exclusive", "remove `value` or `valueFrom`")
     elif len(found) > 1:
-        message = "takes one of " + ", ".join(f"`{source}`" for source in found)
+        message = "several sources; expected only one of " + ", ".join(f"`{source}`" for source in found)
         yield Fault(route, message, "keep one of them")
     if "fieldRef" in origin:
         yield from field_reference(origin["fieldRef"], (*route, "fieldRef"), _FIELDS)
@@ -95,14 +97,14 @@ def _origin(variable: Body, route: Route, sources: Collection[str]) -> Faults:
         yield from resource_reference(origin["resourceFieldRef"], (*route, "resourceFieldRef"))
     for source, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
         if source in origin and "name" not in origin[source]:
-            yield Fault((*route, source), "has no `name`", f"add the `name` of a `{kind}`")
+            yield Fault((*route, source), "`name` is missing", f"add the `name` of a `{kind}`")
 
 
 def _whole_source(source: Body, route: Route) -> Faults:
     found = [field for field in ("configMapRef", "secretRef") if field in source]
     if len(found) != 1:
-        hint = "keep one of the two, and make an entry of its own for the other" if found else "add one of the two"
-        yield Fault(route, "needs either `configMapRef` or `secretRef`", hint)
+        hint = "keep one of the two, and move the other to a separate entry" if found else "add one of the two"
+        yield Fault(route, "exactly one of `configMapRef` and `secretRef` is required", hint)
     for field in found:
         fault = dns_name(with_suffix(source[field].get("name", "")))
         if fault is not None:
@@ -112,7 +114,11 @@ def _whole_source(source: Body, route: Route) -> Faults:
 def field_reference(reference: Body, route: Route, fields: Collection[str]) -> Faults:
     """Faults of a reference to a field of the pod."""
     if reference.get("apiVersion", "v1") not in {"", "v1"}:
-        yield Fault((*route, "apiVersion"), f"`{reference['apiVersion']}` is not `v1`", "write `v1`, or leave it out")
+        yield Fault(
+            (*route, "apiVersion"),
+            f"`{reference['apiVersion']}` is not supported; expected `v1`",
+            "set it to `v1`, or remove it",
+        )
         return
     path = reference["fieldPath"]
     subscript = _SUBSCRIPT.fullmatch(path)
@@ -123,19 +129,19 @@ def field_reference(reference: Body, route: Route, fields: Collection[str]) -> F
             yield fault.at((*route, "fieldPath"))
     elif path not in fields:
         yield Fault(
-            (*route, "fieldPath"), f"`{path}` is no field that a pod can know of itself", _near_field(path, fields)
+            (*route, "fieldPath"), f"`{path}` is not a field that the downward API supports", _near_field(path, fields)
         )
 
 
 def _near_field(path: str, fields: Collection[str]) -> str:
     for mapping in ("metadata.labels", "metadata.annotations"):
         if path.startswith(mapping):
-            return f"name one of them by its key, as in `{mapping}['example.com/key']`"
+            return f"select one entry by its key, as in `{mapping}['example.com/key']`"
     return did_you_mean(path, fields)
 
 
 def resource_reference(reference: Body, route: Route) -> Faults:
-    """Faults of a reference to what a container asks for."""
+    """Faults of a reference to a resource of a container."""
     name = reference["resource"]
     if name not in _RESOURCES and not name.startswith(_HUGE_PAGES):
         yield _unknowable(name).at((*route, "resource"))
@@ -148,13 +154,13 @@ def resource_reference(reference: Body, route: Route) -> Faults:
     of_bytes = _BINARY_DIVISORS if str(divisor).endswith("i") else _BYTE_DIVISORS
     if known and amount(divisor) and amount(divisor) not in (_CPU_DIVISORS if name.endswith(".cpu") else of_bytes):
         expected = "`1` or `1m`" if name.endswith(".cpu") else "`1`, `1k`, `1Ki`, `1M`, `1Mi` and so on"
-        yield Fault((*route, "divisor"), f"`{divisor}` is no divisor of `{name}`", f"write {expected}")
+        yield Fault((*route, "divisor"), f"`{divisor}` is not a valid divisor of `{name}`", f"use {expected}")
 
 
 def _unknowable(name: str) -> Fault:
-    message = f"`{name}` is no resource that a container can know of itself"
+    message = f"`{name}` is not a resource that the downward API supports"
     if name in {resource.partition(".")[2] for resource in _RESOURCES}:
-        return Fault((), message, f"write `limits.{name}`, or `requests.{name}`")
+        return Fault((), message, f"use `limits.{name}` or `requests.{name}`")
     if "/" in name or "gpu" in name.lower():
-        return Fault((), message, "write the amount itself as the `value` of a variable")
+        return Fault((), message, "set the amount as the `value` of a variable")
     return Fault((), message, did_you_mean(name, _RESOURCES))

@@ -1,4 +1,4 @@
-"""Ingresses: hosts, paths, backends.
+"""Ingresses: hosts, paths and backends.
 
 From `ValidateIngressSpec` of `pkg/apis/networking/validation/validation.go`.
 """
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 _TYPES = ("Exact", "Prefix", "ImplementationSpecific")
 _NOT_IN_PATHS = ("//", "/./", "/../", "%2f", "%2F")
 _NOT_AT_END = ("/..", "/.")
-_OR_ANY_PATH = "or write `pathType: ImplementationSpecific`"
+_OR_ANY_PATH = "or set `pathType: ImplementationSpecific`"
 _CLASS = "kubernetes.io/ingress.class"
 _ONE_CLASS = f"remove the annotation `{_CLASS}`"
 
 
 def _host(value: Any) -> Fault | None:
     if ip(value) is None:
-        return Fault((), f"`{value}` is an address", "write a DNS name, or leave `host` out to mean every host")
+        return Fault((), f"`{value}` is an IP address", "use a DNS name, or remove `host` for all hosts")
     return _named(value)
 
 
@@ -77,13 +77,13 @@ _BACKEND = FieldChecks(
     remedy="Give each path a `pathType` and a backend with a service and one port.",
 )
 def ingresses(view: ObjectView) -> Faults:
-    """Hosts, paths and backends of an ingress are complete."""
+    """An ingress has no rules, or an invalid host, path or backend."""
     if view.kind != "Ingress":
         return
     spec, route = view.spec, ("spec",)
     yield from _INGRESS.faults(spec, route)
     if not spec.get("rules") and "defaultBackend" not in spec:
-        yield Fault(route, "needs `rules` or a `defaultBackend`", "add one of the two")
+        yield Fault(route, "`rules` or `defaultBackend` is required", "add one of the two")
     name = dns_label if view.minor >= ANY_SERVICE_NAME_SINCE else dns_1035_label
     services = FieldChecks({"service.name": name})
     for at, backend in _backends(spec, route):
@@ -95,7 +95,7 @@ def ingresses(view: ObjectView) -> Faults:
             yield from _path(path, (*route, "rules", number, "http", "paths", index))
     older = (view.metadata.get("annotations") or {}).get(_CLASS)
     if older is not None and spec.get("ingressClassName", older) != older:
-        yield Fault((*route, "ingressClassName"), f"is not the annotation's, `{older}`", _ONE_CLASS)
+        yield Fault((*route, "ingressClassName"), f"different from the annotation, `{older}`", _ONE_CLASS)
 
 
 def _backends(spec: Body, route: Route) -> list[tuple[Route, Body]]:
@@ -111,12 +111,12 @@ def _backends(spec: Body, route: Route) -> list[tuple[Route, Body]]:
 def _target(backend: Body, route: Route) -> Faults:
     if ("service" in backend) == ("resource" in backend):
         hint = "remove one of the two" if "service" in backend else "add `service` with a `name` and a `port`"
-        yield Fault(route, "needs either `service` or `resource`", hint)
+        yield Fault(route, "exactly one of `service` and `resource` is required", hint)
     elif "service" in backend:
         wanted = backend["service"].get("port") or {}
         if bool(wanted.get("name")) == bool(wanted.get("number")):
-            hint = "remove one of the two" if wanted.get("name") else "add `port.number`, or `port.name`"
-            yield Fault((*route, "service"), "needs either a `name` or a `number` of a port", hint)
+            hint = "remove one of the two" if wanted.get("name") else "add `port.number` or `port.name`"
+            yield Fault((*route, "service"), "exactly one of port `name` and port `number` is required", hint)
 
 
 def _path(path: Body, route: Route) -> Faults:
@@ -127,6 +127,6 @@ def _path(path: Body, route: Route) -> Faults:
     elif kind in {"Exact", "Prefix"}:
         for part in _NOT_IN_PATHS:
             if part in text:
-                yield Fault(at, f"`{text}` contains `{part}`", f"write the path without `{part}`, {_OR_ANY_PATH}")
+                yield Fault(at, f"`{text}` contains `{part}`", f"use a path without `{part}`, {_OR_ANY_PATH}")
         if text.endswith(_NOT_AT_END):
             yield Fault(at, f"`{text}` ends with dots", f"remove them, {_OR_ANY_PATH}")

@@ -1,4 +1,4 @@
-"""Batch jobs: how many pods, which of them belong to the job, and what a template may say.
+"""Batch jobs: counts of pods, selector and pod template.
 
 From `ValidateJob` and `validateJobSpec` of `pkg/apis/batch/validation/validation.go`, `pkg/apis/batch/v1/defaults.go`,
 and `generateSelector` of `pkg/registry/batch/job/strategy.go`.
@@ -35,17 +35,17 @@ _JOB = FieldChecks(
 )
 _MAX_INDICES = 100_000
 _MAX_INDICES_WITH_LIMIT_EACH = 10_000
-"""Pods at once, and failed indices, of a job with more completions than that and a limit per index."""
+"""Limit of parallel pods and failed indices for a job with more completions than that and a limit per index."""
 
 _MAX_NAME_LENGTH = 63
 _NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 _UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
 _UID = "\0"
-"""Stands for what the server will give the job."""
+"""Placeholder for the uid that the server sets."""
 
 
 def job_specs(view: ObjectView) -> Iterator[tuple[Route, Body]]:
-    """The `spec` of a job, or of the one that a cron job makes."""
+    """The `spec` of a job, or of the job template of a cron job."""
     if view.is_custom:
         return
     if view.kind == "Job":
@@ -58,10 +58,10 @@ def job_specs(view: ObjectView) -> Iterator[tuple[Route, Body]]:
     "jobs",
     "batch/Job",
     "batch/CronJob",
-    remedy="Set `restartPolicy` to `Never` or `OnFailure`; fields per index need `completionMode: Indexed`.",
+    remedy="Set `restartPolicy` to `Never` or `OnFailure`. Fields per index require `completionMode: Indexed`.",
 )
 def jobs(view: ObjectView) -> Faults:
-    """Completions, indices, restart policies and selectors of batch jobs go together."""
+    """A batch job has conflicting completions, index fields, restart policy, selector or labels."""
     for route, spec in job_specs(view):
         if not view.templates:
             yield NO_CONTAINERS.at((*route, "template"))
@@ -73,7 +73,7 @@ def jobs(view: ObjectView) -> Faults:
             name = view.metadata.get("name", "")
             yield from _selection(spec, name, route)
             if len(name) > _MAX_NAME_LENGTH and not spec.get("manualSelector"):
-                message = f"the name becomes a label of the pods, of at most {_MAX_NAME_LENGTH} characters"
+                message = f"longer than {_MAX_NAME_LENGTH} characters, the limit of the label with the job name"
                 yield Fault(("metadata", "name"), message, f"shorten it by {len(name) - _MAX_NAME_LENGTH}")
             completions = spec.get("completions") or 0
             if name and spec.get("completionMode") == "Indexed" and completions > 0:
@@ -87,31 +87,31 @@ def _name_of_pod(name: str) -> Fault | None:
     if fault is None:
         return None
     over = len(name) - _MAX_NAME_LENGTH
-    hint = "write `metadata.name` in lower case letters, digits and `-`, without `.`"
+    hint = "use lower-case letters, digits and `-` in `metadata.name`, without `.`"
     hint = f"shorten `metadata.name` by {over}" if over > 0 else hint
-    return Fault((), f"the name of the last pod: {fault.message}", hint)
+    return Fault((), f"invalid name of the last pod: {fault.message}", hint)
 
 
 def _indices(spec: Body, route: Route) -> Faults:
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         hint = "add `backoffLimitPerIndex`, or remove `maxFailedIndexes`"
-        yield Fault((*route, "maxFailedIndexes"), "needs `backoffLimitPerIndex` beside it", hint)
+        yield Fault((*route, "maxFailedIndexes"), "`maxFailedIndexes` requires `backoffLimitPerIndex`", hint)
     completions = spec.get("completions", None if "parallelism" in spec else 1)
     if spec.get("completionMode") != "Indexed":
         for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if field in spec:
-                hint = f"write `completionMode: Indexed`, or remove `{field}`"
-                yield Fault((*route, field), "needs `completionMode: Indexed`", hint)
+                hint = f"set `completionMode: Indexed`, or remove `{field}`"
+                yield Fault((*route, field), "`{field}` requires `completionMode: Indexed`", hint)
     elif completions is None:
         hint = "add `completions` with the number of indices"
-        yield Fault((*route, "completionMode"), "`Indexed` needs `completions`", hint)
+        yield Fault((*route, "completionMode"), "`Indexed` requires `completions`", hint)
     else:
         many = completions > _MAX_INDICES and "backoffLimitPerIndex" in spec
         most = _MAX_INDICES_WITH_LIMIT_EACH if many else _MAX_INDICES
         limits = {"parallelism": most, "maxFailedIndexes": min(completions, most)}
         yield from FieldChecks({field: between(0, limit) for field, limit in limits.items()}).faults(spec, route)
         if many and "maxFailedIndexes" not in spec:
-            message = f"with over {_MAX_INDICES} completions needs `maxFailedIndexes`"
+            message = f"more than {_MAX_INDICES} completions require `maxFailedIndexes`"
             yield Fault((*route, "backoffLimitPerIndex"), message, f"add `maxFailedIndexes` of at most {most}")
 
 
@@ -121,12 +121,12 @@ def _template(spec: Body, route: Route) -> Faults:
     if policy not in allowed:
         words = " or ".join(f"`{word}`" for word in allowed)
         reason = " with a `podFailurePolicy`" if "podFailurePolicy" in spec else ""
-        message = f"the restart policy of a job{reason} is {words}, not `{policy}`"
+        message = f"`{policy}` is not allowed for a job{reason}; expected {words}"
         other = ", or remove `podFailurePolicy`" if policy == "OnFailure" else "" if reason else ", or `OnFailure`"
-        yield Fault((*route, "template", "spec", "restartPolicy"), message, f"write `restartPolicy: Never`{other}")
+        yield Fault((*route, "template", "spec", "restartPolicy"), message, f"set `restartPolicy: Never`{other}")
     if "podFailurePolicy" in spec and spec.get("podReplacementPolicy", "Failed") != "Failed":
-        hint = "write `Failed`, or leave `podReplacementPolicy` out"
-        yield Fault((*route, "podReplacementPolicy"), "with a `podFailurePolicy` it is `Failed`", hint)
+        hint = "set it to `Failed`, or remove `podReplacementPolicy`"
+        yield Fault((*route, "podReplacementPolicy"), "must be `Failed` with a `podFailurePolicy`", hint)
 
 
 def _selection(spec: Body, name: str, route: Route) -> Faults:
@@ -138,15 +138,15 @@ def _selection(spec: Body, name: str, route: Route) -> Faults:
     yield from malformed
     if spec.get("manualSelector"):
         if found is None:
-            hint = "remove `manualSelector`, or add a `selector` that takes the template's labels"
-            yield Fault((*route, "manualSelector"), "needs a `selector`", hint)
+            hint = "remove `manualSelector`, or add a `selector` that matches the template's labels"
+            yield Fault((*route, "manualSelector"), "`manualSelector` requires a `selector`", hint)
         elif not malformed and not selects(found, labels):
             yield not_selected(found, labels).at(at)
         return
     own = {**dict.fromkeys(_NAME_LABELS, name), **dict.fromkeys(_UID_LABELS, _UID)}
     for key, value in own.items():
         if labels.get(key, value) != value:
-            yield Fault((*here, key), "is set by the server", "remove this label")
+            yield Fault((*here, key), "this label is set by the API server", "remove the label")
     if found is not None and not malformed and not (selects(found, own) and selects(found, {**labels, **own})):
-        hint = "remove `selector`, or add `manualSelector: true` to choose labels yourself"
-        yield Fault(at, "is made by the server", hint)
+        hint = "remove `selector`, or add `manualSelector: true` to use your own labels"
+        yield Fault(at, "the selector is generated by the API server", hint)

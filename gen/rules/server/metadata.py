@@ -39,7 +39,7 @@ _ANNOTATIONS_LIMIT = 256 << 10
 """Bytes of all keys and values together."""
 
 _ANY_NAMES = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "PodDisruptionBudget"}
-"""Kinds whose names need only fit into the path of a request."""
+"""Kinds with names that only need to be valid in a request path."""
 
 _COUNTED_ANEW = {"Pod", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"} | {
     "Ingress",
@@ -47,10 +47,10 @@ _COUNTED_ANEW = {"Pod", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulS
     "PodDisruptionBudget",
     "PriorityClass",
 }
-"""Kinds whose `generation` the server sets, whatever is given."""
+"""Kinds whose `generation` is always set by the API server."""
 
 _FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}
-"""Those without a domain in front."""
+"""Finalizers without a domain."""
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _INT32 = re.compile(r"0|-?[0-9]{1,10}")
@@ -64,11 +64,11 @@ _TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T\d\d:\d\d:\
 def _moment(value: Any) -> Fault | None:
     if _TIME.fullmatch(value):
         return None
-    return Fault((), f"`{value}` is no time", "leave it to the server, or write one such as `2025-01-31T12:00:00Z`")
+    return Fault((), f"`{value}` is not a valid time", "remove it, or use a time such as `2025-01-31T12:00:00Z`")
 
 
 def _of_owner(field: str) -> Check:
-    hint = f"write the `{field}` of the owner, or remove the reference"
+    hint = f"set the `{field}` of the owner, or remove the reference"
     return lambda value: None if value else Fault((), "must not be empty", hint)
 
 
@@ -88,20 +88,20 @@ _TIMES = FieldChecks(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "m
 @server(
     "metadata",
     remedy=(
-        "Write lower case letters, digits and `-` in names; a label has at most 63 characters of letters, digits, "
+        "Use lower-case letters, digits and `-` in names. A label value has at most 63 letters, digits, "
         "`-`, `_` and `.`."
     ),
 )
 def metadata(view: ObjectView) -> Faults:
-    """Names, labels, annotations, finalizers and owners have the form that the server asks for, in objects and in pod
-    templates.
-    """
+    """An object or a pod template has an invalid name, label, annotation, finalizer or owner."""
     route: Route = ("metadata",)
     own = view.metadata
     name = _name(view)
-    if not own.get("name") and not own.get("generateName") and view.kind != "LimitRange":  # which is given one
+    if (
+        not own.get("name") and not own.get("generateName") and view.kind != "LimitRange"
+    ):  # # the server generates a name
         at = (*route, "name") if "name" in own else route
-        yield Fault(at, "an object needs a `name`", "write a `name` in `metadata`")
+        yield Fault(at, "`name` is missing", "set `metadata.name`")
     counted = not view.is_custom and view.kind not in _COUNTED_ANEW
     yield from _own_table(name, counted=counted).faults(own, route)
     yield from _METADATA.faults(own, route)
@@ -153,7 +153,7 @@ def _labels_and_annotations(found: Body, route: Route) -> Faults:
             yield fault.at((*route, "annotations", key))
     size = sum(len(text.encode()) for pair in annotations.items() for text in pair)
     if size > _ANNOTATIONS_LIMIT:
-        message = f"the annotations take {size} bytes, more than {_ANNOTATIONS_LIMIT}"
+        message = f"the annotations have {size} bytes; the limit is {_ANNOTATIONS_LIMIT}"
         hint = f"shorten them by {size - _ANNOTATIONS_LIMIT} bytes, or move long texts to a `ConfigMap`"
         yield Fault((*route, "annotations"), message, hint)
 
@@ -161,17 +161,21 @@ def _labels_and_annotations(found: Body, route: Route) -> Faults:
 def finalizers(found: list[str], route: Route, *, any_word: bool) -> Faults:
     for index, name in enumerate(found):
         if "/" not in name and name not in _FINALIZERS and not any_word:
-            hint = "put a domain in front, such as `example.com/name`"
-            yield Fault((*route, index), f"`{name}` is no finalizer", hint)
+            hint = "prefix it with a domain, such as `example.com/name`"
+            yield Fault((*route, index), f"`{name}` is not a valid finalizer", hint)
         elif {name, *found} >= {"orphan", "foregroundDeletion"} and name == "orphan":
-            yield Fault((*route, index), "`orphan` and `foregroundDeletion` exclude each other", "keep one of the two")
+            yield Fault(
+                (*route, index), "`orphan` and `foregroundDeletion` are mutually exclusive", "keep one of the two"
+            )
 
 
 def _owners(found: list[Body], route: Route) -> Faults:
     controllers = [index for index, owner in enumerate(found) if owner.get("controller")]
     for index in controllers[1:]:
         yield Fault(
-            (*route, index, "controller"), "an object has one controller", "keep `controller: true` for one owner"
+            (*route, index, "controller"),
+            "an object can have only one controller",
+            "keep `controller: true` for one owner",
         )
     for index, owner in enumerate(found):
         if (owner["apiVersion"], owner["kind"]) == ("v1", "Event"):
@@ -182,18 +186,18 @@ def _of_pods(annotations: Body, pod: Body, route: Route) -> Faults:
     names = {container["name"] for _, container in containers(pod, ())}
     for key, value in annotations.items():
         if key == _DELETION_COST and not (_INT32.fullmatch(value) and -(2**31) <= int(value) < 2**31):
-            hint = "write one such as `-5` or `100`, without `+` or zeros in front"
-            yield Fault((*route, key), f"`{value}` is no whole number of 32 bits", hint)
+            hint = "use an integer such as `-5` or `100`, without `+` or leading zeros"
+            yield Fault((*route, key), f"`{value}` is not a 32-bit integer", hint)
         elif key.startswith(_APPARMOR):
             container = key.removeprefix(_APPARMOR)
             if container not in names:
-                message = f"no container is called `{container}`"
+                message = f"no container is named `{container}`"
                 yield unknown_name(message, container, names, "remove the annotation").at((*route, key))
             if value not in {"", "runtime/default", "unconfined"} and not value.startswith("localhost/"):
-                hint = "write `runtime/default`, `unconfined`, or `localhost/` and the name of a profile"
-                yield Fault((*route, key), f"`{value}` is no AppArmor profile", hint)
+                hint = "use `runtime/default`, `unconfined`, or `localhost/` and the name of a profile"
+                yield Fault((*route, key), f"`{value}` is not a valid AppArmor profile", hint)
         elif key.startswith(_SECCOMP) and value not in {"runtime/default", "docker/default", "unconfined"}:
             path = value.removeprefix("localhost/")
             if path == value or path.startswith("/") or ".." in path.split("/"):
                 hint = "remove the annotation, and set `seccompProfile` in the `securityContext`"
-                yield Fault((*route, key), f"`{value}` is no seccomp profile", hint)
+                yield Fault((*route, key), f"`{value}` is not a valid seccomp profile", hint)

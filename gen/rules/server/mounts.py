@@ -1,4 +1,4 @@
-"""Where containers see volumes: mounts and block devices.
+"""Volume mounts and block devices of containers.
 
 From `ValidateVolumeMounts` and `ValidateVolumeDevices` of `pkg/apis/core/validation/validation.go`.
 """
@@ -38,7 +38,7 @@ _BLOCK = {"persistentVolumeClaim", "ephemeral"}
     remedy="Add the volume to the pod, or correct the name of the mount.",
 )
 def mounts(view: ObjectView) -> Faults:
-    """Every mount and device names a volume of its pod, and no path is taken twice."""
+    """A container mounts a volume that its pod does not define, or uses a mount path or device twice."""
     for route, pod in view.pods:
         volumes = {**{volume["name"]: volume for volume in pod.get("volumes") or ()}, **_claimed(view)}
         for at, container in containers(pod, route):
@@ -48,7 +48,7 @@ def mounts(view: ObjectView) -> Faults:
 
 
 def _claimed(view: ObjectView) -> Body:
-    """The volumes that a stateful set makes for its pods."""
+    """The volumes that a stateful set creates for its pods."""
     if view.kind != "StatefulSet" or view.is_custom:
         return {}
     claims = view.spec.get("volumeClaimTemplates") or ()
@@ -58,22 +58,24 @@ def _claimed(view: ObjectView) -> Body:
 def _mounts(container: Body, route: Route, volumes: Body) -> Faults:
     found = container.get("volumeMounts") or []
     for at, (path,) in duplicates(found, route, "mountPath"):
-        yield Fault((*at, "mountPath"), f"`{path}` is mounted twice", "give one of the two another path")
+        yield Fault((*at, "mountPath"), f"`{path}` is mounted twice", "change one of the two paths")
     for index, mount in enumerate(found):
         at = (*route, index)
         if mount["name"] not in volumes:
             yield _unknown(mount["name"], volumes).at((*at, "name"))
         if mount.get("subPath") and mount.get("subPathExpr"):
-            yield Fault((*at, "subPathExpr"), "`subPath` and `subPathExpr` exclude each other", "keep one of the two")
+            yield Fault(
+                (*at, "subPathExpr"), "`subPath` and `subPathExpr` are mutually exclusive", "keep one of the two"
+            )
         if mount.get("mountPropagation") == "Bidirectional" and not _is_privileged(container):
             hint = "use `HostToContainer`, or set `securityContext.privileged: true`"
-            yield Fault((*at, "mountPropagation"), "`Bidirectional` is for privileged containers", hint)
+            yield Fault((*at, "mountPropagation"), "`Bidirectional` requires a privileged container", hint)
         if mount.get("recursiveReadOnly") in {"Enabled", "IfPossible"}:
             yield from _recursive(mount, at)
 
 
 def _unknown(name: str, volumes: Body) -> Fault:
-    return unknown_name(f"`{name}` is no volume of the pod", name, volumes, "add it to `volumes`")
+    return unknown_name(f"the pod has no volume `{name}`", name, volumes, "add it to `volumes`")
 
 
 def _is_privileged(container: Body) -> bool:
@@ -82,10 +84,14 @@ def _is_privileged(container: Body) -> bool:
 
 def _recursive(mount: Body, route: Route) -> Faults:
     if not mount.get("readOnly"):
-        yield Fault((*route, "recursiveReadOnly"), "needs `readOnly: true`", "add `readOnly: true`")
+        yield Fault(
+            (*route, "recursiveReadOnly"), "`recursiveReadOnly` requires `readOnly: true`", "add `readOnly: true`"
+        )
     if mount.get("mountPropagation", "None") != "None":
-        hint = "remove `mountPropagation`, or `recursiveReadOnly`"
-        yield Fault((*route, "recursiveReadOnly"), "excludes `mountPropagation`", hint)
+        hint = "remove `mountPropagation` or `recursiveReadOnly`"
+        yield Fault(
+            (*route, "recursiveReadOnly"), "`recursiveReadOnly` and `mountPropagation` are mutually exclusive", hint
+        )
 
 
 def _devices(container: Body, route: Route, volumes: Body) -> Faults:
@@ -93,16 +99,18 @@ def _devices(container: Body, route: Route, volumes: Body) -> Faults:
     mounted = container.get("volumeMounts") or []
     for field in ("name", "devicePath"):
         for at, (value,) in duplicates(found, route, field):
-            yield Fault((*at, field), f"`{value}` is a device twice", "remove one of the two")
+            yield Fault((*at, field), f"duplicate device `{value}`", "remove one of the two")
     for index, device in enumerate(found):
         at = (*route, index)
         if device["name"] not in volumes:
             yield _unknown(device["name"], volumes).at((*at, "name"))
         elif not _BLOCK & volumes[device["name"]].keys():
-            hint = "name a volume with `persistentVolumeClaim`, or mount it with `volumeMounts`"
-            yield Fault((*at, "name"), f"`{device['name']}` is no claim, so it has no block device", hint)
+            hint = "use a volume with `persistentVolumeClaim`, or mount it with `volumeMounts`"
+            yield Fault((*at, "name"), f"`{device['name']}` is not a claim, so it cannot be a block device", hint)
         for mount in mounted:
             if device["name"] == mount["name"]:
-                yield Fault((*at, "name"), f"`{device['name']}` is mounted as well", "keep the device, or the mount")
+                yield Fault((*at, "name"), f"`{device['name']}` is also mounted", "keep the device or the mount")
             if device["devicePath"] == mount["mountPath"]:
-                yield Fault((*at, "devicePath"), f"`{device['devicePath']}` is a mount as well", "take another path")
+                yield Fault(
+                    (*at, "devicePath"), f"`{device['devicePath']}` is also a mount path", "change one of the two paths"
+                )

@@ -1,4 +1,4 @@
-"""Network policies: who may talk to whom.
+"""Network policies.
 
 From `ValidateNetworkPolicySpec` of `pkg/apis/networking/validation/validation.go`.
 """
@@ -37,15 +37,15 @@ _MAX_TYPES, _LAST_PORT = 2, 65535
     remedy="Keep either `ipBlock` or selectors in a peer.",
 )
 def network_policies(view: ObjectView) -> Faults:
-    """Peers, ports and ranges of a network policy are complete and exclude each other where they must."""
+    """A network policy has an empty peer, a peer with `ipBlock` and selectors, or an invalid port or range."""
     if view.kind != "NetworkPolicy" or view.is_custom:
         return
     spec, route = view.spec, ("spec",)
     yield from selector(spec.get("podSelector"), (*route, "podSelector"))
     yield from _POLICY.faults(spec, route)
     if len(spec.get("policyTypes") or ()) > _MAX_TYPES:
-        hint = "keep `Ingress` and `Egress`, each once"
-        yield Fault((*route, "policyTypes"), "there are two types at most", hint)
+        hint = "keep `Ingress` and `Egress` once each"
+        yield Fault((*route, "policyTypes"), "more than two policy types", hint)
     for way, peers in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(way) or ()):
             for number, entry in enumerate(rule.get("ports") or ()):
@@ -60,29 +60,30 @@ def _port(entry: Body, route: Route) -> Faults:
     first = entry.get("port")
     if first is None:
         hint = "add `port` with the first number of the range, or remove `endPort`"
-        yield Fault((*route, "endPort"), "needs a `port` beside it", hint)
+        yield Fault((*route, "endPort"), "`endPort` requires `port`", hint)
     elif isinstance(first, str):
-        hint = f"write the number of `{first}` as `port`, or remove `endPort`"
-        yield Fault((*route, "endPort"), "needs a `port` with a number", hint)
+        hint = f"set `port` to the number of `{first}`, or remove `endPort`"
+        yield Fault((*route, "endPort"), "`endPort` requires a numeric `port`", hint)
     elif not first <= entry["endPort"] <= _LAST_PORT:
         message = f"{entry['endPort']} is not between `port` and {_LAST_PORT}"
-        hint = f"write a number from {first} to {_LAST_PORT}" if first <= _LAST_PORT else "lower `port` first"
+        hint = f"use a number from {first} to {_LAST_PORT}" if first <= _LAST_PORT else "lower `port` first"
         yield Fault((*route, "endPort"), message, hint)
 
 
 def _peer(peer: Body, route: Route) -> Faults:
     if not peer:
-        hint = f"add `podSelector: {{}}` to mean all pods of the namespace, or remove `{route[-2]}` to mean everybody"
-        yield Fault(route, "says nobody", hint)
+        hint = f"add `podSelector: {{}}` to match all pods of the namespace, or remove `{route[-2]}` to match all "
+        "peers"
+        yield Fault(route, "empty peer", hint)
     for field in ("podSelector", "namespaceSelector"):
         yield from selector(peer.get(field), (*route, field))
     if "ipBlock" not in peer:
         return
     if len(peer) > 1:
-        hint = "move the other fields to an entry of their own, or remove them"
-        yield Fault(route, "`ipBlock` excludes the other fields", hint)
+        hint = "move the other fields to a separate entry, or remove them"
+        yield Fault(route, "`ipBlock` cannot be combined with selectors", hint)
     block, at = peer["ipBlock"], (*route, "ipBlock")
-    fault = cidr(block["cidr"]) if block["cidr"] else Fault((), "has no `cidr`", "write one such as `10.0.0.0/8`")
+    fault = cidr(block["cidr"]) if block["cidr"] else Fault((), "`cidr` is missing", "use a range such as `10.0.0.0/8`")
     if fault is not None:
         yield fault.at((*at, "cidr"))
         return
@@ -93,8 +94,8 @@ def _peer(peer: Body, route: Route) -> Faults:
             part = ipaddress.ip_network(value.strip(), strict=False)
             inside = part.version == whole.version and part.prefixlen > whole.prefixlen and _within(part, whole)
             if not inside:
-                hint = f"write a smaller range inside of `{block['cidr']}`, or remove it"
-                fault = Fault((), f"`{value}` is no part of `{block['cidr']}`", hint)
+                hint = f"use a smaller range inside `{block['cidr']}`, or remove it"
+                fault = Fault((), f"`{value}` is not inside `{block['cidr']}`", hint)
         if fault is not None:
             yield fault.at((*at, "except", index))
 

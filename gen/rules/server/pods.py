@@ -1,7 +1,7 @@
-"""Fields of a pod's `spec` that are no container's, volume's or matter of scheduling.
+"""Fields of a pod's `spec`, except containers, volumes and scheduling.
 
-From `ValidatePodSpec` of `pkg/apis/core/validation/validation.go`, and `pkg/apis/core/v1/defaults.go` for what an empty
-value means.
+From `ValidatePodSpec` of `pkg/apis/core/validation/validation.go`, and `pkg/apis/core/v1/defaults.go` for the meaning
+of empty values.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ _SEARCH_LABEL = "_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?"
 _search = text_check(
     rf"{_SEARCH_LABEL}(?:\.{_SEARCH_LABEL})*",
     253,
-    "is no DNS name",
-    "lower case letters, digits, `-` and `_`, parted by `.`",
+    "DNS name",
+    "lower-case letters, digits, `-` and `_`, separated by `.`",
 )
 _RELAXED_SEARCH_SINCE = 33
 _MAX_NAMESERVERS, _MAX_SEARCHES, _MAX_SEARCHES_LENGTH = 3, 32, 2048
@@ -69,28 +69,26 @@ _MAX_NAMESERVERS, _MAX_SEARCHES, _MAX_SEARCHES_LENGTH = 3, 32, 2048
 @server(
     "pods",
     of_pods=True,
-    remedy="Use one of the words that the finding lists, or leave the field out.",
+    remedy="Use one of the values that the finding lists, or remove the field.",
 )
 def pods(view: ObjectView) -> Faults:
-    """Fields of a pod that are no container's: policies, DNS, host names and aliases, gates, claims, what is shared
-    with the host.
-    """
+    """A pod has an invalid policy, DNS setting, host name, gate, claim or host namespace setting."""
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
         yield from labels(pod.get("nodeSelector"), (*route, "nodeSelector"))
-        if not pod.get("serviceAccountName"):  # the old name counts only then
+        if not pod.get("serviceAccountName"):  # # the deprecated field counts only then
             yield from _OLD_ACCOUNT.faults(pod, route)
         yield from _dns(pod, route, view.minor)
         yield from _claims(pod.get("resourceClaims") or [], (*route, "resourceClaims"))
         yield from _host(pod, route)
         for at, (name,) in duplicates(pod.get("schedulingGates"), (*route, "schedulingGates"), "name"):
-            yield Fault(at, f"two gates are called `{name}`", "remove one of the two")
+            yield Fault(at, f"duplicate scheduling gate `{name}`", "remove one of the two")
         if pod.get("schedulingGates") and pod.get("nodeName"):
-            hint = "remove `nodeName`, or the gates"
-            yield Fault((*route, "nodeName"), "a pod with `schedulingGates` has no node yet", hint)
+            hint = "remove `nodeName` or `schedulingGates`"
+            yield Fault((*route, "nodeName"), "`nodeName` and `schedulingGates` are mutually exclusive", hint)
         if pod.get("ephemeralContainers"):
-            hint = "remove the field; `kubectl debug` adds such containers to a pod that runs"
-            yield Fault((*route, "ephemeralContainers"), "a new pod has no ephemeral containers", hint)
+            hint = "remove the field; `kubectl debug` adds ephemeral containers to running pods"
+            yield Fault((*route, "ephemeralContainers"), "a new pod cannot have ephemeral containers", hint)
 
 
 def _dns(pod: Body, route: Route, minor: int) -> Faults:
@@ -100,12 +98,12 @@ def _dns(pod: Body, route: Route, minor: int) -> Faults:
     searches: list[str] = config.get("searches") or []
     if pod.get("dnsPolicy") == "None" and not servers:
         hint = "add one there, or use another policy, such as `ClusterFirst`"
-        yield Fault((*route, "dnsPolicy"), "`None` needs a name server in `dnsConfig.nameservers`", hint)
+        yield Fault((*route, "dnsPolicy"), "`None` requires a name server in `dnsConfig.nameservers`", hint)
     if len(servers) > _MAX_NAMESERVERS:
-        message = f"there are more than {_MAX_NAMESERVERS} name servers"
+        message = f"more than {_MAX_NAMESERVERS} name servers"
         yield Fault((*here, "nameservers"), message, f"keep at most {_MAX_NAMESERVERS} of them")
     if len(searches) > _MAX_SEARCHES or len(" ".join(searches)) > _MAX_SEARCHES_LENGTH:
-        message = f"more than {_MAX_SEARCHES} domains, or {_MAX_SEARCHES_LENGTH} characters"
+        message = f"more than {_MAX_SEARCHES} search domains or {_MAX_SEARCHES_LENGTH} characters"
         yield Fault((*here, "searches"), message, "remove some of the domains")
     relaxed = minor >= _RELAXED_SEARCH_SINCE
     for index, search in enumerate(searches):
@@ -119,32 +117,32 @@ def _dns(pod: Body, route: Route, minor: int) -> Faults:
 
 def _claims(claims: list[Body], route: Route) -> Faults:
     for at, (name,) in duplicates(claims, route, "name"):
-        yield Fault(at, f"two claims are called `{name}`", "give one of the two another name")
+        yield Fault(at, f"duplicate claim name `{name}`", "rename one of the two")
     for index, claim in enumerate(claims):
         sources = {"resourceClaimName", "resourceClaimTemplateName"} & claim.keys()
         if len(sources) != 1:
-            message = "a claim needs either `resourceClaimName` or `resourceClaimTemplateName`"
+            message = "exactly one of `resourceClaimName` and `resourceClaimTemplateName` is required"
             yield Fault((*route, index), message, "keep one of the two" if sources else "add one of the two")
 
 
 def _host(pod: Body, route: Route) -> Faults:
     if pod.get("shareProcessNamespace") and pod.get("hostPID"):
-        message = "`shareProcessNamespace` and `hostPID` exclude each other"
+        message = "`shareProcessNamespace` and `hostPID` are mutually exclusive"
         yield Fault((*route, "shareProcessNamespace"), message, "keep one of the two")
     if pod.get("hostUsers") is not False:
         return
     for field in ("hostNetwork", "hostPID", "hostIPC"):
         if pod.get(field):
-            message = f"`{field}` needs the users of the host, and `hostUsers` is false"
-            yield Fault((*route, field), message, f"remove `{field}`, or `hostUsers: false`")
+            message = f"`{field}` is not allowed with `hostUsers: false`"
+            yield Fault((*route, field), message, f"remove `{field}` or `hostUsers: false`")
     for field in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(field) or ()):
             if container.get("volumeDevices"):
-                hint = "remove `hostUsers: false` of the pod, or the devices"
+                hint = "remove `hostUsers: false` from the pod, or the devices"
                 at = (*route, field, index, "volumeDevices")
-                yield Fault(at, "block devices need the users of the host", hint)
+                yield Fault(at, "block devices are not allowed with `hostUsers: false`", hint)
 
 
 def restart_policy(pod: Body) -> Any:
-    """With the default that the server sets."""
+    """The restart policy, or the server's default."""
     return pod.get("restartPolicy") or "Always"

@@ -1,4 +1,4 @@
-"""What a batch job makes of pods that fail or succeed: `podFailurePolicy` and `successPolicy`.
+"""`podFailurePolicy` and `successPolicy` of batch jobs.
 
 From `validatePodFailurePolicy`, `validateSuccessPolicy` and `validateIndexesFormat` of
 `pkg/apis/batch/validation/validation.go`.
@@ -42,10 +42,12 @@ _INTERVAL = re.compile(r"([+-]?[0-9]{1,18})(?:-([0-9]{1,18}))?")
     "policies",
     "batch/Job",
     "batch/CronJob",
-    remedy="Name a container that is there, and order exit codes and indices.",
+    remedy="Name an existing container, and sort exit codes and indices.",
 )
 def policies(view: ObjectView) -> Faults:
-    """What a batch job makes of failed and succeeded pods refers to its containers, exit codes and indices."""
+    """A failure or success policy of a batch job refers to an unknown container, or has invalid exit codes, conditions
+    or indices.
+    """
     for route, spec in job_specs(view) if view.templates else ():
         for field, table, rules in (("podFailurePolicy", _FAILURE, _failures), ("successPolicy", _SUCCESS, _successes)):
             policy, at = spec.get(field), (*route, field)
@@ -54,7 +56,7 @@ def policies(view: ObjectView) -> Faults:
             yield from table.faults(policy, at)
             if len(policy["rules"]) > _MAX_RULES:
                 hint = f"remove {len(policy['rules']) - _MAX_RULES} of them"
-                yield Fault((*at, "rules"), f"there are more than {_MAX_RULES} rules", hint)
+                yield Fault((*at, "rules"), f"more than {_MAX_RULES} rules", hint)
             yield from rules(policy, spec, (*at, "rules"))
 
 
@@ -63,15 +65,15 @@ def _failures(policy: Body, spec: Body, route: Route) -> Faults:
     for index, rule in enumerate(policy["rules"]):
         at = (*route, index)
         if rule["action"] == "FailIndex" and "backoffLimitPerIndex" not in spec:
-            hint = "write `FailJob`, or add `backoffLimitPerIndex` to the job"
-            yield Fault((*at, "action"), "`FailIndex` needs `backoffLimitPerIndex`", hint)
+            hint = "use `FailJob`, or add `backoffLimitPerIndex` to the job"
+            yield Fault((*at, "action"), "`FailIndex` requires `backoffLimitPerIndex`", hint)
         conditions = rule.get("onPodConditions") or []
         if ("onExitCodes" in rule) == bool(conditions):
-            hint = "move one of the two to a rule of its own" if conditions else "add one of the two"
-            yield Fault(at, "needs either `onExitCodes` or `onPodConditions`", hint)
+            hint = "move one of the two to a separate rule" if conditions else "add one of the two"
+            yield Fault(at, "exactly one of `onExitCodes` and `onPodConditions` is required", hint)
         if len(conditions) > _MAX_CONDITIONS:
             hint = f"move {len(conditions) - _MAX_CONDITIONS} of them to another rule with the same `action`"
-            yield Fault((*at, "onPodConditions"), f"there are more than {_MAX_CONDITIONS} conditions", hint)
+            yield Fault((*at, "onPodConditions"), f"more than {_MAX_CONDITIONS} conditions", hint)
         if "onExitCodes" in rule:
             yield from _exit_codes(rule["onExitCodes"], names, (*at, "onExitCodes"))
 
@@ -79,25 +81,25 @@ def _failures(policy: Body, spec: Body, route: Route) -> Faults:
 def _exit_codes(found: Body, names: set[str], route: Route) -> Faults:
     name = found.get("containerName")
     if name is not None and name not in names:
-        hint = "remove `containerName` to mean every container"
-        yield unknown_name(f"no container is called `{name}`", name, names, hint).at((*route, "containerName"))
+        hint = "remove `containerName` to match all containers"
+        yield unknown_name(f"no container is named `{name}`", name, names, hint).at((*route, "containerName"))
     codes = found["values"]
     if not 0 < len(codes) <= _MAX_CODES:
         hint = f"remove {len(codes) - _MAX_CODES} of them" if codes else "add an exit code"
-        yield Fault((*route, "values"), f"needs 1 to {_MAX_CODES} values", hint)
+        yield Fault((*route, "values"), f"expected 1 to {_MAX_CODES} values", hint)
     if codes != (ordered := sorted(set(codes))):
-        hint = f"write `{ordered}`" if len(ordered) <= _MAX_SUGGESTED_CODES else "sort them, and write each only once"
-        yield Fault((*route, "values"), "must be in order, and each only once", hint)
+        hint = f"use `{ordered}`" if len(ordered) <= _MAX_SUGGESTED_CODES else "sort them, and remove duplicates"
+        yield Fault((*route, "values"), "not sorted, or with duplicates", hint)
     if found["operator"] == "In" and 0 in codes:
-        hint = "remove the 0" if any(codes) else "write exit codes of failures, or `operator: NotIn`"
-        yield Fault((*route, "values", codes.index(0)), "0 is no failure", hint)
+        hint = "remove the 0" if any(codes) else "list exit codes of failures, or use `operator: NotIn`"
+        yield Fault((*route, "values", codes.index(0)), "exit code 0 is not a failure", hint)
 
 
 def _successes(policy: Body, spec: Body, route: Route) -> Faults:
     completions = spec.get("completions", 1)
     if not policy["rules"]:
         hint = "add a rule with `succeededIndexes` or `succeededCount`, or remove `successPolicy`"
-        yield Fault(route, "needs at least one rule", hint)
+        yield Fault(route, "at least one rule is required", hint)
     for index, rule in enumerate(policy["rules"]):
         at = (*route, index)
         most, indices = completions, rule.get("succeededIndexes")
@@ -108,7 +110,7 @@ def _successes(policy: Body, spec: Body, route: Route) -> Faults:
             else:
                 most = min(most, count)
         elif "succeededCount" not in rule:
-            yield Fault(at, "needs `succeededCount` or `succeededIndexes`", "add one of the two, or both")
+            yield Fault(at, "`succeededCount` or `succeededIndexes` is required", "add one of the two, or both")
         if rule.get("succeededCount", 0) > most:
             hint = f"lower it to {most}, the number of " + ("`completions`" if most == completions else "these indices")
             yield Fault((*at, "succeededCount"), f"{rule['succeededCount']} is more than {most}", hint)
@@ -119,12 +121,12 @@ def _no_indices(indices: str, completions: int) -> Fault:
         hint = "raise `completions`" + (f", or remove indices above {completions - 1}" if completions > 0 else "")
     else:
         example = f"0-{completions - 1}" if completions > 1 else "0"
-        hint = f"write numbers and ranges, each larger than the one before, such as `{example}`"
-    return Fault((), f"`{indices[:40]}` is no list of indices below {completions}", hint)
+        hint = f"use increasing numbers and ranges, such as `{example}`"
+    return Fault((), f"`{indices[:40]}` is not a valid list of indices below {completions}", hint)
 
 
 def _count(indices: str, completions: int) -> int | None:
-    """How many indices a list names; None when it is none."""
+    """Number of indices in a list; None if the list is invalid."""
     last, count = None, 0
     for part in indices.split(",") if indices else ():
         match = _INTERVAL.fullmatch(part)

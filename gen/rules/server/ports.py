@@ -36,27 +36,27 @@ _PORTS = FieldChecks(
 @server(
     "ports",
     of_pods=True,
-    remedy="Give each port a name of at most 15 lower case letters, digits and `-`, and a number of its own.",
+    remedy="Give each port a unique number, and a unique name of at most 15 lower-case letters, digits and `-`.",
 )
 def ports(view: ObjectView) -> Faults:
-    """Ports are between 1 and 65535, their names are short and unique in a container, and no port of the host is taken
-    twice.
+    """A container has an invalid port number, an invalid or duplicate port name, or a host port that is already used in
+    the pod.
     """
     for route, container in view.containers:
         yield from _PORTS.faults(container, route)
         named = [entry if entry.get("name") else {"name": index} for index, entry in enumerate(_of(container))]
         for at, (name,) in duplicates(named, (*route, "ports"), "name"):
-            yield Fault((*at, "name"), f"two ports are called `{name}`", "give each port of a container its own name")
+            yield Fault((*at, "name"), f"duplicate port name `{name}`", "rename one of the two")
     for route, pod in view.pods:
         on_host = bool(pod.get("hostNetwork"))
         regular = list(host_ports(pod, (*route, "containers")))
         yield from taken_twice(regular)
         for at, entry, _ in regular:
             if on_host and entry.get("hostPort") and entry["hostPort"] != entry["containerPort"]:
-                message = f"with `hostNetwork` it is the container's own port, {entry['containerPort']}"
-                yield Fault((*at, "hostPort"), message, f"write {entry['containerPort']}, or leave `hostPort` out")
+                message = f"must be the container port {entry['containerPort']} with `hostNetwork`"
+                yield Fault((*at, "hostPort"), message, f"set it to {entry['containerPort']}, or remove `hostPort`")
         for index, container in enumerate(pod.get("initContainers") or ()):
-            alone = {"containers": [container]}  # one runs after the other
+            alone = {"containers": [container]}  # # init containers run one after the other
             yield from taken_twice(list(host_ports(alone, (*route, "initContainers"), first=index)))
 
 
@@ -68,7 +68,7 @@ def _of(container: Body) -> list[Body]:
 def host_ports(
     pod: Body, route: Route, *, on_host: bool = False, first: int = 0
 ) -> Iterator[tuple[Route, Body, tuple[object, ...] | None]]:
-    """Every port with what it takes of the host."""
+    """Every port with the host port that it uses."""
     for index, container in enumerate(pod["containers"], first):
         for number, entry in enumerate(_of(container)):
             taken = entry.get("hostPort") or (entry["containerPort"] if on_host else 0)
@@ -81,5 +81,5 @@ def taken_twice(found: list[tuple[Route, Body, tuple[object, ...] | None]]) -> F
     for at, entry, key in found:
         if key is not None and key in seen:
             field = "hostPort" if entry.get("hostPort") else "containerPort"
-            yield Fault((*at, field), f"port {key[2]} of the host is taken twice", "give one of the two another port")
+            yield Fault((*at, field), f"host port {key[2]} is used twice", "change one of the two ports")
         seen.add(key)

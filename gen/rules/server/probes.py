@@ -1,4 +1,4 @@
-"""Probes, and what is done when a container starts and stops.
+"""Probes and lifecycle hooks.
 
 From `validateProbe`, `validateHandler`, `validateLifecycle` and `validateInitContainers` of
 `pkg/apis/core/validation/validation.go`.
@@ -50,10 +50,10 @@ _NO_SLEEP_SINCE = 33
 @server(
     "probes",
     of_pods=True,
-    remedy="Keep one of `exec`, `httpGet`, `tcpSocket`, `grpc`; a liveness probe has `successThreshold: 1`.",
+    remedy="Keep one of `exec`, `httpGet`, `tcpSocket`, `grpc`. Set `successThreshold: 1` in a liveness probe.",
 )
 def probes(view: ObjectView) -> Faults:
-    """Probes and hooks do one thing each, with ports and numbers that are possible."""
+    """A probe or lifecycle hook has no handler or several, or an invalid port or number."""
     for route, pod in view.pods:
         grace = pod.get("terminationGracePeriodSeconds", _GRACE_PERIOD)
         for field in ("initContainers", "containers"):
@@ -69,10 +69,10 @@ def probes(view: ObjectView) -> Faults:
 
 def _not_for_init(container: Body, route: Route) -> Faults:
     for field in (*_PROBES, "lifecycle"):
-        # a stop signal alone is dropped, as long as its feature is off
+        # # a stop signal alone is dropped while its feature gate is off
         if field in container and container[field].keys() != {"stopSignal"}:
-            hint = "remove it, or write `restartPolicy: Always`, which makes the container a sidecar"
-            yield Fault((*route, field), f"an init container has no `{field}`", hint)
+            hint = "remove it, or set `restartPolicy: Always` to make the container a sidecar"
+            yield Fault((*route, field), f"an init container cannot have `{field}`", hint)
 
 
 def _container(container: Body, route: Route) -> Faults:
@@ -82,12 +82,10 @@ def _container(container: Body, route: Route) -> Faults:
             yield from _PROBE.faults(probe, at)
             yield from _handler(probe, at, _OF_PROBES)
             if field != "readinessProbe" and probe.get("successThreshold", 1) not in {0, 1}:
-                yield Fault(
-                    (*at, "successThreshold"), f"one success is enough for a `{field}`", "write 1, or leave it out"
-                )
+                yield Fault((*at, "successThreshold"), f"must be 1 for a `{field}`", "set it to 1, or remove it")
             if field == "readinessProbe" and "terminationGracePeriodSeconds" in probe:
                 hint = "remove it, or move it to the `livenessProbe`"
-                yield Fault((*at, "terminationGracePeriodSeconds"), "a `readinessProbe` ends no container", hint)
+                yield Fault((*at, "terminationGracePeriodSeconds"), "not allowed in a `readinessProbe`", hint)
 
 
 def _hooks(lifecycle: Body, route: Route, minor: int, grace: int) -> Faults:
@@ -106,9 +104,11 @@ def _sleep(shortest: int, grace: int) -> Check:
         if fault is None:
             return None
         if value < shortest <= grace:
-            return replace(fault, hint=f"write {shortest} or more")
+            return replace(fault, hint=f"use {shortest} or more")
         enough = max(value, shortest)
-        return replace(fault, hint=f"sleep less, or raise `terminationGracePeriodSeconds` of the pod to {enough}")
+        return replace(
+            fault, hint=f"shorten the sleep, or raise `terminationGracePeriodSeconds` of the pod to {enough}"
+        )
 
     return seconds
 
@@ -116,10 +116,10 @@ def _sleep(shortest: int, grace: int) -> Check:
 def _handler(holder: Body, route: Route, kinds: tuple[str, ...]) -> Faults:
     found = [kind for kind in kinds if kind in holder]
     if not found:
-        message = "needs one of " + ", ".join(f"`{kind}`" for kind in kinds)
+        message = "no handler; expected one of " + ", ".join(f"`{kind}`" for kind in kinds)
         yield Fault(route, message, f"add one of them, or remove `{route[-1]}`")
     for kind in found[1:]:
-        yield Fault((*route, kind), f"`{kind}` and `{found[0]}` exclude each other", "keep one of the two")
+        yield Fault((*route, kind), f"`{kind}` and `{found[0]}` are mutually exclusive", "keep one of the two")
     yield from _ACTION.faults(holder, route)
     if "exec" in holder and "command" not in holder["exec"]:
-        yield Fault((*route, "exec"), "has no `command`", "add a `command`, a list of a program and its arguments")
+        yield Fault((*route, "exec"), "`command` is missing", "add a `command`, a list of a program and its arguments")

@@ -1,6 +1,7 @@
 """Projected volumes: files of several sources in one folder.
 
-From `validateProjectionSources` of `pkg/apis/core/validation/validation.go`. Sources whose feature is off are dropped.
+From `validateProjectionSources` of `pkg/apis/core/validation/validation.go`. Sources with a disabled feature gate are
+dropped.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _SOURCE = FieldChecks(
 @server(
     "projected",
     of_pods=True,
-    remedy="Give each file a path of its own.",
+    remedy="Give each file a unique path.",
 )
 def projected(view: ObjectView) -> Faults:
-    """Projected volumes have sources of one kind each, and no two write to one path."""
+    """A projected volume has an entry with several sources, or two files with the same path."""
     for route, pod in view.pods:
         for index, volume in enumerate(pod.get("volumes") or ()):
             taken: set[str] = set()
@@ -47,19 +48,19 @@ def projected(view: ObjectView) -> Faults:
 def _source(source: Body, route: Route, taken: set[str]) -> Faults:
     found = [kind for kind in _KINDS if kind in source]
     for kind in found[1:]:
-        message = f"an entry has one source, and `{found[0]}` is here already"
-        yield Fault((*route, kind), message, f"move `{kind}` to an entry of its own")
+        message = f"an entry has only one source, and `{found[0]}` is already set"
+        yield Fault((*route, kind), message, f"move `{kind}` to a separate entry")
     yield from _SOURCE.faults(source, route)
     for kind, what in (("secret", "secret"), ("configMap", "config map")):
         if kind in source and not source[kind].get("name"):
-            yield Fault((*route, kind), "has no `name`", f"write the name of a {what} in `name`")
+            yield Fault((*route, kind), "`name` is missing", f"set `name` to the name of a {what}")
     for kind in _LISTS:
         for index, file in enumerate((source.get(kind) or {}).get("items") or ()):
             at = (*route, kind, "items", index)
             yield from _path(file["path"], (*at, "path"))
             if file["path"] in taken:
-                message = f"two files are called `{file['path']}`"
-                yield Fault((*at, "path"), message, "give one of the two another path")
+                message = f"duplicate path `{file['path']}`"
+                yield Fault((*at, "path"), message, "change one of the two paths")
             taken.add(file["path"])
             if kind == "downwardAPI":
                 yield from reflected_file(file, at)
