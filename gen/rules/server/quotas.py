@@ -1,4 +1,4 @@
-"""Limits of a namespace: quotas, ranges and disruption budgets.
+"""Resource quotas, limit ranges and disruption budgets.
 
 From `ValidateResourceQuotaSpec` and `ValidateLimitRange` of `pkg/apis/core/validation/validation.go`, and
 `ValidatePodDisruptionBudgetSpec` of `pkg/apis/policy/validation/validation.go`.
@@ -38,7 +38,7 @@ _OF_QUOTA = (
     | {f"{kind}.{name}" for kind in ("requests", "limits") for name in _COMPUTE}
 )
 _OF_OTHERS = _COMPUTE | _COUNTED | {"storage"}
-"""What limits of anything but pods and containers may name."""
+"""Resources for limits of types other than `Pod` and `Container`."""
 
 _HUGE_PAGES = re.compile(r"(?:requests\.|limits\.)?hugepages-.+")
 _SCOPES = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity")
@@ -51,10 +51,10 @@ _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
     "ResourceQuota",
     "LimitRange",
     "policy/PodDisruptionBudget",
-    remedy="Use a resource that can be limited, and keep minimum, default and maximum in order.",
+    remedy="Use a resource that can be limited, and order minimum, default and maximum.",
 )
 def quotas(view: ObjectView) -> Faults:
-    """Quotas, ranges and budgets are about known resources with possible amounts."""
+    """A quota, limit range or disruption budget has an unknown resource, an invalid amount or conflicting limits."""
     if view.kind == "ResourceQuota" and not view.is_custom:
         yield from _quota(view.spec, ("spec",))
     elif view.kind == "LimitRange":
@@ -62,8 +62,8 @@ def quotas(view: ObjectView) -> Faults:
         for index, limit in enumerate(view.spec.get("limits") or ()):
             at = ("spec", "limits", index)
             if limit.get("type") in kinds[:index]:
-                message = f"`{limit.get('type')}` is there twice"
-                yield Fault((*at, "type"), message, "write one entry with the limits of both")
+                message = f"duplicate type `{limit.get('type')}`"
+                yield Fault((*at, "type"), message, "combine the limits of both entries")
             yield from _range(limit, at)
     elif view.kind == "PodDisruptionBudget":
         yield from _budget(view.spec, ("spec",))
@@ -88,8 +88,8 @@ def _quota(spec: Body, route: Route) -> Faults:
         elif (operator in {"In", "NotIn"}) != bool(values):
             yield _scope_values(operator, name, given=bool(values)).at((*at, "values"))
         if name in _SCOPES_WITHOUT_VALUE and operator != "Exists":
-            hint = "write `operator: Exists` without `values`"
-            yield Fault((*at, "operator"), f"of the scope `{name}` it is `Exists`", hint)
+            hint = "set `operator: Exists`, and remove `values`"
+            yield Fault((*at, "operator"), f"the scope `{name}` requires `Exists`", hint)
 
 
 def _scope_values(operator: str, scope: Any, *, given: bool) -> Fault:
@@ -98,19 +98,23 @@ def _scope_values(operator: str, scope: Any, *, given: bool) -> Fault:
         return Fault(
             (), f"`{operator}` takes no values", "remove `values`" if without else "remove `values`, or use `In`"
         )
-    return Fault((), f"`{operator}` needs values", "use `Exists`" if without else "add the name of a priority class")
+    return Fault(
+        (),
+        f"`{operator}` requires values",
+        "use the operator `Exists`" if without else "add the name of a priority class",
+    )
 
 
 def _quota_name(name: str) -> Fault | None:
     fault = qualified_name(name)
     if fault is None and "/" not in name and name not in _OF_QUOTA and not _HUGE_PAGES.fullmatch(name):
-        hint = "name objects like `count/jobs.batch`, and devices like `requests.nvidia.com/gpu`"
-        return Fault((), f"`{name}` is no resource that a quota counts", _near_or(hint, name, _OF_QUOTA))
+        hint = "use `count/jobs.batch` for objects, `requests.nvidia.com/gpu` for devices"
+        return Fault((), f"`{name}` is not a resource that quotas support", _near_or(hint, name, _OF_QUOTA))
     return fault
 
 
 def _near_or(hint: str, name: str, known: set[str]) -> str:
-    """The near name; but a device is none of them, whatever it looks like."""
+    """The nearest name. Names of devices are not compared, because none of them is known."""
     guess = "" if "gpu" in name else near(name, known)
     return f"did you mean `{guess}`?" if guess else hint
 
@@ -124,7 +128,7 @@ def _whole(name: str, value: Any) -> Fault | None:
     number = in_thousandths(value)
     counted = name in _COUNTED or ("/" in name and not name.startswith(("requests.", "limits.")))
     if counted and number is not None and not is_whole(number):
-        return Fault((), f"`{value}` is not whole", f"write a whole number, such as `{math.ceil(number)}`")
+        return Fault((), f"`{value}` is not an integer", f"use an integer, such as `{math.ceil(number)}`")
     return None
 
 
@@ -138,9 +142,11 @@ def _range(limit: Body, route: Route) -> Faults:
     if kind == "Pod":
         for field in ("default", "defaultRequest"):
             if limit.get(field):
-                yield Fault((*route, field), "is not for the type `Pod`", "move it to an entry of the type `Container`")
+                yield Fault(
+                    (*route, field), "not allowed for the type `Pod`", "move it to an entry of the type `Container`"
+                )
     if kind == "PersistentVolumeClaim" and not any("storage" in (limit.get(field) or {}) for field in ("min", "max")):
-        yield Fault(route, "of claims it says `min` or `max` of `storage`", "add `storage` to one of the two")
+        yield Fault(route, "a limit for claims requires `min` or `max` of `storage`", "add `storage` to one of the two")
     for field in _FIELDS:
         for name, value in (limit.get(field) or {}).items():
             fault = _limited(kind, name) or quantity(value)
@@ -157,8 +163,8 @@ def _limited(kind: str, name: str) -> Fault | None:
     known = _COMPUTE if of_pods else _OF_OTHERS
     if name in known or _HUGE_PAGES.fullmatch(name):
         return None
-    hint = f"write {'`cpu`, `memory`, or a device such as `nvidia.com/gpu`' if of_pods else '`storage`'}"
-    return Fault((), f"`{name}` is no resource of a `{kind}`", _near_or(hint, name, known))
+    hint = f"use {'`cpu`, `memory`, or a device such as `nvidia.com/gpu`' if of_pods else '`storage`'}"
+    return Fault((), f"`{name}` is not a resource of a `{kind}`", _near_or(hint, name, known))
 
 
 _DEFAULTS = ("defaultRequest", "default")
@@ -170,16 +176,16 @@ def _order(limit: Body, route: Route) -> Faults:
         for name in (limit.get(low) or {}).keys() & (limit.get(high) or {}).keys():
             one, other = amount(limit[low][name]), amount(limit[high][name])
             if one is not None and other is not None and one > other:
-                hint = f"write at most `{limit[high][name]}`, or raise `{high}`"
+                hint = f"lower it to `{limit[high][name]}`, or raise `{high}`"
                 yield Fault((*route, low, name), f"`{limit[low][name]}` is more than `{high}`", hint)
     for name, value in (limit.get("maxLimitRequestRatio") or {}).items():
         ratio = amount(value)
         if ratio is not None and ratio < 1:
-            yield Fault((*route, "maxLimitRequestRatio", name), f"`{value}` is less than 1", "write 1 or more")
+            yield Fault((*route, "maxLimitRequestRatio", name), f"`{value}` is less than 1", "use 1 or more")
         lowest, highest = (amount((limit.get(field) or {}).get(name, "")) for field in ("min", "max"))
         if ratio and lowest and highest and ratio > highest / lowest:
             hint = "lower it, raise `max`, or lower `min`"
-            yield Fault((*route, "maxLimitRequestRatio", name), f"`{value}` is more than `max` over `min`", hint)
+            yield Fault((*route, "maxLimitRequestRatio", name), f"`{value}` is more than `max` divided by `min`", hint)
 
 
 _BUDGET = FieldChecks(
@@ -194,10 +200,10 @@ _BUDGET = FieldChecks(
 def _budget(spec: Body, route: Route) -> Faults:
     yield from _BUDGET.faults(spec, route)
     if "minAvailable" in spec and "maxUnavailable" in spec:
-        message = "`minAvailable` and `maxUnavailable` exclude each other"
+        message = "`minAvailable` and `maxUnavailable` are mutually exclusive"
         yield Fault((*route, "maxUnavailable"), message, "keep one of the two")
     for field in ("minAvailable", "maxUnavailable"):
         value = spec.get(field)
         if is_more_than_all(value):
-            yield Fault((*route, field), f"`{value}` is more than all", "write `100%` or less")
+            yield Fault((*route, field), f"`{value}` is more than 100%", "use `100%` or less")
     yield from selector(spec.get("selector"), (*route, "selector"))

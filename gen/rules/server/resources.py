@@ -1,4 +1,4 @@
-"""What containers and pods ask for: names of resources, quantities, requests against limits.
+"""Resource requests and limits of containers and pods.
 
 From `validateResourceRequirements`, `validateContainerResourceName`, `validateResourceClaimNames` and
 `validatePodResourceConsistency` of `pkg/apis/core/validation/validation.go`, and `pkg/apis/core/helper/helpers.go`.
@@ -36,10 +36,12 @@ _CLAIMS = FieldChecks({"claims.*.request": if_set(dns_label)})
 @server(
     "resources",
     of_pods=True,
-    remedy="Write amounts as `500m`, `8` or `16Gi`, GPUs as whole numbers, and no request above its limit.",
+    remedy="Write quantities as `500m`, `8` or `16Gi`, GPUs as integers, and requests not above their limits.",
 )
 def resources(view: ObjectView) -> Faults:
-    """Requests are not over limits, extended resources and huge pages are whole and asked for as they are limited."""
+    """A request is above its limit, an extended resource or huge page differs from its limit or is not an integer, or a
+    resource is unknown.
+    """
     for route, pod in view.pods:
         claims = {claim["name"] for claim in pod.get("resourceClaims") or ()}
         for at, container in containers(pod, route):
@@ -69,12 +71,12 @@ def _requirements(asked: Body, route: Route, standard: frozenset[str]) -> Faults
     named = limits.keys() | requests.keys()
     if not named & _OF_PODS and any(name.startswith(_HUGE_PAGES) for name in named):
         hint = "add `memory` or `cpu` to `limits` or `requests`"
-        yield Fault(route, "huge pages need `cpu` or `memory` beside them", hint)
+        yield Fault(route, "huge pages require `cpu` or `memory`", hint)
 
 
 @lru_cache(maxsize=4096, typed=True)
 def _fault(name: str, value: object, standard: frozenset[str]) -> Fault | None:
-    """Of one amount; most containers ask for what others ask for."""
+    """The fault of one quantity. Cached, because most containers request the same."""
     return _name(name, standard) or _value(name, value)
 
 
@@ -86,20 +88,20 @@ def _name(name: str, standard: frozenset[str]) -> Fault | None:
         return None if known else _no_resource(name, standard)
     if _is_extended(name) and (name.startswith(_OF_QUOTAS) or qualified_name(f"{_OF_QUOTAS}{name}") is not None):
         short = name.removeprefix(_OF_QUOTAS)
-        hint = "take a shorter domain" if short == name else f"write `{short}`; `{_OF_QUOTAS}` is for quotas"
-        return Fault((), f"`{name}` is no name of a resource", hint)
+        hint = "use a shorter domain" if short == name else f"use `{short}`; `{_OF_QUOTAS}` is for quotas"
+        return Fault((), f"`{name}` is not a valid resource name", hint)
     return None
 
 
 def _no_resource(name: str, standard: frozenset[str]) -> Fault:
-    message = f"`{name}` is no resource"
+    message = f"`{name}` is not a known resource"
     guess = "" if "gpu" in name.lower() else near(name, standard)
     if guess:
         return Fault((), message, f"did you mean `{guess}`?")
     if standard == _OF_PODS:
-        return Fault((), message, "write `cpu`, `memory` or huge pages here; other resources are for containers")
+        return Fault((), message, "use `cpu`, `memory` or huge pages; other resources are for containers")
     return Fault(
-        (), message, "write `cpu`, `memory`, `ephemeral-storage`, or a domain in front, such as `nvidia.com/gpu`"
+        (), message, "use `cpu`, `memory`, `ephemeral-storage`, or a name with a domain, such as `nvidia.com/gpu`"
     )
 
 
@@ -112,15 +114,15 @@ def _value(name: str, value: object) -> Fault | None:
         return fault
     number = in_thousandths(value) or Decimal(0)
     if _is_extended(name) and not is_whole(number):
-        message = f"`{name}` is counted in whole numbers, not `{value}`"
-        return Fault((), message, f"write `{math.ceil(number)}`, or another whole number")
+        message = f"`{name}` must be an integer, not `{value}`"
+        return Fault((), message, f"use `{math.ceil(number)}` or another integer")
     if name.startswith(_HUGE_PAGES):
         size = name.removeprefix(_HUGE_PAGES)
         page = amount(size) or Decimal(0)
         possible = page > 0 and is_whole(page)
         if not possible or math.ceil(number) % int(page):
-            hint = f"write a multiple of `{size}`" if possible else "name a size of pages, as in `hugepages-2Mi`"
-            return Fault((), f"`{value}` is no multiple of the size that `{name}` says", hint)
+            hint = f"use a multiple of `{size}`" if possible else "use a page size, as in `hugepages-2Mi`"
+            return Fault((), f"`{value}` is not a multiple of the page size of `{name}`", hint)
     return None
 
 
@@ -129,12 +131,10 @@ def _against_limit(name: str, value: object, limits: Body, route: Route) -> Faul
     limit = in_thousandths(limits[name]) if name in limits else None
     if _is_extended(name) or name.startswith(_HUGE_PAGES):
         if name not in limits:
-            yield Fault(
-                route, f"`{name}` cannot be shared: it needs the same limit", f"add `{name}: {value}` to `limits`"
-            )
+            yield Fault(route, f"a request of `{name}` requires the same limit", f"add `{name}: {value}` to `limits`")
         elif asked != limit:
-            message = f"`{name}` cannot be shared: the limit is {limits[name]}, not {value}"
-            yield Fault(route, message, f"write `{limits[name]}` here as well, or remove the request")
+            message = f"the request of `{name}` ({value}) differs from its limit ({limits[name]})"
+            yield Fault(route, message, f"set it to `{limits[name]}`, or remove the request")
     elif asked is not None and limit is not None and asked > limit:
         message = f"`{value}` is more than the limit `{limits[name]}`"
         yield Fault(route, message, f"raise the limit to `{value}`, or lower the request")
@@ -142,24 +142,24 @@ def _against_limit(name: str, value: object, limits: Body, route: Route) -> Faul
 
 def _claims(found: list[Body], route: Route, known: set[str]) -> Faults:
     for at, (name, request) in duplicates(found, route, "name", "request"):
-        message = f"`{name}` is claimed twice" + (f" for `{request}`" if request else "")
+        message = f"duplicate claim `{name}`" + (f" of `{request}`" if request else "")
         yield Fault(at, message, "remove one of the two")
     whole = {claim["name"] for claim in found if not claim.get("request")}
     for index, claim in enumerate(found):
         if claim["name"] not in known:
-            message = f"`{claim['name']}` is none of the pod's `resourceClaims`"
+            message = f"the pod has no resource claim `{claim['name']}`"
             yield unknown_name(message, claim["name"], known, "add it to the pod's `resourceClaims`").at(
                 (*route, index, "name")
             )
         elif claim.get("request") and claim["name"] in whole:
             hint = "remove this entry, or the one without `request`"
-            yield Fault((*route, index), f"`{claim['name']}` is claimed as a whole already", hint)
+            yield Fault((*route, index), f"another entry already claims all of `{claim['name']}`", hint)
 
 
 def _of_pod(pod: Body, route: Route) -> Faults:
     at = (*route, "resources")
     if "claims" in pod["resources"]:
-        yield Fault((*at, "claims"), "claims are of containers", "move them to `resources` of a container")
+        yield Fault((*at, "claims"), "claims are not allowed for a pod", "move them to `resources` of a container")
     limits = pod["resources"].get("limits") or {}
     for here, container in containers({"containers": pod["containers"]}, route):
         for name, value in ((container.get("resources") or {}).get("limits") or {}).items():
@@ -172,11 +172,11 @@ def _of_pod(pod: Body, route: Route) -> Faults:
         total, all_of_it = _total(pod, name), in_thousandths(value)
         if all_of_it is not None and total > all_of_it:
             hint = "raise it, or lower the requests of the containers"
-            yield Fault((*at, "requests", name), f"`{value}` is less than the containers ask for together", hint)
+            yield Fault((*at, "requests", name), f"`{value}` is less than the sum of the containers' requests", hint)
 
 
 def _total(pod: Body, name: str) -> Decimal:
-    """The most that containers ask for at one time: init containers run one by one, before the others."""
+    """The largest sum of requests at a time: init containers run one by one, before the others."""
     together, beside, most = Decimal(0), Decimal(0), Decimal(0)
     for route, container in containers(pod, ()):
         asked = in_thousandths(((container.get("resources") or {}).get("requests") or {}).get(name, 0)) or Decimal(0)

@@ -1,4 +1,4 @@
-"""Which nodes a pod may go to, besides affinity: tolerations and how pods spread.
+"""Tolerations and topology spread constraints.
 
 From `ValidateTolerations` and `validateTopologySpreadConstraints` of `pkg/apis/core/validation/validation.go`.
 """
@@ -38,10 +38,10 @@ _POD = FieldChecks(
 @server(
     "scheduling",
     of_pods=True,
-    remedy="A toleration without a key needs `operator: Exists`; `tolerationSeconds` needs `effect: NoExecute`.",
+    remedy="Set `operator: Exists` in a toleration without a key, and `effect: NoExecute` with `tolerationSeconds`.",
 )
 def scheduling(view: ObjectView) -> Faults:
-    """Tolerations and spread constraints are complete and do not contradict themselves."""
+    """A toleration or topology spread constraint is incomplete or contradicts itself."""
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
         for index, toleration in enumerate(pod.get("tolerations") or ()):
@@ -49,7 +49,7 @@ def scheduling(view: ObjectView) -> Faults:
         at = (*route, "topologySpreadConstraints")
         spread = pod.get("topologySpreadConstraints") or []
         for here, (key, action) in duplicates(spread, at, "topologyKey", "whenUnsatisfiable"):
-            yield Fault(here, f"`{key}` has two constraints with `{action}`", "remove one of the two")
+            yield Fault(here, f"duplicate constraint for `{key}` with `{action}`", "remove one of the two")
         for index, constraint in enumerate(spread):
             yield from _constraint(constraint, (*at, index))
 
@@ -57,33 +57,33 @@ def scheduling(view: ObjectView) -> Faults:
 def _toleration(toleration: Body, route: Route) -> Faults:
     operator, value = toleration.get("operator", ""), toleration.get("value", "")
     if not toleration.get("key") and operator != "Exists":
-        hint = "add the `key` of the taint, or write `Exists` to tolerate all taints"
-        yield Fault((*route, "operator"), "without a `key` it must be `Exists`", hint)
+        hint = "add the `key` of the taint, or use `Exists` to tolerate all taints"
+        yield Fault((*route, "operator"), "must be `Exists` without a `key`", hint)
     if operator == "Exists" and value:
         yield Fault((*route, "value"), "`Exists` takes no value", "remove `value`, or use the operator `Equal`")
     fault = label_value(value) if operator in {"", "Equal"} else None
     if fault is not None:
         yield fault.at((*route, "value"))
     if "tolerationSeconds" in toleration and toleration.get("effect") != "NoExecute":
-        hint = "remove it, or write `effect: NoExecute`"
-        yield Fault((*route, "tolerationSeconds"), "is for the effect `NoExecute` only", hint)
+        hint = "remove it, or set `effect: NoExecute`"
+        yield Fault((*route, "tolerationSeconds"), "only allowed with the effect `NoExecute`", hint)
 
 
 def _constraint(constraint: Body, route: Route) -> Faults:
     if "minDomains" in constraint and constraint["whenUnsatisfiable"] != "DoNotSchedule":
-        hint = "remove it, or write `whenUnsatisfiable: DoNotSchedule`"
-        yield Fault((*route, "minDomains"), "is for `DoNotSchedule` only", hint)
+        hint = "remove it, or set `whenUnsatisfiable: DoNotSchedule`"
+        yield Fault((*route, "minDomains"), "only allowed with `DoNotSchedule`", hint)
     yield from selector(constraint.get("labelSelector"), (*route, "labelSelector"))
     yield from label_keys(constraint, route)
 
 
 def label_keys(term: Body, route: Route) -> Faults:
-    """Faults of labels whose values are taken from the pod itself."""
+    """Faults of label keys with values from the pod itself."""
     chosen = term.get("labelSelector") or {}
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         keys = term.get(field) or []
         if keys and "labelSelector" not in term:
-            yield Fault((*route, field), "needs a `labelSelector` beside it", f"add one, or remove `{field}`")
+            yield Fault((*route, field), "`{field}` requires a `labelSelector`", f"add a selector, or remove `{field}`")
             continue
         for index, key in enumerate(keys):
             fault = qualified_name(key)
@@ -94,10 +94,10 @@ def label_keys(term: Body, route: Route) -> Faults:
     for index, entry in enumerate(chosen.get("matchExpressions") or ()):
         if entry["key"] in matching and entry["key"] in selected:
             at = (*route, "labelSelector", "matchExpressions", index, "key")
-            hint = "remove the key from `matchLabelKeys`, or from all of the `labelSelector`"
-            yield Fault(at, f"`{entry['key']}` is one of the `matchLabelKeys`", hint)
+            hint = "remove the key from `matchLabelKeys` or from the whole `labelSelector`"
+            yield Fault(at, f"`{entry['key']}` is also in `matchLabelKeys`", hint)
         selected.add(entry["key"])
     for index, key in enumerate(matching):
         if key in (term.get("mismatchLabelKeys") or ()):
             hint = "remove it from one of the two lists"
-            yield Fault((*route, "matchLabelKeys", index), f"`{key}` is one of the `mismatchLabelKeys`", hint)
+            yield Fault((*route, "matchLabelKeys", index), f"`{key}` is also in `mismatchLabelKeys`", hint)

@@ -1,4 +1,4 @@
-"""What pods and containers may do: users, profiles, kernel parameters, privilege.
+"""Security contexts: users, profiles, kernel parameters, privileges.
 
 From `ValidateSecurityContext`, `validatePodSpecSecurityContext` and `validateSysctls` of
 `pkg/apis/core/validation/validation.go`, and `component-helpers/node/util/sysctl/namespace.go`.
@@ -54,10 +54,10 @@ _MAX_PATH_LENGTH = 4095
 @server(
     "security",
     of_pods=True,
-    remedy="Remove one of the fields that exclude each other.",
+    remedy="Remove one of the mutually exclusive fields.",
 )
 def security(view: ObjectView) -> Faults:
-    """Users, groups, profiles, privileges and kernel parameters of pods and containers go together."""
+    """A security context has an invalid user, group, profile or kernel parameter, or contradictory privileges."""
     for route, pod in view.pods:
         context = pod.get("securityContext") or {}
         at = (*route, "securityContext")
@@ -72,8 +72,8 @@ def security(view: ObjectView) -> Faults:
             yield from _profiles(inner, within)
             yield from _privilege(inner, within)
             if inner.get("procMount") == "Unmasked" and pod.get("hostUsers") is not False:
-                hint = "write `hostUsers: false` for the pod, or use `Default`"
-                yield Fault((*within, "procMount"), "`Unmasked` needs `hostUsers: false`", hint)
+                hint = "set `hostUsers: false` for the pod, or use `Default`"
+                yield Fault((*within, "procMount"), "`Unmasked` requires `hostUsers: false`", hint)
 
 
 def _profiles(context: Body, route: Route) -> Faults:
@@ -84,14 +84,14 @@ def _profiles(context: Body, route: Route) -> Faults:
         at = (*route, field, "localhostProfile")
         if profile["type"] != "Localhost":
             if path is not None:
-                hint = "remove `localhostProfile`, or write `type: Localhost`"
-                yield Fault(at, f"a profile of type `{profile['type']}` has no path", hint)
+                hint = "remove `localhostProfile`, or set `type: Localhost`"
+                yield Fault(at, f"not allowed for a profile of type `{profile['type']}`", hint)
         elif path is None or (field == "appArmorProfile" and not path):
             hint = "add `localhostProfile`, or use the type `RuntimeDefault`"
-            yield Fault(at, "a profile of type `Localhost` needs a path", hint)
+            yield Fault(at, "required for a profile of type `Localhost`", hint)
         elif field == "appArmorProfile" and (path != path.strip() or len(path) > _MAX_PATH_LENGTH):
-            hint = f"write at most {_MAX_PATH_LENGTH} characters, without spaces around them"
-            yield Fault(at, "the path has spaces around it, or is too long", hint)
+            hint = f"use at most {_MAX_PATH_LENGTH} characters, without leading or trailing spaces"
+            yield Fault(at, "the path is too long, or has leading or trailing spaces", hint)
         elif field == "seccompProfile" and (fault := descending(path)) is not None:
             yield fault.at(at)
 
@@ -101,7 +101,7 @@ def _privilege(context: Body, route: Route) -> Faults:
         return
     at = (*route, "allowPrivilegeEscalation")
     if context.get("privileged"):
-        yield Fault(at, "cannot be false for a container that is `privileged`", "remove it, or `privileged: true`")
+        yield Fault(at, "cannot be false for a `privileged` container", "remove it, or `privileged: true`")
     if "CAP_SYS_ADMIN" in (context.get("capabilities") or {}).get("add", ()):
         hint = "remove it, or the capability `CAP_SYS_ADMIN`"
         yield Fault(at, "cannot be false for a container with `CAP_SYS_ADMIN`", hint)
@@ -109,13 +109,13 @@ def _privilege(context: Body, route: Route) -> Faults:
 
 def _sysctls(pod: Body, found: list[Body], route: Route) -> Faults:
     for at, (name,) in duplicates(found, route, "name"):
-        yield Fault((*at, "name"), f"two parameters are called `{name}`", "remove one of the two")
+        yield Fault((*at, "name"), f"duplicate kernel parameter `{name}`", "remove one of the two")
     for index, entry in enumerate(found):
         name, at = entry["name"], (*route, index, "name")
         dotted = name.replace("/", ".")
         if len(name) > _MAX_SYSCTL_LENGTH or not _SYSCTL.fullmatch(name):
-            yield Fault(at, f"`{name}` is no kernel parameter", "write one such as `net.core.somaxconn`")
+            yield Fault(at, f"`{name}` is not a valid kernel parameter", "use a name such as `net.core.somaxconn`")
         elif pod.get("hostNetwork") and dotted.startswith("net."):
-            yield Fault(at, f"`{name}` is the host's with `hostNetwork`", "remove the parameter, or `hostNetwork`")
+            yield Fault(at, f"`{name}` cannot be set with `hostNetwork`", "remove the parameter, or `hostNetwork`")
         elif pod.get("hostIPC") and _OF_IPC.fullmatch(dotted):
-            yield Fault(at, f"`{name}` is the host's with `hostIPC`", "remove the parameter, or `hostIPC`")
+            yield Fault(at, f"`{name}` cannot be set with `hostIPC`", "remove the parameter, or `hostIPC`")

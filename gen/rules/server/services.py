@@ -1,4 +1,4 @@
-"""Services: type, ports, traffic.
+"""Services: type, ports and traffic policies.
 
 From `validateService` of `pkg/apis/core/validation/validation.go` and `SetDefaults_Service` of
 `pkg/apis/core/v1/defaults.go`.
@@ -53,17 +53,17 @@ _SERVICE = FieldChecks(
 )
 _STICKY = FieldChecks({"sessionAffinityConfig.clientIP.timeoutSeconds": between(1, 86400)})
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
-_FOR_LOAD_BALANCERS = Fault((), "is for the type `LoadBalancer`", "remove it, or use that type")
+_FOR_LOAD_BALANCERS = Fault((), "only allowed for the type `LoadBalancer`", "remove it, or use that type")
 _OF_LOAD_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges")
 
 
 @server(
     "services",
     "Service",
-    remedy="Give several ports a name each, and leave out what is for another type.",
+    remedy="Name each of several ports, and remove fields that are for another type.",
 )
 def services(view: ObjectView) -> Faults:
-    """Ports, type and traffic of a service go together."""
+    """A service has no ports, unnamed or duplicate ports, or fields that do not match its type."""
     if view.kind != "Service":
         return
     spec, route = view.spec, ("spec",)
@@ -85,16 +85,16 @@ def services(view: ObjectView) -> Faults:
 def _ports(spec: Body, kind: str, route: Route) -> Faults:
     found = spec.get("ports") or []
     if not found and kind != "ExternalName" and not is_headless(spec):
-        yield Fault(route, "a service needs a port", "add one to `ports`")
+        yield Fault(route, "at least one port is required", "add one to `ports`")
     for index, entry in enumerate(found):
         if len(found) > 1 and not entry.get("name"):
-            yield Fault((*route, index), "several ports need names", "add a `name`")
+            yield Fault((*route, index), "a name is required for each of several ports", "add a `name`")
         if kind == "ClusterIP" and entry.get("nodePort"):
             hint = "remove it, or use the type `NodePort`"
-            yield Fault((*route, index, "nodePort"), "is not for the type `ClusterIP`", hint)
+            yield Fault((*route, index, "nodePort"), "not allowed for the type `ClusterIP`", hint)
     named = [{"name": entry.get("name") or index} for index, entry in enumerate(found)]
     for at, (name,) in duplicates(named, route, "name"):
-        yield Fault((*at, "name"), f"two ports are called `{name}`", "give one of the two another name")
+        yield Fault((*at, "name"), f"duplicate port name `{name}`", "rename one of the two")
     with_protocol = [{**entry, "protocol": entry.get("protocol") or "TCP"} for entry in found]
     for at, (number, protocol) in duplicates(with_protocol, route, "port", "protocol"):
         yield _twice("port", number, protocol).at((*at, "port"))
@@ -104,18 +104,18 @@ def _ports(spec: Body, kind: str, route: Route) -> Faults:
 
 
 def _twice(field: str, number: int, protocol: str) -> Fault:
-    return Fault((), f"{protocol} {number} is there twice", f"give one of the two another `{field}`")
+    return Fault((), f"duplicate {protocol} port {number}", f"change one of the two, in `{field}`")
 
 
 def _outside(spec: Body, kind: str, route: Route) -> Faults:
     reachable = kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
     if spec.get("externalTrafficPolicy") and not reachable:
         hint = "remove it, or use the type `NodePort` or `LoadBalancer`"
-        yield Fault((*route, "externalTrafficPolicy"), "is for services that are reached from outside", hint)
+        yield Fault((*route, "externalTrafficPolicy"), "only allowed for services with external traffic", hint)
     checked = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
     if spec.get("healthCheckNodePort") and not checked:
-        message = "is for the type `LoadBalancer` with `externalTrafficPolicy: Local`"
-        hint = "remove it, or write `externalTrafficPolicy: Local`" if kind == "LoadBalancer" else "remove it"
+        message = "only allowed for the type `LoadBalancer` with `externalTrafficPolicy: Local`"
+        hint = "remove it, or set `externalTrafficPolicy: Local`" if kind == "LoadBalancer" else "remove it"
         yield Fault((*route, "healthCheckNodePort"), message, hint)
     for field in _OF_LOAD_BALANCERS:
         if kind != "LoadBalancer" and field in spec and spec[field] != []:

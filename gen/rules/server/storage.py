@@ -1,4 +1,4 @@
-"""Persistent volumes and claims, also the claims that a pod makes for itself.
+"""Persistent volumes and claims, including the claim templates of stateful sets and ephemeral volumes.
 
 From `ValidatePersistentVolumeSpec`, `ValidatePersistentVolumeClaimSpec` and `validateEphemeralVolumeSource` of
 `pkg/apis/core/validation/validation.go`.
@@ -35,7 +35,7 @@ _SECRETS = [f"csi.{name}SecretRef" for name in ("controllerPublish", "controller
 
 def _whole_reference(secret: Any) -> Fault | None:
     missing = [f"`{field}`" for field in ("name", "namespace") if not secret.get(field)]
-    return Fault((), "needs a `name` and a `namespace`", f"add {' and '.join(missing)}") if missing else None
+    return Fault((), "`name` and `namespace` are required", f"add {' and '.join(missing)}") if missing else None
 
 
 def _secret(secret: Any) -> Fault | None:
@@ -74,15 +74,17 @@ _CLAIM = FieldChecks(
 _CLAIM_KIND = "PersistentVolumeClaim"
 _SNAPSHOT = ("snapshot.storage.k8s.io", "VolumeSnapshot")
 _OLD_ORIGINS = {("", _CLAIM_KIND), _SNAPSHOT}
-"""What `dataSource` can name; anything else needs `dataSourceRef`."""
+"""Kinds that `dataSource` supports; others need `dataSourceRef`."""
 
 
 @server(
     "storage",
-    remedy="Add what is missing: `capacity.storage`, `accessModes`, `resources.requests.storage`, a source.",
+    remedy="Add the missing field: `capacity.storage`, `accessModes`, `resources.requests.storage`, a source.",
 )
 def storage(view: ObjectView) -> Faults:
-    """Persistent volumes have one source and a capacity, claims ask for storage, and both say how they are accessed."""
+    """A persistent volume has no capacity, no source or several, or a claim has no access mode or no storage
+    request.
+    """
     if view.kind == "PersistentVolume":
         yield from _volume(view.spec, ("spec",))
     if view.kind == "StatefulSet" and not view.is_custom:
@@ -101,8 +103,8 @@ def _template(template: Body, route: Route) -> Faults:
     metadata, at = template.get("metadata") or {}, (*route, "metadata")
     for field, value in metadata.items():
         if field not in {"labels", "annotations"} and value not in ("", [], 0):
-            hint = f"remove `{field}`; only labels and annotations can be here"
-            yield Fault((*at, field), f"the server gives a claim its `{field}`", hint)
+            hint = f"remove `{field}`; only labels and annotations are allowed"
+            yield Fault((*at, field), f"`{field}` is set by the API server", hint)
     yield from labels(metadata.get("labels"), (*at, "labels"))
     for key in metadata.get("annotations") or ():
         fault = lower_case(qualified_name)(key)
@@ -114,10 +116,10 @@ def _template(template: Body, route: Route) -> Faults:
 def _modes(spec: Body, route: Route) -> Faults:
     modes = spec.get("accessModes") or []
     if not modes:
-        yield Fault((*route, "accessModes"), "needs at least one mode", "add one, such as `ReadWriteOnce`")
+        yield Fault((*route, "accessModes"), "at least one access mode is required", "add one, such as `ReadWriteOnce`")
     if "ReadWriteOncePod" in modes and set(modes) != {"ReadWriteOncePod"}:
         hint = "keep only `ReadWriteOncePod`, or remove it"
-        yield Fault((*route, "accessModes"), "`ReadWriteOncePod` excludes other modes", hint)
+        yield Fault((*route, "accessModes"), "`ReadWriteOncePod` cannot be combined with other modes", hint)
 
 
 def _volume(spec: Body, route: Route) -> Faults:
@@ -128,33 +130,37 @@ def _volume(spec: Body, route: Route) -> Faults:
     if capacity.keys() != {"storage"}:
         yield _other_capacity(capacity).at((*route, "capacity"))
     if not sources(spec):
-        yield Fault(route, "needs a source", "add one, such as `csi` or `nfs`")
+        yield Fault(route, "a volume source is required", "add one, such as `csi` or `nfs`")
     if "nodeAffinity" in spec:
         at = (*route, "nodeAffinity")
         if "required" in spec["nodeAffinity"]:
             yield from node_selector(spec["nodeAffinity"]["required"], (*at, "required"))
         else:
-            yield Fault(at, "needs `required`", "add `required` with `nodeSelectorTerms`")
+            yield Fault(at, "`required` is missing", "add `required` with `nodeSelectorTerms`")
     elif "local" in spec:
         yield Fault(
-            (*route, "local"), "a local volume needs a `nodeAffinity`", "add one that selects the volume's node"
+            (*route, "local"), "a local volume requires a `nodeAffinity`", "add one that selects the node of the volume"
         )
     path = (spec.get("hostPath") or {}).get("path")
     if path and posixpath.normpath(path) in {"/", "//"} and spec.get("persistentVolumeReclaimPolicy") == "Recycle":
-        hint = "write `Retain`, or another path than `/`"
-        yield Fault((*route, "persistentVolumeReclaimPolicy"), "a host is not recycled", hint)
+        hint = "use `Retain`, or a path other than `/`"
+        yield Fault((*route, "persistentVolumeReclaimPolicy"), "the root of a host cannot be recycled", hint)
     if "volumeAttributesClassName" in spec and "csi" not in spec:
-        yield Fault((*route, "volumeAttributesClassName"), "is for `csi` volumes", "remove `volumeAttributesClassName`")
+        yield Fault(
+            (*route, "volumeAttributesClassName"),
+            "only allowed for `csi` volumes",
+            "remove `volumeAttributesClassName`",
+        )
 
 
 def _other_capacity(capacity: Body) -> Fault:
     others = " and ".join(f"`{name}`" for name in capacity if name != "storage")
-    hint = f"write `storage` instead of {others}" if others else "add `storage`, such as `storage: 100Gi`"
-    return Fault((), "is of `storage`, and nothing else", f"remove {others}" if "storage" in capacity else hint)
+    hint = f"use `storage` instead of {others}" if others else "add `storage`, such as `storage: 100Gi`"
+    return Fault((), "expected only `storage`", f"remove {others}" if "storage" in capacity else hint)
 
 
 def _kept(spec: Body) -> Body:
-    """A claim without the origins of its data that the server drops (`pkg/api/persistentvolumeclaim/util.go`)."""
+    """A claim without the data sources that the API server drops (`pkg/api/persistentvolumeclaim/util.go`)."""
     second = spec.get("dataSourceRef") or {}
     dropped = {"dataSourceRef"} if second.get("namespace") else set()
     first = spec.get("dataSource") or {}
@@ -169,7 +175,9 @@ def _claim(spec: Body, route: Route) -> Faults:
     yield from _modes(spec, route)
     yield from selector(spec.get("selector"), (*route, "selector"))
     if "storage" not in ((spec.get("resources") or {}).get("requests") or {}):
-        yield Fault((*route, "resources"), "needs `requests.storage`", "add it, such as `requests: {storage: 10Gi}`")
+        yield Fault(
+            (*route, "resources"), "`requests.storage` is missing", "add it, such as `requests: {storage: 10Gi}`"
+        )
     first, second = spec.get("dataSource"), spec.get("dataSourceRef")
     for field, source in (("dataSource", first), ("dataSourceRef", second)):
         if source is not None and not source.get("apiGroup") and source["kind"] != _CLAIM_KIND:
@@ -177,11 +185,11 @@ def _claim(spec: Body, route: Route) -> Faults:
     if first is not None and second is not None:
         same = all(first.get(field) == second.get(field) for field in ("apiGroup", "kind", "name"))
         if not same or second.get("namespace"):
-            hint = "remove `dataSource`, or write the same in both"
-            yield Fault((*route, "dataSource"), "is not the same as `dataSourceRef`", hint)
+            hint = "remove `dataSource`, or set both to the same value"
+            yield Fault((*route, "dataSource"), "different from `dataSourceRef`", hint)
 
 
 def _without_group(kind: str) -> Fault:
     group, of_group = _SNAPSHOT
     added = f"add `apiGroup: {group}`" if kind == of_group else f"add the `apiGroup` of `{kind}`"
-    return Fault((), f"without an `apiGroup` it is `{_CLAIM_KIND}`", f"{added}, or write `kind: {_CLAIM_KIND}`")
+    return Fault((), f"must be `{_CLAIM_KIND}` without an `apiGroup`", f"{added}, or set `kind: {_CLAIM_KIND}`")

@@ -1,8 +1,8 @@
-"""Volumes of pods: one source each, and what every kind of source needs.
+"""Volumes of pods and their sources.
 
 From `validateVolumeSource`, `ValidateVolumes` and `validateDownwardAPIVolumeFile` of
-`pkg/apis/core/validation/validation.go`; `SetDefaults_Volume` of `pkg/apis/core/v1/defaults.go` makes an `emptyDir` of
-a volume without a source.
+`pkg/apis/core/validation/validation.go`. `SetDefaults_Volume` of `pkg/apis/core/v1/defaults.go` turns a volume without
+a source into an `emptyDir`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _VOLUME = FieldChecks(
 )
 _IMAGE = FieldChecks({"image.pullPolicy": if_set(one_of("Always", "IfNotPresent", "Never"))})
 _IMAGES_SINCE = 35
-"""Before, the server drops them with their mounts."""
+"""Earlier versions drop such volumes together with their mounts."""
 
 _FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}
 
@@ -46,15 +46,15 @@ _FIELDS = {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.a
 @server(
     "volumes",
     of_pods=True,
-    remedy="Keep one source for each volume, and give it its required fields.",
+    remedy="Keep one source for each volume, and set its required fields.",
 )
 def volumes(view: ObjectView) -> Faults:
-    """Every volume has a name of its own, one source, and what that source needs."""
+    """A volume has a duplicate name, several sources, or lacks a required field of its source."""
     for route, pod in view.pods:
         at = (*route, "volumes")
         found = pod.get("volumes") or []
         for here, (name,) in duplicates(found, at, "name"):
-            yield Fault((*here, "name"), f"two volumes are called `{name}`", "give one of the two another name")
+            yield Fault((*here, "name"), f"duplicate volume name `{name}`", "rename one of the two")
         for index, volume in enumerate(found):
             here = (*at, index)
             if "image" in volume:
@@ -68,13 +68,13 @@ def volumes(view: ObjectView) -> Faults:
 
 
 def reflected_file(file: Body, route: Route) -> Faults:
-    """Faults of a file that says what the pod is."""
+    """Faults of a file with information about the pod."""
     if ("fieldRef" in file) == ("resourceFieldRef" in file):
         yield one_of_two("fieldRef", "resourceFieldRef", both="fieldRef" in file).at(route)
     if "fieldRef" in file:
         yield from field_reference(file["fieldRef"], (*route, "fieldRef"), _FIELDS)
     if "resourceFieldRef" in file:
         if not_empty(file["resourceFieldRef"].get("containerName")):
-            hint = "write the name of a container of the pod in `containerName`"
-            yield Fault((*route, "resourceFieldRef"), "has no `containerName`", hint)
+            hint = "set `containerName` to the name of a container of the pod"
+            yield Fault((*route, "resourceFieldRef"), "`containerName` is missing", hint)
         yield from resource_reference(file["resourceFieldRef"], (*route, "resourceFieldRef"))

@@ -1,4 +1,4 @@
-"""What is for Windows only, and what is not for Windows.
+"""Fields that are only for Windows, and fields that Windows does not support.
 
 From `validateWindowsSecurityContextOptions`, `validateWindowsHostProcessPod`, `validateLinux` and `validateWindows` of
 `pkg/apis/core/validation/validation.go`.
@@ -26,7 +26,7 @@ _ELSEWHERE = (
     *("runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy", "capabilities"),
     *("readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount"),
 )
-"""Fields of a `securityContext` that Windows does not know."""
+"""Fields of a `securityContext` that Windows does not support."""
 
 _MAX_SPEC_BYTES = 64 << 10
 _DOMAIN = re.compile(
@@ -40,14 +40,18 @@ _MAX_DOMAIN_LENGTH = 255
 def _user(value: Any) -> Fault | None:
     domain, slash, user = value.rpartition("\\")
     fits = _USER.fullmatch(user) and (not slash or (len(domain) <= _MAX_DOMAIN_LENGTH and _DOMAIN.fullmatch(domain)))
-    return None if fits else Fault((), f"`{value}` is no user", "write one such as `ContainerUser` or `DOMAIN\\user`")
+    return (
+        None
+        if fits
+        else Fault((), f"`{value}` is not a valid user name", "use a name such as `ContainerUser` or `DOMAIN\\user`")
+    )
 
 
 def _credential(value: Any) -> Fault | None:
     if 0 < len(value.encode()) <= _MAX_SPEC_BYTES:
         return None
-    hint = f"shorten it to {_MAX_SPEC_BYTES} bytes" if value else "write the specification, or remove it"
-    return Fault((), f"takes 1 to {_MAX_SPEC_BYTES} bytes", hint)
+    hint = f"shorten it to {_MAX_SPEC_BYTES} bytes" if value else "set the specification, or remove the field"
+    return Fault((), f"expected 1 to {_MAX_SPEC_BYTES} bytes", hint)
 
 
 _OPTIONS = FieldChecks(
@@ -62,10 +66,10 @@ _OPTIONS = FieldChecks(
 @server(
     "windows",
     of_pods=True,
-    remedy="Set `os.name` to what the image is for, and remove the fields of the other system.",
+    remedy="Set `os.name` to the system of the image, and remove the fields of the other system.",
 )
 def windows(view: ObjectView) -> Faults:
-    """Fields for Windows stand in pods for Windows only, and the other way round."""
+    """A pod for Linux has `windowsOptions`, or a pod for Windows has fields that Windows does not support."""
     for route, pod in view.pods:
         system = (pod.get("os") or {}).get("name")
         contexts = _contexts(pod, route)
@@ -73,8 +77,8 @@ def windows(view: ObjectView) -> Faults:
             if "windowsOptions" in context:
                 yield from _OPTIONS.faults(context, at)
             if system == "linux" and "windowsOptions" in context:
-                hint = "remove them, or write `windows` as the `os.name` of the pod"
-                yield Fault((*at, "windowsOptions"), "`windowsOptions` are not for Linux", hint)
+                hint = "remove them, or set the `os.name` of the pod to `windows`"
+                yield Fault((*at, "windowsOptions"), "`windowsOptions` are not allowed for Linux", hint)
             for field in _ELSEWHERE if system == "windows" else ():
                 if field in context and context[field] != []:
                     yield _not_for_windows(field).at((*at, field))
@@ -87,7 +91,7 @@ def windows(view: ObjectView) -> Faults:
 
 
 def _not_for_windows(field: str) -> Fault:
-    return Fault((), f"`{field}` is not for Windows", "remove it, or write `linux` as the `os.name` of the pod")
+    return Fault((), f"`{field}` is not allowed for Windows", "remove it, or set the `os.name` of the pod to `linux`")
 
 
 def _contexts(pod: Body, route: Route) -> list[tuple[Route, Body]]:
@@ -103,9 +107,9 @@ def _host_process(pod: Body, route: Route, contexts: list[tuple[Route, Body]]) -
         return
     if not pod.get("hostNetwork"):
         hint = "add `hostNetwork: true` to the pod, or remove `hostProcess`"
-        yield Fault((*route, "hostNetwork"), "processes of the host need `hostNetwork: true`", hint)
+        yield Fault((*route, "hostNetwork"), "host process containers require `hostNetwork: true`", hint)
     for at, value in found:
         if not value or (given is not None and value != given):
-            message = "either all containers are processes of the host, or none"
-            hint = "write the same `hostProcess` for the pod and for all of its containers"
+            message = "all containers of a pod must have the same `hostProcess`"
+            hint = "set the same value for the pod and all its containers"
             yield Fault((*at, "windowsOptions", "hostProcess"), message, hint)

@@ -1,4 +1,4 @@
-"""Deployments, replica sets, daemon sets and stateful sets: how pods are chosen and replaced.
+"""Deployments, replica sets, daemon sets and stateful sets: selectors, restart policies and update strategies.
 
 From the `Validate…Spec` functions and `ValidatePodTemplateSpecForReplicaSet` of
 `pkg/apis/apps/validation/validation.go`, and `pkg/apis/apps/v1/defaults.go`.
@@ -28,12 +28,12 @@ _DIGITS = re.compile("0|[1-9][0-9]*")
 _number = between(0, LARGEST_ID)
 _DEADLINE_S = 600
 _ALL = 100
-_NO_END = "remove it, or use a `Job`, whose pods end"
-NO_CONTAINERS = Fault((), "has no containers", "add `spec.containers` with at least one container")
+_NO_END = "remove it, or use a `Job` for pods that end"
+NO_CONTAINERS = Fault((), "the template has no containers", "add `spec.containers` with at least one container")
 
 
 def is_more_than_all(value: Any) -> bool:
-    """Whether it is a percentage over 100, of any number of digits."""
+    """Whether a value is a percentage over 100, with any number of digits."""
     return isinstance(value, str) and _PERCENT.fullmatch(value) is not None and Decimal(value[:-1]) > _ALL
 
 
@@ -42,8 +42,8 @@ def number_or_percent(value: Any) -> Fault | None:
         return _number(value)
     if _PERCENT.fullmatch(value):
         return None
-    hint = f"write `{value}` without quotes" if _DIGITS.fullmatch(value) else "write a number such as `1`"
-    return Fault((), f"`{value}` is no number and no percentage", f"{hint}, or a percentage such as `25%`")
+    hint = f"write `{value}` without quotes" if _DIGITS.fullmatch(value) else "use a number such as `1`"
+    return Fault((), f"`{value}` is neither a number nor a percentage", f"{hint}, or a percentage such as `25%`")
 
 
 _UPDATE = {
@@ -80,7 +80,9 @@ _TABLES = {
 
 _SET_NAMES = FieldChecks({"metadata.name": if_set(dns_label), "spec.serviceName": if_set(dns_label)})
 _LABELS_SINCE = 34
-"""A stateful set and its service are called by labels, without dots; before, its pods could not be made."""
+"""Since this version, names of a stateful set and of its service must not contain dots. Pods of such sets could not be
+created before either.
+"""
 
 
 @server(
@@ -89,10 +91,12 @@ _LABELS_SINCE = 34
     "apps/ReplicaSet",
     "apps/DaemonSet",
     "apps/StatefulSet",
-    remedy="Repeat the labels of the template in the selector, and keep numbers and policies that fit each other.",
+    remedy="Repeat the labels of the template in the selector, and set matching counts and policies.",
 )
 def workloads(view: ObjectView) -> Faults:
-    """Deployments and their like select the pods of their template, always restart them, and can replace them."""
+    """A deployment, replica set, daemon set or stateful set does not select its own pods, has pods that are not always
+    restarted, or cannot replace them.
+    """
     if view.kind not in _TABLES or view.is_custom:
         return
     spec, route = view.spec, ("spec",)
@@ -109,10 +113,10 @@ def workloads(view: ObjectView) -> Faults:
     yield from _selection(spec, (*route, "selector"))
     pod, at = spec["template"]["spec"], (*route, "template", "spec")
     if restart_policy(pod) != "Always":
-        message = f"the restart policy of these pods is `Always`, not `{restart_policy(pod)}`"
+        message = f"`{restart_policy(pod)}` is not allowed for these pods; expected `Always`"
         yield Fault((*at, "restartPolicy"), message, _NO_END)
     if "activeDeadlineSeconds" in pod:
-        yield Fault((*at, "activeDeadlineSeconds"), "pods that are kept running have no deadline", _NO_END)
+        yield Fault((*at, "activeDeadlineSeconds"), "not allowed for pods that are always restarted", _NO_END)
 
 
 def _deadline(spec: Body, route: Route) -> Faults:
@@ -131,24 +135,24 @@ def _selection(spec: Body, route: Route) -> Faults:
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
     if not found.get("matchLabels") and not found.get("matchExpressions"):
         example = next((f"`{key}: {value}`" for key, value in labels.items()), "")
-        hint = f"the template has, such as {example}" if example else "you also give the template"
-        yield Fault(route, "selects nothing in particular", f"add `matchLabels` with labels that {hint}")
+        hint = f"of the template, such as {example}" if example else "that the template also has"
+        yield Fault(route, "the selector is empty", f"add `matchLabels` with labels {hint}")
     elif not malformed and not selects(found, labels):
         yield not_selected(found, labels).at(route)
 
 
 def not_selected(found: Body, labels: Body) -> Fault:
-    """Of a selector that does not take the labels of the template beside it."""
+    """The fault of a selector that does not match the labels of its template."""
     missing = [
         f"`{key}: {value}`" for key, value in (found.get("matchLabels") or {}).items() if labels.get(key) != value
     ]
     if len(missing) == 1:
-        hint = f"write {missing[0]} in the template's `metadata.labels`, or correct the selector"
+        hint = f"add {missing[0]} to the template's `metadata.labels`, or correct the selector"
     elif missing:
-        hint = "repeat what `matchLabels` says in the template's `metadata.labels`"
+        hint = "add all `matchLabels` to the template's `metadata.labels`"
     else:
-        hint = "correct `matchExpressions`, or the template's `metadata.labels`, so that they fit"
-    return Fault((), "does not select the pods of the template", hint)
+        hint = "make `matchExpressions` and the template's `metadata.labels` match"
+    return Fault((), "the selector does not match the labels of the template", hint)
 
 
 def _strategy(strategy: Body, route: Route, kind: str) -> Faults:
@@ -156,23 +160,23 @@ def _strategy(strategy: Body, route: Route, kind: str) -> Faults:
     if rolling is None:
         return
     if strategy.get("type", "RollingUpdate") not in {"", "RollingUpdate"} and kind != "DaemonSet":
-        hint = "remove `rollingUpdate`, or write `type: RollingUpdate`"
-        yield Fault((*route, "rollingUpdate"), f"is not for the strategy `{strategy['type']}`", hint)
+        hint = "remove `rollingUpdate`, or set `type: RollingUpdate`"
+        yield Fault((*route, "rollingUpdate"), f"not allowed for the strategy `{strategy['type']}`", hint)
         return
     if kind == "StatefulSet":
         if _is_zero(rolling.get("maxUnavailable", 1)):
-            yield Fault((*route, "rollingUpdate", "maxUnavailable"), "cannot be 0", "write 1 or more, or leave it out")
+            yield Fault((*route, "rollingUpdate", "maxUnavailable"), "must not be 0", "use 1 or more, or remove it")
     elif kind == "DaemonSet":
         yield from _one_at_least(rolling, route, 1, 0)
         if not any(_is_zero(rolling.get(field, other)) for field, other in (("maxUnavailable", 1), ("maxSurge", 0))):
-            hint = "write `maxUnavailable: 0`, or remove `maxSurge`"
+            hint = "set `maxUnavailable: 0`, or remove `maxSurge`"
             yield Fault((*route, "rollingUpdate"), "`maxSurge` and `maxUnavailable` cannot both be more than 0", hint)
     else:
         yield from _one_at_least(rolling, route, "25%", "25%")
     for field in ("maxUnavailable", "maxSurge") if kind == "DaemonSet" else ("maxUnavailable",):
         if is_more_than_all(rolling.get(field)):
-            hint = f"write `{_ALL}%` or less"
-            yield Fault((*route, "rollingUpdate", field), f"`{rolling[field]}` is more than all", hint)
+            hint = f"use `{_ALL}%` or less"
+            yield Fault((*route, "rollingUpdate", field), f"`{rolling[field]}` is more than {_ALL}%", hint)
 
 
 def _one_at_least(rolling: Body, route: Route, missing: int | str, surge: int | str) -> Faults:
