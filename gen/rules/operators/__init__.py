@@ -1,4 +1,4 @@
-"""Rules of operators: what their webhooks and controllers refuse, or do otherwise than it is written."""
+"""Rules of operators: objects that their webhooks or controllers reject, or treat differently than written."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ def _rules(module: ModuleType) -> list[Rule]:
 
 
 OPERATOR_RULES: Final[dict[str, Rule]] = {rule.name: rule for module in _FILES for rule in _rules(module)}
-"""By name, in the order of their files."""
+"""By name, in the order of the files."""

@@ -1,4 +1,4 @@
-"""What the rules of several operators have in common: replica maps and the names that operators make of a name."""
+"""Helpers for rules of several operators: replica maps and derived names."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
 
 def replicas(view: ObjectView, field: str) -> Iterator[tuple[str, Route, Body]]:
-    """Every role of a replica map that is a mapping, with its name and route."""
+    """Every role of a replica map, with its name and route."""
     for name, role in (view.spec.get(field) or {}).items():
         yield name, ("spec", field, name), role
 
 
 def name_fault(view: ObjectView, *derived: str) -> Faults:
-    """A fault of `metadata.name` when one of the names that an operator makes of it cannot be."""
+    """The fault of `metadata.name` if one of the names that an operator derives from it is invalid."""
     name = view.metadata.get("name", "")
     for longer in derived:
         fault = dns_1035_label(longer)
         if name and fault is not None:
-            yield Fault(("metadata", "name"), f"it makes the name `{longer[:80]}`, and {fault.message}")
+            yield Fault(("metadata", "name"), f"invalid derived name: {fault.message}")
             return
 
 
 def last(count: int) -> int:
-    """The highest index of so many pods."""
+    """The highest index of this many pods."""
     return max(count - 1, 0)

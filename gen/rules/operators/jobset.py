@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
 
 _SET = "jobset.x-k8s.io/JobSet"
-_WEBHOOK = "The webhook of JobSet refuses it."
+_WEBHOOK = "The JobSet webhook rejects the object."
 _RULE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _MAX_RULE_LENGTH = 128
 _REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy")
@@ -43,11 +43,11 @@ def _job_spec(job: Body) -> Body:
 @operators(
     "jobset-name",
     _SET,
-    reason=f"{_WEBHOOK} Jobs are called `<set>-<job>-<index>`, pods `<set>-<job>-<index>-<index>-xxxxx`.",
+    reason=f"{_WEBHOOK} Jobs are named `<set>-<job>-<index>`, pods `<set>-<job>-<index>-<index>-xxxxx`.",
     remedy="Shorten the name of the set or of the replicated job, and begin it with a letter.",
 )
 def jobset_name(view: ObjectView) -> Faults:
-    """The names of jobs and pods that are made of the name are DNS-1035 labels of at most 63 characters."""
+    """A name that JobSet derives for jobs and pods is not a DNS-1035 label, or longer than 63 characters."""
     name = view.metadata.get("name", "")
     longest = []
     for job in _jobs(view):
@@ -58,27 +58,27 @@ def jobset_name(view: ObjectView) -> Faults:
     yield from name_fault(view, *longest)
 
 
-@operators("jobset-labels", _SET, reason=_WEBHOOK, remedy="Write a letter, then lower case letters, digits and `-`.")
+@operators("jobset-labels", _SET, reason=_WEBHOOK, remedy="Use a letter, then lower-case letters, digits and `-`.")
 def jobset_labels(view: ObjectView) -> Faults:
-    """Group names and the subdomain are DNS-1035 labels, and `managedBy` is a path after a domain."""
+    """A group name or subdomain is not a DNS-1035 label, or `managedBy` is not a domain-prefixed path."""
     yield from _LABELS.faults(view.body, ())
 
 
 @operators("jobset-depends-on", _SET, reason=_WEBHOOK, remedy="Order the jobs so that each depends on earlier ones.")
 def jobset_depends_on(view: ObjectView) -> Faults:
-    """A replicated job depends only on jobs before it, so the first on none."""
+    """A replicated job depends on a job that is not listed before it."""
     names: list[str] = []
     for index, job in enumerate(_jobs(view)):
         for number, needed in enumerate(job.get("dependsOn") or ()):
             if needed.get("name") not in names:
                 at = ("spec", "replicatedJobs", index, "dependsOn", number, "name")
-                yield Fault(at, f"`{needed.get('name')}` is no job before this one")
+                yield Fault(at, f"`{needed.get('name')}` is not a job before this one")
         names.append(job.get("name", ""))
 
 
 @operators("jobset-targets", _SET, reason=_WEBHOOK, remedy="Name a replicated job of this set.")
 def jobset_targets(view: ObjectView) -> Faults:
-    """Policies name replicated jobs that there are."""
+    """A policy names a replicated job that does not exist."""
     names = {job.get("name") for job in _jobs(view)}
     holders: list[tuple[tuple[str | int, ...], Any]] = [
         (("spec", "successPolicy"), view.spec.get("successPolicy") or {})
@@ -88,23 +88,29 @@ def jobset_targets(view: ObjectView) -> Faults:
     for at, holder in holders:
         for index, target in enumerate(holder.get("targetReplicatedJobs") or ()):
             if target not in names:
-                yield Fault((*at, "targetReplicatedJobs", index), f"no replicated job is called `{target}`")
+                yield Fault((*at, "targetReplicatedJobs", index), f"no replicated job is named `{target}`")
 
 
 @operators(
-    "jobset-failure-rules", _SET, reason=_WEBHOOK, remedy="Give each rule a name of its own and reasons that jobs have."
+    "jobset-failure-rules",
+    _SET,
+    reason=_WEBHOOK,
+    remedy="Give each rule a unique name, and reasons for which jobs fail.",
 )
 def jobset_failure_rules(view: ObjectView) -> Faults:
-    """Rules about failures have names of their own, in a certain form, and reasons that jobs can fail for."""
+    """A failure rule has a duplicate or invalid name, or an unknown reason."""
     rules = (view.spec.get("failurePolicy") or {}).get("rules") or []
     at = ("spec", "failurePolicy", "rules")
     named = [rule for rule in rules if rule.get("name")]
     for here, (name,) in duplicates(named, at, "name"):
-        yield Fault((*here, "name"), f"two rules are called `{name}`")
+        yield Fault((*here, "name"), f"duplicate rule name `{name}`")
     for index, rule in enumerate(rules):
         name = rule.get("name", "a")
         if len(name) > _MAX_RULE_LENGTH or not _RULE_NAME.fullmatch(name):
-            yield Fault((*at, index, "name"), f"`{name[:40]}` is no name of a rule: letters, digits, `_`, `,` and `:`")
+            yield Fault(
+                (*at, index, "name"),
+                f"`{name[:40]}` is not a valid rule name; expected a letter, then letters, digits, `_`, `,` and `:`",
+            )
         for number, reason in enumerate(rule.get("onJobFailureReasons") or ()):
             if reason not in _REASONS:
                 yield not_one_of(reason, _REASONS).at((*at, index, "onJobFailureReasons", number))
@@ -114,36 +120,43 @@ def jobset_failure_rules(view: ObjectView) -> Faults:
     "jobset-coordinator",
     _SET,
     reason=_WEBHOOK,
-    remedy="Name a replicated job with `completionMode: Indexed`, and indices below its numbers.",
+    remedy="Name a replicated job with `completionMode: Indexed`, and indices below its counts.",
 )
 def jobset_coordinator(view: ObjectView) -> Faults:
-    """The coordinator is a pod that there is, of an indexed job with completions."""
+    """The coordinator is not an existing pod of an indexed job with `completions`."""
     coordinator = view.spec.get("coordinator")
     if coordinator is None:
         return
     at = ("spec", "coordinator")
     job = next((job for job in _jobs(view) if job.get("name") == coordinator.get("replicatedJob")), None)
     if job is None:
-        yield Fault((*at, "replicatedJob"), f"no replicated job is called `{coordinator.get('replicatedJob')}`")
+        yield Fault((*at, "replicatedJob"), f"no replicated job is named `{coordinator.get('replicatedJob')}`")
         return
     spec = _job_spec(job)
     completions = spec.get("completions")
     if spec.get("completionMode", "Indexed") != "Indexed" or completions is None:
-        yield Fault((*at, "replicatedJob"), "the job of a coordinator is `Indexed` and says its `completions`")
+        yield Fault(
+            (*at, "replicatedJob"), "the job of a coordinator requires `completionMode: Indexed` and `completions`"
+        )
     elif coordinator.get("podIndex", 0) >= completions:
-        yield Fault((*at, "podIndex"), f"{coordinator['podIndex']} is not below {completions}")
+        yield Fault(
+            (*at, "podIndex"), f"{coordinator['podIndex']} is not below {completions}, the number of completions"
+        )
     if coordinator.get("jobIndex", 0) >= job.get("replicas", 1):
-        yield Fault((*at, "jobIndex"), f"{coordinator['jobIndex']} is not below {job.get('replicas', 1)}")
+        yield Fault(
+            (*at, "jobIndex"),
+            f"{coordinator['jobIndex']} is not below {job.get('replicas', 1)}, the number of replicas",
+        )
 
 
 @operators(
     "jobset-volume-claims",
     _SET,
     reason=_WEBHOOK,
-    remedy="Give each claim a name of its own, and leave its namespace out.",
+    remedy="Give each claim a unique name, and remove its namespace.",
 )
 def jobset_volume_claims(view: ObjectView) -> Faults:
-    """Volume claims of a set have names of their own and no namespace."""
+    """A volume claim of a set has a duplicate name, no name, or a namespace."""
     seen: set[str] = set()
     for index, policy in enumerate(view.spec.get("volumeClaimPolicies") or ()):
         for number, template in enumerate(policy.get("templates") or ()):
@@ -151,7 +164,7 @@ def jobset_volume_claims(view: ObjectView) -> Faults:
             at = ("spec", "volumeClaimPolicies", index, "templates", number, "metadata")
             name = metadata.get("name", "")
             if not name or name in seen:
-                yield Fault((*at, "name"), f"two claims are called `{name}`" if name else "a claim has a name")
+                yield Fault((*at, "name"), f"duplicate claim name `{name}`" if name else "`name` is missing")
             if metadata.get("namespace"):
-                yield Fault((*at, "namespace"), "a claim is in the namespace of its set")
+                yield Fault((*at, "namespace"), "not allowed; claims are in the namespace of their set")
             seen.add(name)

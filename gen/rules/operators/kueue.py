@@ -1,7 +1,7 @@
-"""Kueue: labels and annotations of jobs that it queues, and its cluster queues.
+"""Kueue: labels and annotations of queued jobs, cluster queues and local queues.
 
 From `pkg/controller/jobframework/{validation,tas_validation}.go` and `pkg/webhooks/clusterqueue_webhook.go` of
-kubernetes-sigs/kueue 0.19. Of names, what is asked of a label holds as well: at most 63 characters.
+kubernetes-sigs/kueue 0.19. Names of queues are also label values, so they have at most 63 characters.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _QUEUED = (
 )
 _ELASTIC = {("batch", "Job"), ("ray.io", "RayJob"), ("ray.io", "RayCluster"), ("ray.io", "RayService")}
 _PREFIX = "kueue.x-k8s.io/"
-_WEBHOOK = "The webhook of Kueue refuses it."
+_WEBHOOK = "The Kueue webhook rejects the object."
 _TOPOLOGY = tuple(f"{_PREFIX}podset-{name}-topology" for name in ("required", "preferred", "unconstrained"))
 _SLICE, _SIZE = f"{_PREFIX}podset-slice-required-topology", f"{_PREFIX}podset-slice-size"
 _MAX_LABEL_LENGTH = 63
 
 
 @operators(
-    "kueue-queue-name", *_QUEUED, reason=_WEBHOOK, remedy="Write the name of a local queue, at most 63 characters."
+    "kueue-queue-name", *_QUEUED, reason=_WEBHOOK, remedy="Use the name of a local queue, with at most 63 characters."
 )
 def kueue_queue_name(view: ObjectView) -> Faults:
-    """The label with the queue is a DNS name of at most 63 characters."""
+    """The queue label is not a DNS name of at most 63 characters, or the queue is set by an annotation."""
     labels = view.metadata.get("labels") or {}
     name = labels.get(f"{_PREFIX}queue-name")
     if name is not None:
@@ -50,73 +50,73 @@ def kueue_queue_name(view: ObjectView) -> Faults:
             yield fault.at(("metadata", "labels", f"{_PREFIX}queue-name"))
     if f"{_PREFIX}queue-name" in (view.metadata.get("annotations") or {}):
         at = ("metadata", "annotations", f"{_PREFIX}queue-name")
-        yield Fault(at, "Kueue reads the label of this name, and no annotation")
+        yield Fault(at, "Kueue reads the label of this name, and ignores the annotation")
 
 
-@operators("kueue-max-exec-time", *_QUEUED, reason=_WEBHOOK, remedy="Write whole seconds, more than 0, in quotes.")
+@operators("kueue-max-exec-time", *_QUEUED, reason=_WEBHOOK, remedy="Use a positive integer in quotes, in seconds.")
 def kueue_max_exec_time(view: ObjectView) -> Faults:
-    """The longest time of a job is a whole number of seconds."""
+    """The maximum execution time is not a positive number of seconds."""
     key = f"{_PREFIX}max-exec-time-seconds"
     value = (view.metadata.get("labels") or {}).get(key)
     if value is not None and not (value.isascii() and value.isdigit() and int(value) > 0):
-        yield Fault(("metadata", "labels", key), f"`{value}` is no whole number above 0")
+        yield Fault(("metadata", "labels", key), f"`{value}` is not a positive integer")
 
 
 @operators(
     "kueue-elastic-job",
     *_QUEUED,
     reason=_WEBHOOK,
-    remedy="Leave the annotation out: elastic are batch Jobs, RayJobs, RayClusters and RayServices.",
+    remedy="Remove the annotation: only batch Jobs, RayJobs, RayClusters and RayServices can be elastic.",
 )
 def kueue_elastic_job(view: ObjectView) -> Faults:
-    """Only kinds that can change their size are marked as elastic."""
+    """A kind that cannot change its size is marked as elastic."""
     key = f"{_PREFIX}elastic-job"
     if key in (view.metadata.get("annotations") or {}) and (view.group, view.kind) not in _ELASTIC:
-        yield Fault(("metadata", "annotations", key), f"a {view.kind} is not elastic")
+        yield Fault(("metadata", "annotations", key), f"a {view.kind} cannot be elastic")
 
 
 @operators(
     "kueue-topology",
     *_QUEUED,
     reason=_WEBHOOK,
-    remedy="Keep one of the three topology annotations; of slices, write both the topology and the size.",
+    remedy="Keep one of the three topology annotations. For slices, set both the topology and the size.",
 )
 def kueue_topology(view: ObjectView) -> Faults:
-    """Pod templates ask for one topology, and for slices with their size."""
+    """A pod template requests several topologies, or slices without a topology or a size."""
     for route, template in view.templates:
         annotations, at = (template.get("metadata") or {}).get("annotations") or {}, (*route, "metadata", "annotations")
         given = [key for key in _TOPOLOGY if key in annotations]
         for key in given[1:]:
-            yield Fault((*at, key), f"`{given[0]}` excludes it")
+            yield Fault((*at, key), f"mutually exclusive with `{given[0]}`")
         for one, other in ((_SLICE, _SIZE), (_SIZE, _SLICE)):
             if one in annotations and other not in annotations:
-                yield Fault((*at, one), f"needs `{other}` beside it")
+                yield Fault((*at, one), f"requires `{other}`")
         size = annotations.get(_SIZE)
         if size is not None and not (size.isascii() and size.isdigit() and int(size) > 0):
-            yield Fault((*at, _SIZE), f"`{size}` is no whole number above 0")
+            yield Fault((*at, _SIZE), f"`{size}` is not a positive integer")
 
 
 @operators(
     "kueue-pods",
     *_QUEUED,
-    reason="The annotations are read in pod templates, and a queued job has at most 18 sets of pods.",
+    reason="Kueue reads these annotations only in pod templates, and a queued job has at most 18 pod sets.",
     remedy="Move the annotation into the pod template.",
 )
 def kueue_pods(view: ObjectView) -> Faults:
-    """Topology stands in pod templates, and not at the job itself."""
+    """A topology annotation is on the job instead of its pod template."""
     for key in view.metadata.get("annotations") or {}:
         if key in {*_TOPOLOGY, _SLICE, _SIZE}:
-            yield Fault(("metadata", "annotations", key), "is only read in pod templates")
+            yield Fault(("metadata", "annotations", key), "ignored here; Kueue reads it in pod templates only")
 
 
 @operators(
     "cluster-queue-resources",
     "kueue.x-k8s.io/ClusterQueue",
     reason=_WEBHOOK,
-    remedy="Say each resource and each flavor once, the resources of a flavor in the order of `coveredResources`.",
+    remedy="List each resource and each flavor once, and the resources of a flavor in the order of `coveredResources`.",
 )
 def cluster_queue_resources(view: ObjectView) -> Faults:
-    """Resources and flavors are in one group each, and flavors say the covered resources in their order."""
+    """A cluster queue lists a resource or flavor twice, or the resources of a flavor differ from `coveredResources`."""
     resources: set[str] = set()
     flavors: set[str] = set()
     for index, group in enumerate(view.spec.get("resourceGroups") or ()):
@@ -124,24 +124,26 @@ def cluster_queue_resources(view: ObjectView) -> Faults:
         covered = group.get("coveredResources") or []
         for number, name in enumerate(covered):
             if name in resources:
-                yield Fault((*at, "coveredResources", number), f"`{name}` is covered already")
+                yield Fault((*at, "coveredResources", number), f"`{name}` is already covered by another group")
             resources.add(name)
         for number, flavor in enumerate(group.get("flavors") or ()):
             if flavor.get("name") in flavors:
-                yield Fault((*at, "flavors", number, "name"), f"`{flavor.get('name')}` is in a group already")
+                yield Fault((*at, "flavors", number, "name"), f"`{flavor.get('name')}` is already in another group")
             flavors.add(flavor.get("name", ""))
             if [resource.get("name") for resource in flavor.get("resources") or ()] != covered:
-                yield Fault((*at, "flavors", number, "resources"), "are not the `coveredResources` in their order")
+                yield Fault(
+                    (*at, "flavors", number, "resources"), "different from `coveredResources`, or in another order"
+                )
 
 
 @operators(
     "cluster-queue-quotas",
     "kueue.x-k8s.io/ClusterQueue",
     reason=_WEBHOOK,
-    remedy="Write quotas of 0 or more; borrowing and lending need a cohort, and no more is lent than there is.",
+    remedy="Use quotas of 0 or more, set a cohort for borrowing and lending, and lend at most the nominal quota.",
 )
 def cluster_queue_quotas(view: ObjectView) -> Faults:
-    """Quotas are not negative, limits of borrowing and lending have a cohort, and lending is within the quota."""
+    """A quota is negative, a borrowing or lending limit has no cohort, or the lending limit is above the quota."""
     cohort = view.spec.get("cohortName") or view.spec.get("cohort")
     for index, group in enumerate(view.spec.get("resourceGroups") or ()):
         for number, flavor in enumerate(group.get("flavors") or ()):
@@ -156,7 +158,7 @@ def _quota(resource: Body, route: Route, cohort: Any) -> Faults:
         if value is not None and value < 0:
             yield Fault((*route, field), f"`{resource[field]}` is negative")
         if field != "nominalQuota" and not cohort:
-            yield Fault((*route, field), "needs a cohort")
+            yield Fault((*route, field), "requires a cohort")
     lent, own = amounts.get("lendingLimit"), amounts.get("nominalQuota")
     if lent is not None and own is not None and lent > own:
         yield Fault((*route, "lendingLimit"), f"`{resource['lendingLimit']}` is more than `nominalQuota`")
@@ -168,11 +170,11 @@ _QUOTAS = ("nominalQuota", "borrowingLimit", "lendingLimit")
 @operators(
     "local-queue-name",
     "kueue.x-k8s.io/LocalQueue",
-    reason="Jobs name their queue in a label, which has at most 63 characters.",
+    reason="Jobs name their queue in a label value, which has at most 63 characters.",
     remedy="Shorten the name to 63 characters.",
 )
 def local_queue_name(view: ObjectView) -> Faults:
-    """The name of a local queue can be the value of a label."""
+    """The name of a local queue is too long for a label value."""
     name = view.metadata.get("name", "")
     if dns_name(name) is None and dns_label(name.replace(".", "-")) is not None:
         yield Fault(("metadata", "name"), f"longer than {_MAX_LABEL_LENGTH} characters")

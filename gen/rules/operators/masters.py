@@ -1,4 +1,4 @@
-"""Masters, workers and how they find each other: PyTorchJob, and the master of XGBoostJob.
+"""Masters, workers and their rendezvous: PyTorchJob, and the master of XGBoostJob.
 
 From `pkg/webhooks/{pytorch,xgboost}` and `pkg/controller.v1/pytorch` of kubeflow/trainer 1.9.
 """
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     "single-master",
     "kubeflow.org/PyTorchJob",
     "kubeflow.org/XGBoostJob",
-    reason=f"{WEBHOOK} The default is not filled in before it looks.",
-    remedy="Write `replicas: 1` under `Master`.",
+    reason=f"{WEBHOOK} It runs before the default is set.",
+    remedy="Set `replicas: 1` under `Master`.",
 )
 def single_master(view: ObjectView) -> Faults:
-    """The master has `replicas: 1`, written out; an XGBoostJob always has one."""
+    """The master does not have an explicit `replicas: 1`, or an XGBoostJob has no master."""
     field = KINDS[view.kind].field
     master = (view.spec.get(field) or {}).get("Master")
     if master is None:
         if view.kind == "XGBoostJob" and view.spec.get(field):
-            yield Fault(("spec", field), "needs a `Master`")
+            yield Fault(("spec", field), "`Master` is missing")
     elif master.get("replicas") != 1:
         at = ("spec", field, "Master")
-        yield Fault((*at, "replicas") if "replicas" in master else at, "a master has `replicas: 1`, written out")
+        yield Fault((*at, "replicas") if "replicas" in master else at, "a master requires an explicit `replicas: 1`")
 
 
 @operators(
     "pytorch-workers",
     "kubeflow.org/PyTorchJob",
     reason=WEBHOOK,
-    remedy="Leave `Worker` out where there is none.",
+    remedy="Remove `Worker`, or set at least 1 replica.",
 )
 def pytorch_workers(view: ObjectView) -> Faults:
-    """`Worker` has at least one replica where it says how many."""
+    """`Worker` has fewer than 1 replica."""
     worker = (view.spec.get("pytorchReplicaSpecs") or {}).get("Worker") or {}
     if worker.get("replicas", 1) < 1:
         yield Fault(("spec", "pytorchReplicaSpecs", "Worker", "replicas"), f"{worker['replicas']} is less than 1")
@@ -53,29 +53,29 @@ def pytorch_workers(view: ObjectView) -> Faults:
     "pytorch-elastic",
     "kubeflow.org/PyTorchJob",
     reason=WEBHOOK,
-    remedy="Add `Worker`, and say the number of processes once, as `nprocPerNode`.",
+    remedy="Add `Worker`, and set the number of processes once, as `nprocPerNode`.",
 )
 def pytorch_elastic(view: ObjectView) -> Faults:
-    """An elastic job has workers, and one number of processes on each node."""
+    """An elastic job has no workers, or sets the number of processes per node twice."""
     policy = view.spec.get("elasticPolicy")
     if policy is None:
         return
     at = ("spec", "elasticPolicy")
     if "Worker" not in (view.spec.get("pytorchReplicaSpecs") or {}):
-        yield Fault(at, "an elastic job needs a `Worker`")
+        yield Fault(at, "an elastic job requires a `Worker`")
     if "nProcPerNode" in policy and "nprocPerNode" in view.spec:
-        yield Fault((*at, "nProcPerNode"), "`spec.nprocPerNode` says it already")
+        yield Fault((*at, "nProcPerNode"), "`spec.nprocPerNode` is already set")
 
 
 @operators(
     "pytorch-elastic-nproc",
     "kubeflow.org/PyTorchJob",
-    reason="The field is deprecated; the webhook warns of it.",
-    remedy="Write `spec.nprocPerNode` instead.",
+    reason="The field is deprecated, and the webhook warns about it.",
+    remedy="Use `spec.nprocPerNode` instead.",
     severity=Severity.WARNING,
 )
 def pytorch_elastic_nproc(view: ObjectView) -> Faults:
-    """The number of processes is not given in `elasticPolicy`."""
+    """The number of processes is set in `elasticPolicy`."""
     if "nProcPerNode" in (view.spec.get("elasticPolicy") or {}) and "nprocPerNode" not in view.spec:
         yield Fault(("spec", "elasticPolicy", "nProcPerNode"), "`elasticPolicy.nProcPerNode` is deprecated")
 
@@ -83,11 +83,11 @@ def pytorch_elastic_nproc(view: ObjectView) -> Faults:
 @operators(
     "pytorch-rdzv-backend",
     "kubeflow.org/PyTorchJob",
-    reason="torchrun knows these backends; the definition takes any text.",
-    remedy="Write `c10d`, `etcd` or `etcd-v2`.",
+    reason="torchrun supports only these backends; the definition allows any text.",
+    remedy="Use `c10d`, `etcd` or `etcd-v2`.",
 )
 def pytorch_rdzv_backend(view: ObjectView) -> Faults:
-    """The rendezvous backend is one that torchrun has."""
+    """The rendezvous backend is unknown to torchrun."""
     backend = (view.spec.get("elasticPolicy") or {}).get("rdzvBackend", "c10d")
     if backend not in {"c10d", "etcd", "etcd-v2"}:
         yield not_one_of(backend, ("c10d", "etcd", "etcd-v2")).at(("spec", "elasticPolicy", "rdzvBackend"))
@@ -97,11 +97,11 @@ def pytorch_rdzv_backend(view: ObjectView) -> Faults:
     "pytorch-rendezvous",
     "kubeflow.org/PyTorchJob",
     reason="Without a master and without `elasticPolicy`, the operator sets no address and no rank.",
-    remedy="Add a `Master`, or an `elasticPolicy`.",
+    remedy="Add a `Master` or an `elasticPolicy`.",
     severity=Severity.WARNING,
 )
 def pytorch_rendezvous(view: ObjectView) -> Faults:
-    """Several workers have a master or an elastic policy, by which they find each other."""
+    """Several workers have neither a master nor an elastic policy, so they cannot find each other."""
     roles = view.spec.get("pytorchReplicaSpecs") or {}
     workers = (roles.get("Worker") or {}).get("replicas", 1)
     if workers > 1 and "Master" not in roles and "elasticPolicy" not in view.spec:

@@ -1,4 +1,4 @@
-"""What is only asked of a pod itself, and not of the template that an operator makes it of.
+"""Checks that the API server only makes for pods, not for the templates that an operator makes them from.
 
 From `ValidatePodCreate` and `ValidateObjectMeta` of `pkg/apis/core/validation/validation.go`: the object is accepted,
 and its pods are not.
@@ -24,7 +24,7 @@ _FINALIZERS = FieldChecks({"finalizers.*": qualified_name})
 
 
 def _pod_creation(view: ObjectView) -> Faults:
-    """Finalizers, images, nodes and ports of the host in pod templates are what a pod may have."""
+    """A pod template has a finalizer, image, node or host port that is invalid in a pod."""
     for route, template in view.templates if view.is_custom else ():
         metadata, pod, at = template.get("metadata") or {}, template["spec"], (*route, "spec")
         yield from _FINALIZERS.faults(metadata, (*route, "metadata"))
@@ -32,9 +32,9 @@ def _pod_creation(view: ObjectView) -> Faults:
         for here, container in containers(pod, at):
             image = container.get("image", "")
             if image != image.strip():
-                yield Fault((*here, "image"), "the image has spaces around it")
+                yield Fault((*here, "image"), "the image has leading or trailing spaces")
         if pod.get("schedulingGates") and pod.get("nodeName"):
-            yield Fault((*at, "nodeName"), "a pod with scheduling gates cannot be on a node")
+            yield Fault((*at, "nodeName"), "`nodeName` is not allowed with `schedulingGates`")
         if pod.get("hostNetwork"):
             yield from taken_twice(list(host_ports(pod, (*at, "containers"), on_host=True)))
 
@@ -42,8 +42,8 @@ def _pod_creation(view: ObjectView) -> Faults:
 pod_creation = Rule(
     "pod-creation",
     _pod_creation.__doc__ or "",
-    "The object is accepted, and when its operator makes pods, the API server refuses them.",
-    "Remove what a pod cannot have.",
+    "The object is accepted, but the API server rejects the pods that the operator creates.",
+    "Correct or remove the field.",
     _pod_creation,
     RuleSource.OPERATOR,
     of_pods=True,

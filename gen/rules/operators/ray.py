@@ -1,7 +1,6 @@
 """RayJob and RayCluster (`ray.io/v1`).
 
-From `controllers/ray/utils/validation.go` of ray-project/kuberay 1.7: a job that fails there becomes
-`ValidationFailed`.
+From `controllers/ray/utils/validation.go` of ray-project/kuberay 1.7. An invalid job becomes `ValidationFailed`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
 
 _JOB, _CLUSTER = "ray.io/RayJob", "ray.io/RayCluster"
-_CONTROLLER = "KubeRay marks the job `ValidationFailed`, or the cluster never starts."
+_CONTROLLER = "KubeRay marks the job as `ValidationFailed`, or the cluster never starts."
 _MAX_NAME_LENGTH = {"RayJob": 47, "RayCluster": 53}
 _MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 _WITH_TOKEN = (2, 52)
@@ -39,7 +38,7 @@ def _clusters(view: ObjectView) -> Iterator[tuple[Route, Body]]:
 
 
 def _groups(view: ObjectView) -> Iterator[tuple[Route, Body]]:
-    """The head and every group of workers."""
+    """The head and every worker group."""
     for route, cluster in _clusters(view):
         if cluster.get("headGroupSpec"):
             yield (*route, "headGroupSpec"), cluster["headGroupSpec"]
@@ -51,11 +50,11 @@ def _groups(view: ObjectView) -> Iterator[tuple[Route, Body]]:
     "ray-name",
     _JOB,
     _CLUSTER,
-    reason="KubeRay appends what it needs to the name, and refuses longer ones.",
-    remedy="Begin with a letter; a RayJob has at most 47 characters, a RayCluster 53.",
+    reason="KubeRay appends a suffix to the name, and rejects longer names.",
+    remedy="Begin with a letter, and use at most 47 characters for a RayJob, 53 for a RayCluster.",
 )
 def ray_name(view: ObjectView) -> Faults:
-    """The name is a DNS-1035 label short enough for what is appended to it."""
+    """The name is not a DNS-1035 label, or too long for the suffix that KubeRay appends."""
     name = view.metadata.get("name", "")
     if len(name) > _MAX_NAME_LENGTH[view.kind]:
         yield Fault(("metadata", "name"), f"longer than {_MAX_NAME_LENGTH[view.kind]} characters")
@@ -63,68 +62,70 @@ def ray_name(view: ObjectView) -> Faults:
         yield fault.at(("metadata", "name"))
 
 
-@operators("rayjob-cluster", _JOB, reason=_CONTROLLER, remedy="Write `rayClusterSpec`, or `clusterSelector`.")
+@operators("rayjob-cluster", _JOB, reason=_CONTROLLER, remedy="Set `rayClusterSpec` or `clusterSelector`.")
 def rayjob_cluster(view: ObjectView) -> Faults:
-    """A job has a cluster of its own, or chooses one that is there."""
+    """A job neither creates a cluster nor selects one."""
     if not view.spec.get("rayClusterSpec") and not view.spec.get("clusterSelector"):
-        yield Fault(("spec",) if "spec" in view.body else (), "needs either `rayClusterSpec` or `clusterSelector`")
+        yield Fault(("spec",) if "spec" in view.body else (), "`rayClusterSpec` or `clusterSelector` is required")
 
 
 @operators(
     "rayjob-shutdown",
     _JOB,
     reason=_CONTROLLER,
-    remedy="Write `shutdownAfterJobFinishes: true`, or leave the other field out.",
+    remedy="Set `shutdownAfterJobFinishes: true`, or remove the other field.",
 )
 def rayjob_shutdown(view: ObjectView) -> Faults:
-    """What needs the cluster to be gone afterwards has `shutdownAfterJobFinishes`; `deletionRules` stand without it."""
+    """A job has `suspend` or a TTL without `shutdownAfterJobFinishes`, `deletionRules` with it, or suspends a selected
+    cluster.
+    """
     spec, route = view.spec, ("spec",)
     stops = spec.get("shutdownAfterJobFinishes", False)
     if spec.get("suspend") and not stops:
-        yield Fault((*route, "suspend"), "a job that can be suspended needs `shutdownAfterJobFinishes: true`")
+        yield Fault((*route, "suspend"), "`suspend` requires `shutdownAfterJobFinishes: true`")
     if spec.get("suspend") and spec.get("clusterSelector"):
-        yield Fault((*route, "suspend"), "a cluster that others use is not suspended")
+        yield Fault((*route, "suspend"), "a cluster chosen by `clusterSelector` cannot be suspended")
     if spec.get("ttlSecondsAfterFinished", 0) > 0 and not stops:
-        yield Fault((*route, "ttlSecondsAfterFinished"), "needs `shutdownAfterJobFinishes: true`")
+        yield Fault((*route, "ttlSecondsAfterFinished"), "requires `shutdownAfterJobFinishes: true`")
     if spec.get("ttlSecondsAfterFinished", 0) < 0:
         yield Fault((*route, "ttlSecondsAfterFinished"), f"{spec['ttlSecondsAfterFinished']} is negative")
     if stops and (spec.get("deletionStrategy") or {}).get("deletionRules"):
-        yield Fault((*route, "deletionStrategy", "deletionRules"), "excludes `shutdownAfterJobFinishes`")
+        yield Fault((*route, "deletionStrategy", "deletionRules"), "mutually exclusive with `shutdownAfterJobFinishes`")
 
 
 @operators(
     "rayjob-mode",
     _JOB,
     reason=_CONTROLLER,
-    remedy="Use a submission mode that KubeRay has, and leave out what does not go with it.",
+    remedy="Use a submission mode of KubeRay, and remove fields that it does not support.",
 )
 def rayjob_mode(view: ObjectView) -> Faults:
-    """The submission mode is a known one, and goes with retries, selectors and submitters."""
+    """The submission mode is unknown, or does not support the job's retries, selector or submitter."""
     spec, route = view.spec, ("spec",)
     mode = spec.get("submissionMode") or _MODES[0]
     if mode not in _MODES:
         yield not_one_of(mode, _MODES).at((*route, "submissionMode"))
     if spec.get("backoffLimit", 0) > 0 and (spec.get("clusterSelector") or mode == "InteractiveMode"):
-        yield Fault((*route, "backoffLimit"), "goes neither with `clusterSelector` nor with `InteractiveMode`")
+        yield Fault((*route, "backoffLimit"), "not allowed with `clusterSelector` or `InteractiveMode`")
     if spec.get("backoffLimit", 0) < 0:
         yield Fault((*route, "backoffLimit"), f"{spec['backoffLimit']} is negative")
     if mode == "SidecarMode":
         for field in ("submitterPodTemplate", "submitterConfig", "clusterSelector"):
             if spec.get(field):
-                yield Fault((*route, field), "does not go with `SidecarMode`")
+                yield Fault((*route, field), "not allowed with `SidecarMode`")
 
 
-@operators("rayjob-deadlines", _JOB, reason=_CONTROLLER, remedy="Write more than 0 seconds, or leave it out.")
+@operators("rayjob-deadlines", _JOB, reason=_CONTROLLER, remedy="Use more than 0 seconds, or remove it.")
 def rayjob_deadlines(view: ObjectView) -> Faults:
-    """Deadlines are more than 0 seconds."""
+    """A deadline is not positive."""
     for field in ("activeDeadlineSeconds", "preRunningDeadlineSeconds"):
         if view.spec.get(field, 1) <= 0:
-            yield Fault(("spec", field), f"{view.spec[field]} is not more than 0")
+            yield Fault(("spec", field), f"{view.spec[field]} is not positive")
 
 
-@operators("rayjob-runtime-env", _JOB, reason=_CONTROLLER, remedy="Write a text that holds a YAML mapping.")
+@operators("rayjob-runtime-env", _JOB, reason=_CONTROLLER, remedy="Use a text that contains a YAML mapping.")
 def rayjob_runtime_env(view: ObjectView) -> Faults:
-    """The runtime environment can be read."""
+    """The runtime environment is not a YAML mapping."""
     text = view.spec.get("runtimeEnvYAML", "")
     if not text:
         return
@@ -133,27 +134,25 @@ def rayjob_runtime_env(view: ObjectView) -> Faults:
     except (yaml.YAMLError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        yield Fault(("spec", "runtimeEnvYAML"), "is no YAML mapping")
+        yield Fault(("spec", "runtimeEnvYAML"), "not a valid YAML mapping")
 
 
-@operators(
-    "ray-groups", _JOB, _CLUSTER, reason=_CONTROLLER, remedy="Give each group a container and a name of its own."
-)
+@operators("ray-groups", _JOB, _CLUSTER, reason=_CONTROLLER, remedy="Give each group a container and a unique name.")
 def ray_groups(view: ObjectView) -> Faults:
-    """The head and every group have a container; groups have names of their own, and no more at least than at most."""
+    """The head or a group has no containers, or a group has a duplicate name or a minimum above its maximum."""
     for route, cluster in _clusters(view):
         groups = cluster.get("workerGroupSpecs") or []
         for at, (name,) in duplicates(groups, (*route, "workerGroupSpecs"), "groupName"):
-            yield Fault((*at, "groupName"), f"two groups are called `{name}`")
+            yield Fault((*at, "groupName"), f"duplicate group name `{name}`")
         for index, group in enumerate(groups):
             low, high = group.get("minReplicas", 0), group.get("maxReplicas", 2**31 - 1)
             if low > high:
                 yield Fault(
-                    (*route, "workerGroupSpecs", index, "minReplicas"), f"{low} is more than `maxReplicas`, {high}"
+                    (*route, "workerGroupSpecs", index, "minReplicas"), f"{low} is more than `maxReplicas` ({high})"
                 )
     for route, group in _groups(view):
         if not ((group.get("template") or {}).get("spec") or {}).get("containers"):
-            yield Fault((*route, "template"), "has no containers")
+            yield Fault((*route, "template"), "the template has no containers")
 
 
 @operators(
@@ -161,67 +160,72 @@ def ray_groups(view: ObjectView) -> Faults:
     _JOB,
     _CLUSTER,
     reason=_CONTROLLER,
-    remedy="Say resources once, and labels in `labels` of the group.",
+    remedy="Set resources once, and labels in `labels` of the group.",
 )
 def ray_start_params(view: ObjectView) -> Faults:
-    """Start parameters say neither labels nor what `resources` of the group says."""
+    """Start parameters set labels, or repeat the `resources` of the group."""
     for route, group in _groups(view):
         params = group.get("rayStartParams") or {}
         if "labels" in params:
-            yield Fault((*route, "rayStartParams", "labels"), "labels stand in `labels` of the group")
+            yield Fault((*route, "rayStartParams", "labels"), "not allowed here; use `labels` of the group")
         if group.get("resources"):
             for name in {"num-cpus", "num-gpus", "memory", "resources"} & params.keys():
-                yield Fault((*route, "rayStartParams", name), "`resources` of the group says it already")
+                yield Fault((*route, "rayStartParams", name), "already set by `resources` of the group")
 
 
 @operators(
     "ray-autoscaler",
     _JOB,
     _CLUSTER,
-    reason="The second autoscaler removes pods by itself, and a pod that is restarted comes back.",
-    remedy="Leave `restartPolicy` out, or write `Never`.",
+    reason="The second autoscaler removes pods itself, and a restarted pod would come back.",
+    remedy="Remove `restartPolicy`, or set it to `Never`.",
 )
 def ray_autoscaler(view: ObjectView) -> Faults:
-    """With the second autoscaler, pods are not restarted."""
+    """A group restarts its pods, but the cluster uses the second autoscaler."""
     for _, cluster in _clusters(view):
         if (cluster.get("autoscalerOptions") or {}).get("version") != "v2":
             return
         for at, group in _groups(view):
             policy = ((group.get("template") or {}).get("spec") or {}).get("restartPolicy", "Never")
             if policy not in {"", "Never"}:
-                yield Fault((*at, "template", "spec", "restartPolicy"), f"`{policy}` is not `Never`")
+                yield Fault((*at, "template", "spec", "restartPolicy"), f"`{policy}` is not allowed; expected `Never`")
 
 
-@operators("ray-token", _JOB, _CLUSTER, reason=_CONTROLLER, remedy="Write `rayVersion: 2.52.0` or later.")
+@operators("ray-token", _JOB, _CLUSTER, reason=_CONTROLLER, remedy="Set `rayVersion` to 2.52.0 or later.")
 def ray_token(view: ObjectView) -> Faults:
-    """Authentication by token has a version of Ray that can do it."""
+    """A cluster uses token authentication with a version of Ray that does not support it."""
     for route, cluster in _clusters(view):
         version = re.match(r"(\d+)\.(\d+)", cluster.get("rayVersion", ""))
         known = version is not None and (int(version[1]), int(version[2])) >= _WITH_TOKEN
         if (cluster.get("authOptions") or {}).get("mode") == "token" and not known:
-            yield Fault((*route, "rayVersion") if "rayVersion" in cluster else route, "a token needs Ray 2.52 or later")
+            yield Fault(
+                (*route, "rayVersion") if "rayVersion" in cluster else route,
+                "token authentication requires Ray 2.52 or later",
+            )
 
 
 @operators(
     "kueue-rayjob",
     _JOB,
-    reason="Kueue's webhook refuses it.",
-    remedy="Write `shutdownAfterJobFinishes: true`, and a `rayClusterSpec` without `clusterSelector`.",
+    reason="The Kueue webhook rejects the object.",
+    remedy="Set `shutdownAfterJobFinishes: true`, and use `rayClusterSpec` without `clusterSelector`.",
 )
 def kueue_rayjob(view: ObjectView) -> Faults:
-    """A job in a queue shuts its own cluster down, has at most 17 groups, and none called `head`."""
+    """A queued job does not shut down its cluster, selects an existing one, has more than 17 groups, an autoscaler, or
+    a group named `head`.
+    """
     if "kueue.x-k8s.io/queue-name" not in (view.metadata.get("labels") or {}):
         return
     if not view.spec.get("shutdownAfterJobFinishes"):
-        yield Fault(("spec",), "a job in a queue needs `shutdownAfterJobFinishes: true`")
+        yield Fault(("spec",), "a queued job requires `shutdownAfterJobFinishes: true`")
     if view.spec.get("clusterSelector"):
-        yield Fault(("spec", "clusterSelector"), "a job in a queue has a cluster of its own")
+        yield Fault(("spec", "clusterSelector"), "not allowed for a queued job, which needs a cluster of its own")
     for route, cluster in _clusters(view):
         groups = cluster.get("workerGroupSpecs") or []
-        if len(groups) > 17:  # noqa: PLR2004 - with the head, 18 sets of pods
-            yield Fault((*route, "workerGroupSpecs"), f"{len(groups)} groups are more than 17")
+        if len(groups) > 17:  # noqa: PLR2004 - # with the head, 18 pod sets
+            yield Fault((*route, "workerGroupSpecs"), f"{len(groups)} groups; expected at most 17")
         if cluster.get("enableInTreeAutoscaling"):
-            yield Fault((*route, "enableInTreeAutoscaling"), "is only for elastic jobs")
+            yield Fault((*route, "enableInTreeAutoscaling"), "only allowed for elastic jobs")
         for index, group in enumerate(groups):
             if group.get("groupName") == "head":
-                yield Fault((*route, "workerGroupSpecs", index, "groupName"), "`head` is the name of the head")
+                yield Fault((*route, "workerGroupSpecs", index, "groupName"), "`head` is reserved for the head")

@@ -1,7 +1,7 @@
-"""Kinds of the Kubeflow Trainer 2 (`trainer.kubeflow.org/v1alpha1`).
+"""Kubeflow Trainer 2 (`trainer.kubeflow.org/v1alpha1`).
 
-From `pkg/runtime/framework/plugins` and `pkg/webhooks` of kubeflow/trainer 2.3. What depends on the runtime that a job
-names, which lies in the cluster, cannot be known here.
+From `pkg/runtime/framework/plugins` and `pkg/webhooks` of kubeflow/trainer 2.3. Checks that depend on the runtime of a
+job are not possible, because it is in the cluster.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _JOB = "trainer.kubeflow.org/TrainJob"
 _RUNTIMES = ("trainer.kubeflow.org/TrainingRuntime", "trainer.kubeflow.org/ClusterTrainingRuntime")
-_WEBHOOK = "The webhook of the Trainer refuses it."
+_WEBHOOK = "The Trainer webhook rejects the object."
 _RESERVED: Final = {
     "torch": {f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")},
     "xgboost": {f"DMLC_{name}" for name in ("TRACKER_URI", "TRACKER_PORT", "TASK_ID", "NUM_WORKER")},
@@ -42,13 +42,13 @@ _DISABLED = "trainer.kubeflow.org/webhook-validation"
 _manager = text_check(
     r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)+/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
     317,
-    "is no path after a domain",
+    "domain-prefixed path",
     "a domain, `/` and a path, such as `example.com/gen`",
 )
 
 
 def _framework(name: str) -> list[str]:
-    """The frameworks whose variables are reserved in a runtime of this name: all, when the name does not tell."""
+    """Frameworks with reserved variables, guessed from the name of a runtime; all frameworks if the name has none."""
     found = [framework for word, framework in _FRAMEWORKS.items() if word in name]
     return found or list(_RESERVED)
 
@@ -57,10 +57,10 @@ def _framework(name: str) -> list[str]:
     "trainjob-env",
     _JOB,
     reason=f"{_WEBHOOK} The Trainer sets these variables itself.",
-    remedy="Leave the variable out; `numNodes` and `numProcPerNode` say how many there are.",
+    remedy="Remove the variable, and use `numNodes` and `numProcPerNode` for the counts.",
 )
 def trainjob_env(view: ObjectView) -> Faults:
-    """The trainer's variables are none of those that the runtime sets."""
+    """The trainer sets a variable that is reserved for its runtime."""
     runtime = (view.spec.get("runtimeRef") or {}).get("name", "")
     reserved = {name for framework in _framework(runtime) for name in _RESERVED.get(framework, ())}
     for index, variable in enumerate((view.spec.get("trainer") or {}).get("env") or ()):
@@ -72,23 +72,23 @@ def trainjob_env(view: ObjectView) -> Faults:
     "trainjob-trainer",
     _JOB,
     reason="Without the block, the plugins for torch, JAX and XGBoost set no address and no rank.",
-    remedy="Write `trainer: {}` at least, or `trainer: {numNodes: …}`.",
+    remedy="Add at least `trainer: {}`, or `trainer: {numNodes: …}`.",
     severity=Severity.WARNING,
 )
 def trainjob_trainer(view: ObjectView) -> Faults:
-    """A job has a `trainer` block."""
+    """A job has no `trainer` block."""
     if "spec" in view.body and "trainer" not in view.spec:
-        yield Fault(("spec",), "has no `trainer`, so no variables for the rendezvous are set")
+        yield Fault(("spec",), "`trainer` is missing, so no rendezvous variables are set")
 
 
 @operators(
     "trainjob-patch-manager",
     _JOB,
     reason=_WEBHOOK,
-    remedy="Write a domain and a path, such as `example.com/gen`.",
+    remedy="Use a domain and a path, such as `example.com/gen`.",
 )
 def trainjob_patch_manager(view: ObjectView) -> Faults:
-    """The manager of a runtime patch is a path after a domain."""
+    """The manager of a runtime patch is not a domain-prefixed path."""
     for index, patch in enumerate(view.spec.get("runtimePatches") or ()):
         fault = _manager(patch.get("manager", ""))
         if fault is not None:
@@ -98,11 +98,11 @@ def trainjob_patch_manager(view: ObjectView) -> Faults:
 @operators(
     "trainjob-patch-env",
     _JOB,
-    reason=f"{_WEBHOOK} The variables of these containers are for `spec.trainer` and `spec.initializer`.",
-    remedy="Write the variables in `spec.trainer.env` or `spec.initializer`.",
+    reason=f"{_WEBHOOK} The variables of these containers are set in `spec.trainer` and `spec.initializer`.",
+    remedy="Move the variables to `spec.trainer.env` or `spec.initializer`.",
 )
 def trainjob_patch_env(view: ObjectView) -> Faults:
-    """Runtime patches give no variables to the containers that train or load data."""
+    """A runtime patch sets variables of the containers that train or load data."""
     for index, patch in enumerate(view.spec.get("runtimePatches") or ()):
         template = ((patch.get("trainingRuntimeSpec") or {}).get("template") or {}).get("spec") or {}
         for number, job in enumerate(template.get("replicatedJobs") or ()):
@@ -114,17 +114,17 @@ def trainjob_patch_env(view: ObjectView) -> Faults:
             for position, container in enumerate(pod.get("containers") or ()):
                 if container.get("env") and container.get("name") in _INJECTED:
                     here = ("spec", "runtimePatches", index, *at, *inner, position, "env")
-                    yield Fault(here, f"no patch of the variables of `{container['name']}` is taken")
+                    yield Fault(here, f"variables of container `{container['name']}` cannot be patched")
 
 
 @operators(
     "trainjob-name",
     _JOB,
-    reason="The job set of the job makes pods `<job>-node-0-<index>-xxxxx`, and their names are those of hosts.",
-    remedy="Shorten the name to 48 characters with up to 10 nodes, 33 with initializers.",
+    reason="The job set creates pods named `<job>-node-0-<index>-xxxxx`, and their names are host names.",
+    remedy="Shorten the name to 48 characters for up to 10 nodes, 33 with initializers.",
 )
 def trainjob_name(view: ObjectView) -> Faults:
-    """The names of pods that are made of the name have at most 63 characters."""
+    """A name that is derived for pods is longer than 63 characters."""
     name, nodes = view.metadata.get("name", ""), (view.spec.get("trainer") or {}).get("numNodes", 1)
     steps = [f"{name}-node-0-{last(nodes)}-xxxxx"]
     steps += [f"{name}-{step}-initializer-0-0-xxxxx" for step in view.spec.get("initializer") or {}]
@@ -137,10 +137,10 @@ def trainjob_name(view: ObjectView) -> Faults:
     "runtime-jobs",
     *_RUNTIMES,
     reason=_WEBHOOK,
-    remedy="Write `replicas: 1`, and name the container after the step: `node` for the trainer.",
+    remedy="Set `replicas: 1`, and name the container after the step: `node` for the trainer.",
 )
 def runtime_jobs(view: ObjectView) -> Faults:
-    """A replicated job that is a step of a training has one replica and the container of that step."""
+    """A replicated job for a step of a training has several replicas, or no container with the name of the step."""
     if (view.metadata.get("labels") or {}).get(_DISABLED) == "disabled":
         return
     jobs = ((view.spec.get("template") or {}).get("spec") or {}).get("replicatedJobs") or ()
@@ -150,7 +150,7 @@ def runtime_jobs(view: ObjectView) -> Faults:
         if step not in _STEPS:
             continue
         if job.get("replicas", 1) != 1:
-            yield Fault((*at, "replicas"), f"the step `{step}` has 1 replica, not {job['replicas']}")
+            yield Fault((*at, "replicas"), f"step `{step}` has {job['replicas']} replicas; expected 1")
         pod = ((template.get("spec") or {}).get("template") or {}).get("spec") or {}
         if all(container.get("name") != _STEPS[step] for container in pod.get("containers") or ()):
-            yield Fault((*at, "template"), f"the step `{step}` has no container `{_STEPS[step]}`")
+            yield Fault((*at, "template"), f"step `{step}` has no container `{_STEPS[step]}`")

@@ -1,7 +1,7 @@
-"""Kinds of the training operator (`kubeflow.org/v1`), except MPIJob.
+"""Training operator (`kubeflow.org/v1`), except MPIJob.
 
 From `pkg/webhooks/<kind>/*_webhook.go`, `pkg/common/util/webhooks.go` and `pkg/controller.v1/common` of
-kubeflow/trainer 1.9, which holds the training operator.
+kubeflow/trainer 1.9, which contains the training operator.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KINDS: Final = {
 }
 _ALL = tuple(f"kubeflow.org/{kind}" for kind in KINDS)
 _OPERATOR = "kubeflow.org/training-operator"
-WEBHOOK = "The webhook of the training operator refuses it."
+WEBHOOK = "The webhook of the training operator rejects the object."
 _POLICIES = ("Always", "OnFailure", "Never", "ExitCode")
 _CLEAN = ("None", "Running", "All")
 
@@ -46,11 +46,11 @@ _CLEAN = ("None", "Running", "All")
 @operators(
     "training-name",
     *_ALL,
-    reason=f"{WEBHOOK} The operator makes services of the name, which begin with a letter.",
-    remedy="Begin the name with a letter, and use lower case letters, digits and `-`, at most 63.",
+    reason=f"{WEBHOOK} The operator creates services with the name, and service names begin with a letter.",
+    remedy="Begin the name with a letter, and use at most 63 lower-case letters, digits and `-`.",
 )
 def training_name(view: ObjectView) -> Faults:
-    """The name is a DNS-1035 label."""
+    """The name is not a DNS-1035 label."""
     name = view.metadata.get("name", "")
     fault = dns_1035_label(name) if name else None
     if fault is not None:
@@ -60,11 +60,11 @@ def training_name(view: ObjectView) -> Faults:
 @operators(
     "training-name-length",
     *_ALL,
-    reason="Each pod has a service `<job>-<role>-<index>`. A longer name is accepted, and then no service is made.",
-    remedy="Shorten the name: with up to 10 workers it has 54 characters at most.",
+    reason="Each pod has a service `<job>-<role>-<index>`. A longer name is accepted, but the service is not created.",
+    remedy="Shorten the name to 54 characters for up to 10 workers.",
 )
 def training_name_length(view: ObjectView) -> Faults:
-    """The names of services that the operator makes of the name have at most 63 characters."""
+    """A name that the operator derives for a service is longer than 63 characters."""
     name = view.metadata.get("name", "")
     if dns_1035_label(name) is None:
         for role, _, spec in replicas(view, KINDS[view.kind].field):
@@ -74,11 +74,11 @@ def training_name_length(view: ObjectView) -> Faults:
 @operators(
     "training-replicas",
     *_ALL,
-    reason=f"{WEBHOOK} The definition itself takes a job without any role.",
-    remedy="Write the replica specs of the kind, with at least one role.",
+    reason=f"{WEBHOOK} The definition allows a job without roles.",
+    remedy="Add the replica specs of the kind, with at least one role.",
 )
 def training_replicas(view: ObjectView) -> Faults:
-    """A training job has a `spec` with roles in its replica map."""
+    """A training job has no roles."""
     field = KINDS[view.kind].field
     if not view.spec.get(field):
         yield Fault(("spec",) if "spec" in view.body else (), f"`spec.{field}` has no roles")
@@ -87,11 +87,11 @@ def training_replicas(view: ObjectView) -> Faults:
 @operators(
     "training-roles",
     *_ALL,
-    reason=f"{WEBHOOK} For a TFJob it does not, and makes pods that belong to no role.",
+    reason=f"{WEBHOOK} It accepts a TFJob with an unknown role, but the pods belong to no role.",
     remedy="Use one of the roles of the kind, in exactly this spelling.",
 )
 def training_roles(view: ObjectView) -> Faults:
-    """Roles in the replica map are those of the kind, capitals included."""
+    """The replica map has a role that the kind does not have. Roles are case-sensitive."""
     kind = KINDS[view.kind]
     for role, route, _ in replicas(view, kind.field):
         if role not in kind.roles:
@@ -103,29 +103,29 @@ def training_roles(view: ObjectView) -> Faults:
     "training-containers",
     *_ALL,
     reason=WEBHOOK,
-    remedy="Name the container that trains after the framework: it is the one that the operator prepares.",
+    remedy="Name the container that trains after the framework: the operator sets the variables of this container.",
 )
 def training_containers(view: ObjectView) -> Faults:
-    """Every role has a container with the name that the operator looks for."""
+    """A role has no container with the name that the operator expects."""
     kind = KINDS[view.kind]
     for role, route, spec in replicas(view, kind.field):
         at = (*route, "template", "spec", "containers")
         found = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
         if not found:
-            yield Fault(route, f"the role `{role}` has no containers")
+            yield Fault(route, f"role `{role}` has no containers")
         elif all(container.get("name") != kind.container for container in found):
-            yield Fault(at, f"no container is called `{kind.container}`")
+            yield Fault(at, f"no container is named `{kind.container}`")
 
 
 @operators(
     "training-restart-policy",
     *_ALL,
     "kubeflow.org/MPIJob",
-    reason="The definition takes any text, and the operators know these only.",
-    remedy="Write `OnFailure` or `Never`; MPIJob v2beta1 knows no others.",
+    reason="The definition allows any text, but the operators support only these values.",
+    remedy="Use `OnFailure` or `Never`; MPIJob v2beta1 supports no others.",
 )
 def training_restart_policy(view: ObjectView) -> Faults:
-    """The restart policy of a role is one that the operator knows."""
+    """The restart policy of a role is unknown to the operator."""
     allowed = ("Never", "OnFailure") if view.body["apiVersion"].endswith("v2beta1") else _POLICIES
     field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
     for _, route, spec in replicas(view, field):
@@ -138,14 +138,14 @@ def training_restart_policy(view: ObjectView) -> Faults:
     "training-always",
     *_ALL,
     reason="A pod that is always restarted never succeeds, so the job never completes.",
-    remedy="Write `OnFailure`.",
+    remedy="Use `OnFailure`.",
     severity=Severity.WARNING,
 )
 def training_always(view: ObjectView) -> Faults:
-    """Pods that train are not restarted when they are done."""
+    """The pods of a role are restarted even after they succeed."""
     for _, route, spec in replicas(view, KINDS[view.kind].field):
         if spec.get("restartPolicy") == "Always":
-            yield Fault((*route, "restartPolicy"), "with `Always` the pods never succeed")
+            yield Fault((*route, "restartPolicy"), "pods with `Always` never succeed")
 
 
 @operators(
@@ -153,28 +153,28 @@ def training_always(view: ObjectView) -> Faults:
     *_ALL,
     "kubeflow.org/MPIJob",
     reason="The operator replaces it by the role's `restartPolicy`, or by its own default.",
-    remedy="Write `restartPolicy` beside `template`.",
+    remedy="Set `restartPolicy` of the role, next to `template`.",
     severity=Severity.WARNING,
 )
 def restart_policy_of_template(view: ObjectView) -> Faults:
-    """The restart policy stands with the role, and not only in its pod template."""
+    """A pod template has a restart policy that differs from that of its role."""
     field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
     for _, route, spec in replicas(view, field):
         inner = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy")
         if inner and inner != spec.get("restartPolicy"):
             at = (*route, "template", "spec", "restartPolicy")
-            yield Fault(at, f"`{inner}` is ignored; the role's `restartPolicy` counts")
+            yield Fault(at, f"`{inner}` is ignored; the operator uses the role's `restartPolicy`")
 
 
 @operators(
     "clean-pod-policy",
     *_ALL,
     "kubeflow.org/MPIJob",
-    reason="The operators test for `None` and `Running`, and take any other text, such as `none`, for `All`.",
-    remedy="Write `None`, `Running` or `All`.",
+    reason="The operators compare with `None` and `Running`, and treat any other text, such as `none`, as `All`.",
+    remedy="Use `None`, `Running` or `All`.",
 )
 def clean_pod_policy(view: ObjectView) -> Faults:
-    """The policy that says which pods are removed at the end is a word that the operator knows."""
+    """The clean-up policy for pods is unknown to the operator."""
     for holder, route in ((view.spec.get("runPolicy") or {}, ("spec", "runPolicy")), (view.spec, ("spec",))):
         policy = holder.get("cleanPodPolicy")
         if policy and policy not in _CLEAN:
@@ -188,33 +188,33 @@ def clean_pod_policy(view: ObjectView) -> Faults:
     remedy="Keep either `Chief` or `Master`.",
 )
 def tf_chief(view: ObjectView) -> Faults:
-    """A TFJob has at most one of `Chief` and `Master`."""
+    """A TFJob has both `Chief` and `Master`."""
     roles = view.spec.get("tfReplicaSpecs") or {}
     if "Chief" in roles and "Master" in roles:
-        yield Fault(("spec", "tfReplicaSpecs", "Master"), "`Chief` and `Master` exclude each other")
+        yield Fault(("spec", "tfReplicaSpecs", "Master"), "`Chief` and `Master` are mutually exclusive")
 
 
 @operators(
     "tf-success-policy",
     "kubeflow.org/TFJob",
-    reason="Any text but `AllWorkers` means that the first worker decides; with a chief it is ignored.",
-    remedy="Write `AllWorkers`, or leave it out.",
+    reason="With any text but `AllWorkers` the first worker decides; with a chief the field is ignored.",
+    remedy="Set it to `AllWorkers`, or remove it.",
 )
 def tf_success_policy(view: ObjectView) -> Faults:
-    """The success policy is `AllWorkers` or empty."""
+    """The success policy is neither empty nor `AllWorkers`."""
     policy = view.spec.get("successPolicy", "")
     if policy not in {"", "AllWorkers"}:
-        yield Fault(("spec", "successPolicy"), f"`{policy}` is not `AllWorkers`")
+        yield Fault(("spec", "successPolicy"), f"`{policy}` is not allowed; expected `AllWorkers`")
 
 
 @operators(
     "training-managed-by",
     *(kind for kind in _ALL if not kind.endswith("JAXJob")),
     reason=WEBHOOK,
-    remedy=f"Write `{_OPERATOR}` or `{MULTIKUEUE}`, or leave it out.",
+    remedy=f"Set it to `{_OPERATOR}` or `{MULTIKUEUE}`, or remove it.",
 )
 def training_managed_by(view: ObjectView) -> Faults:
-    """`managedBy` names the operator or MultiKueue."""
+    """`managedBy` is neither the operator nor MultiKueue."""
     manager = (view.spec.get("runPolicy") or {}).get("managedBy", _OPERATOR)
     if manager not in {_OPERATOR, MULTIKUEUE}:
         yield not_one_of(manager, (_OPERATOR, MULTIKUEUE)).at(("spec", "runPolicy", "managedBy"))

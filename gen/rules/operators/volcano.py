@@ -1,7 +1,7 @@
 """Volcano jobs (`batch.volcano.sh/v1alpha1`).
 
-From `pkg/webhooks/admission/jobs/validate` of volcano-sh/volcano 1.15. Which queues there are, and whether they are
-open, is the cluster's matter.
+From `pkg/webhooks/admission/jobs/validate` of volcano-sh/volcano 1.15. Whether a queue exists and is open depends on
+the cluster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
 
 _JOB = "batch.volcano.sh/Job"
-_WEBHOOK = "The webhook of Volcano refuses it."
+_WEBHOOK = "The Volcano webhook rejects the object."
 _EVENTS = {"*", "PodFailed", "PodEvicted", "PodPending", "PodRunning", "Unknown", "TaskCompleted", "OutOfSync"} | {
     "CommandIssued",
     "JobUpdated",
@@ -49,19 +49,19 @@ def _tasks(view: ObjectView) -> list[Body]:
 
 
 def _name(index: int, task: Body) -> str:
-    """With the one that the webhook would give."""
+    """The name of a task, or the one that the webhook generates."""
     return str(task.get("name") or f"default{index}")
 
 
-@operators("volcano-tasks", _JOB, reason=_WEBHOOK, remedy="Write at least one task, each with a name of its own.")
+@operators("volcano-tasks", _JOB, reason=_WEBHOOK, remedy="Add at least one task, each with a unique name.")
 def volcano_tasks(view: ObjectView) -> Faults:
-    """A job has tasks with names of their own that are DNS labels, and no negative numbers of replicas."""
+    """A job has no tasks, or a task has a duplicate or invalid name or negative replicas."""
     if not _tasks(view):
-        yield Fault(("spec",) if "spec" in view.body else (), "a job has `tasks`")
+        yield Fault(("spec",) if "spec" in view.body else (), "`tasks` is missing")
     at = ("spec", "tasks")
     named = [{"name": _name(index, task)} for index, task in enumerate(_tasks(view))]
     for here, (name,) in duplicates(named, at, "name"):
-        yield Fault((*here, "name"), f"two tasks are called `{name}`")
+        yield Fault((*here, "name"), f"duplicate task name `{name}`")
     for index, task in enumerate(_tasks(view)):
         fault = dns_1035_label(_name(index, task))
         if fault is not None:
@@ -70,9 +70,9 @@ def volcano_tasks(view: ObjectView) -> Faults:
             yield Fault((*at, index, "replicas"), f"{task['replicas']} is negative")
 
 
-@operators("volcano-min-available", _JOB, reason=_WEBHOOK, remedy="Write no more than there are replicas.")
+@operators("volcano-min-available", _JOB, reason=_WEBHOOK, remedy="Use at most the number of replicas.")
 def volcano_min_available(view: ObjectView) -> Faults:
-    """`minAvailable` is neither negative nor more than there are replicas, of a task and of the job."""
+    """`minAvailable` of a job or task is negative or more than its replicas, or another count is negative."""
     total = 0
     for index, task in enumerate(_tasks(view)):
         replicas = task.get("replicas", 1)
@@ -80,11 +80,11 @@ def volcano_min_available(view: ObjectView) -> Faults:
         wanted = task.get("minAvailable", 0)
         if not 0 <= wanted <= replicas:
             yield Fault(
-                ("spec", "tasks", index, "minAvailable"), f"{wanted} is not between 0 and `replicas`, {replicas}"
+                ("spec", "tasks", index, "minAvailable"), f"{wanted} is not between 0 and `replicas` ({replicas})"
             )
     wanted = view.spec.get("minAvailable", 0)
     if _tasks(view) and not 0 <= wanted <= total:
-        yield Fault(("spec", "minAvailable"), f"{wanted} is not between 0 and all replicas, {total}")
+        yield Fault(("spec", "minAvailable"), f"{wanted} is not between 0 and the sum of all replicas ({total})")
     for field in ("maxRetry", "ttlSecondsAfterFinished"):
         if view.spec.get(field, 0) < 0:
             yield Fault(("spec", field), f"{view.spec[field]} is negative")
@@ -94,10 +94,10 @@ def volcano_min_available(view: ObjectView) -> Faults:
     "volcano-policies",
     _JOB,
     reason=_WEBHOOK,
-    remedy="Write one `action` for events or for an exit code other than 0, each only once; `*` stands alone.",
+    remedy="Set one `action` for events or for an exit code other than 0, each only once, and use `*` alone.",
 )
 def volcano_policies(view: ObjectView) -> Faults:
-    """Policies have an action, and either events or an exit code, none of which is there twice."""
+    """A policy has no action, neither events nor an exit code, or an event or exit code of another policy."""
     yield from _policies(view.spec.get("policies") or [], ("spec", "policies"))
     for index, task in enumerate(_tasks(view)):
         yield from _policies(task.get("policies") or [], ("spec", "tasks", index, "policies"))
@@ -110,54 +110,52 @@ def _policies(policies: list[Body], route: Route) -> Faults:
         events = [*([policy["event"]] if policy.get("event") else []), *(policy.get("events") or [])]
         code = policy.get("exitCode")
         if bool(events) == (code is not None):
-            yield Fault(at, "needs either `event` or `exitCode`")
+            yield Fault(at, "exactly one of `event` and `exitCode` is required")
         if code == 0:
-            yield Fault((*at, "exitCode"), "0 is no failure")
+            yield Fault((*at, "exitCode"), "exit code 0 is not a failure")
         if policy.get("action", "") not in _ACTIONS:
             yield not_one_of(policy.get("action", ""), sorted(_ACTIONS)).at((*at, "action"))
         for event in events:
             if event not in _EVENTS - _INTERNAL_EVENTS:
-                yield Fault(at, f"`{event}` is no event that a policy can be for")
+                yield Fault(at, f"`{event}` is not an event that policies support")
         said = [*events, *([code] if code is not None else [])]
         for one in said:
             if one in seen:
-                yield Fault(at, f"`{one}` has a policy already")
+                yield Fault(at, f"`{one}` already has a policy")
             seen.add(one)
     if "*" in seen and len([one for one in seen if isinstance(one, str)]) > 1:
-        yield Fault(route, "`*` stands for all events, so there is no other")
+        yield Fault(route, "`*` matches all events, so no other event is allowed")
 
 
 @operators(
     "volcano-plugins",
     _JOB,
-    reason=f"{_WEBHOOK} The plugin `mpi` looks for a task with the master.",
-    remedy=f"Use one of {', '.join(f'`{name}`' for name in _PLUGINS)}; with `mpi`, call a task `master`.",
+    reason=f"{_WEBHOOK} The plugin `mpi` needs a master task.",
+    remedy=f"Use one of {', '.join(f'`{name}`' for name in _PLUGINS)}. With `mpi`, name a task `master`.",
 )
 def volcano_plugins(view: ObjectView) -> Faults:
-    """Plugins are known ones, and `mpi` finds its master task."""
+    """A plugin is unknown, or the plugin `mpi` has no master task."""
     plugins = view.spec.get("plugins") or {}
     for name in plugins:
         if name not in _PLUGINS:
-            yield Fault(("spec", "plugins", name), f"there is no plugin `{name}`")
+            yield Fault(("spec", "plugins", name), f"unknown plugin `{name}`")
     if "mpi" in plugins:
         arguments = [str(one).lstrip("-") for one in plugins["mpi"] or ()]
         master = next((one.partition("=")[2] for one in arguments if one.startswith("master=")), "master")
         if master not in {_name(index, task) for index, task in enumerate(_tasks(view))}:
-            yield Fault(("spec", "plugins", "mpi"), f"no task is called `{master}`")
+            yield Fault(("spec", "plugins", "mpi"), f"no task is named `{master}`")
 
 
-@operators(
-    "volcano-queue", _JOB, reason=f"{_WEBHOOK} Jobs go to the leaves of the tree of queues.", remedy="Name a leaf."
-)
+@operators("volcano-queue", _JOB, reason=f"{_WEBHOOK} Only leaf queues take jobs.", remedy="Use a leaf queue.")
 def volcano_queue(view: ObjectView) -> Faults:
-    """The queue is not `root`."""
+    """The queue is `root`."""
     if view.spec.get("queue") == "root":
-        yield Fault(("spec", "queue"), "`root` holds other queues, and takes no jobs")
+        yield Fault(("spec", "queue"), "`root` contains other queues, and takes no jobs")
 
 
-@operators("volcano-depends-on", _JOB, reason=_WEBHOOK, remedy="Name other tasks, and let none wait for itself.")
+@operators("volcano-depends-on", _JOB, reason=_WEBHOOK, remedy="Name existing tasks, and remove the cycle.")
 def volcano_depends_on(view: ObjectView) -> Faults:
-    """Tasks depend on tasks that there are, in no circle."""
+    """A task depends on a task that does not exist, or on itself through others."""
     names = {_name(index, task) for index, task in enumerate(_tasks(view))}
     graph: dict[str, list[str]] = {}
     for index, task in enumerate(_tasks(view)):
@@ -165,21 +163,21 @@ def volcano_depends_on(view: ObjectView) -> Faults:
         graph[_name(index, task)] = needed
         for number, name in enumerate(needed):
             if name not in names:
-                yield Fault(("spec", "tasks", index, "dependsOn", "name", number), f"no task is called `{name}`")
+                yield Fault(("spec", "tasks", index, "dependsOn", "name", number), f"no task is named `{name}`")
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        yield Fault(("spec", "tasks"), f"tasks wait for each other: {' → '.join(error.args[1])}")
+        yield Fault(("spec", "tasks"), f"cyclic dependency: {' → '.join(error.args[1])}")
 
 
 @operators(
     "volcano-partitions",
     _JOB,
     reason=_WEBHOOK,
-    remedy="Write `totalPartitions` times `partitionSize` as the replicas of the task.",
+    remedy="Set the replicas of the task to `totalPartitions` times `partitionSize`.",
 )
 def volcano_partitions(view: ObjectView) -> Faults:
-    """Partitions of a task make up its replicas."""
+    """The partitions of a task do not add up to its replicas."""
     for index, task in enumerate(_tasks(view)):
         policy = task.get("partitionPolicy")
         if policy is None:
@@ -187,21 +185,21 @@ def volcano_partitions(view: ObjectView) -> Faults:
         at = ("spec", "tasks", index, "partitionPolicy")
         total, size = policy.get("totalPartitions", 0), policy.get("partitionSize", 0)
         if total <= 0 or size <= 0:
-            yield Fault(at, "needs `totalPartitions` and `partitionSize`, more than 0")
+            yield Fault(at, "`totalPartitions` and `partitionSize` must be positive")
         elif total * size != task.get("replicas", 1):
-            yield Fault(at, f"{total} partitions of {size} are not the {task.get('replicas', 1)} replicas")
+            yield Fault(at, f"{total} partitions of {size} do not add up to {task.get('replicas', 1)} replicas")
         elif policy.get("minPartitions", 0) > total:
-            yield Fault((*at, "minPartitions"), f"{policy['minPartitions']} is more than {total}")
+            yield Fault((*at, "minPartitions"), f"{policy['minPartitions']} is more than `totalPartitions` ({total})")
 
 
 @operators(
     "volcano-name",
     _JOB,
-    reason="Pods are called `<job>-<task>-<index>`, and the plugin `svc` makes them names of hosts.",
+    reason="Pods are named `<job>-<task>-<index>`, and the plugin `svc` uses these names as host names.",
     remedy="Shorten the name of the job or of the task, and begin it with a letter.",
 )
 def volcano_name(view: ObjectView) -> Faults:
-    """The names of pods that are made of the name have at most 63 characters."""
+    """A name that is derived for pods is invalid or longer than 63 characters."""
     name = view.metadata.get("name", "")
     pods = [f"{name}-{_name(index, task)}-{last(task.get('replicas', 1))}" for index, task in enumerate(_tasks(view))]
     if "svc" in (view.spec.get("plugins") or {}):
@@ -210,7 +208,7 @@ def volcano_name(view: ObjectView) -> Faults:
     for pod in pods:
         fault = qualified_name(pod)
         if name and fault is not None:
-            yield Fault(("metadata", "name"), f"it makes the name `{pod[:80]}`, and {fault.message}")
+            yield Fault(("metadata", "name"), f"invalid derived name: {fault.message}")
             return
 
 
@@ -218,10 +216,10 @@ def volcano_name(view: ObjectView) -> Faults:
     "volcano-volumes",
     _JOB,
     reason=_WEBHOOK,
-    remedy="Give each volume a path of its own, and either the name of a claim or what to claim.",
+    remedy="Give each volume a unique path, and set either the name of a claim or a claim template.",
 )
 def volcano_volumes(view: ObjectView) -> Faults:
-    """Volumes of a job have paths of their own, and one claim each."""
+    """A volume has a duplicate or relative path, or not exactly one claim."""
     volumes = view.spec.get("volumes") or []
     for here, (path,) in duplicates(volumes, ("spec", "volumes"), "mountPath"):
         yield Fault((*here, "mountPath"), f"`{path}` is mounted twice")
@@ -232,4 +230,4 @@ def volcano_volumes(view: ObjectView) -> Faults:
         if fault is not None:
             yield fault.at((*at, "mountPath"))
         if bool(volume.get("volumeClaimName")) == bool(volume.get("volumeClaim")):
-            yield Fault(at, "needs either `volumeClaimName` or `volumeClaim`")
+            yield Fault(at, "exactly one of `volumeClaimName` and `volumeClaim` is required")

@@ -1,4 +1,4 @@
-"""Argo Workflows (`argoproj.io/v1alpha1`): how long names may be.
+"""Argo Workflows (`argoproj.io/v1alpha1`): length of names.
 
 From `workflow/validate/validate.go` of argoproj/argo-workflows 4.1.
 """
@@ -20,11 +20,11 @@ _MAX_NAME_LENGTH = {"Workflow": 63, "WorkflowTemplate": 63, "ClusterWorkflowTemp
 @operators(
     "workflow-name",
     *(f"argoproj.io/{kind}" for kind in _MAX_NAME_LENGTH),
-    reason="The controller refuses longer names: that of a workflow is a label of its pods, and to that of a cron "
-    "workflow a time is appended.",
-    remedy="Write at most 63 characters, for a CronWorkflow 52.",
+    reason="The controller rejects longer names: the name of a workflow is a label of its pods, and a time is "
+    "appended to the name of a cron workflow.",
+    remedy="Use at most 63 characters, for a CronWorkflow 52.",
 )
 def workflow_name(view: ObjectView) -> Faults:
-    """The name leaves room for what is made of it."""
+    """The name is too long for the names and labels derived from it."""
     if len(view.metadata.get("name", "")) > _MAX_NAME_LENGTH[view.kind]:
         yield Fault(("metadata", "name"), f"longer than {_MAX_NAME_LENGTH[view.kind]} characters")
