@@ -15,9 +15,9 @@ from gen.commands import COMMANDS
 
 
 class Commands(TyperGroup):
-    """The commands of the registry, each imported on its own.
+    """The commands of the registry, each imported when needed.
 
-    The types of click's objects are not named: releases of typer differ in which click they use.
+    Arguments of click are typed as Any, because some releases of typer bundle their own copy of click.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's interface

@@ -1,8 +1,8 @@
 """Commands: one file each, and one line here.
 
-A command's file defines `Request`, a keyword-only dataclass whose annotations are its arguments and options, and
-`run(request) -> Result`. Where the result can be shown in several ways, `FORMATS` maps their names to functions from
-the output to a text. `gen.cli` makes the command line from these; nothing here prints.
+The file of a command defines `Request`, a keyword-only dataclass with annotated arguments and options, and
+`run(request) -> Result`. If the output has several formats, `FORMATS` maps their names to functions that return text.
+`gen.cli` builds the command line from these; nothing here prints.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ COMMANDS: Final = {
     "check": "Compare rendered/ with jobs and overlays, without writing.",
     "plan": "Show what merging would change: runs, GPUs, data, fields.",
     "validate": "Check manifests as an API server and the operators would.",
-    "explain": "Show what a finding means, why it matters, and what to do.",
+    "explain": "Describe a finding: its meaning, the reason, and the remedy.",
     "new": "Write a commented job file that renders.",
     "set": "Change fields of job files; comments, order and layout stay.",
     "init": "Create a repository with a first job, rendered, and CI.",

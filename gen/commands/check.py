@@ -1,4 +1,4 @@
-"""`gen check`: compare `rendered/` with what `gen render` would write."""
+"""`gen check`: compare `rendered/` with the files that `gen render` would write."""
 
 from __future__ import annotations
 

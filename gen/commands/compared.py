@@ -1,4 +1,4 @@
-"""`rendered/` compared with what should be there: the part that `gen render` and `gen check` share."""
+"""Rendering and comparison with `rendered/`, for `gen render` and `gen check`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Compared:
 
 
 def repository(root: Path | None) -> Path:
-    """The repository that was named, or the one around the working directory. UsageError when there is none."""
+    """The given repository, or the nearest one above the working directory. UsageError if there is none."""
     return find_root(Path.cwd()) if root is None else checked_root(root)
 
 
@@ -65,7 +65,7 @@ def render_and_compare(request: RenderRequest, folder: Path | None, *, prune_sto
         comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage)
         if not comparison.unknown:
             return Compared(root=root, rendering=rendering, comparison=comparison)
-    raise BugError("a run without a cache knows every text")
+    raise BugError("a run without a cache has every text")
 
 
 def _rendered(root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None) -> RunResult:

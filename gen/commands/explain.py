@@ -1,4 +1,4 @@
-"""`gen explain`: what a finding means, why it matters, and what to do."""
+"""`gen explain`: describe a finding, or list all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gen init`: a user's repository that works at once, with its CI. Nothing that is there is ever written over."""
+"""`gen init`: create a working repository with CI. Existing files are never overwritten."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def run(request: Request) -> Result[Report]:
     missing = [file for file, raw in texts.items() if not _equal(root, file, raw, found)]
     if found.failed():
         return Result(
-            output=Report(tuple(found), (), "cannot fill the folder; nothing was written"), exit_code=VIOLATIONS
+            output=Report(tuple(found), (), "the folder has files in the way; nothing was written"),
+            exit_code=VIOLATIONS,
         )
     # jobs come last: where a run was cut short, the next one still knows that the example belongs there
     last = sorted(missing, key=lambda file: (is_job(file), file))
@@ -71,7 +72,7 @@ def run(request: Request) -> Result[Report]:
 
 
 def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
-    """Every file by its path; `example` is the first job, its overlay, and what they render."""
+    """Files by path. `example` adds the first job, its overlay and their rendered files."""
     kind = next(iter(KINDS))
     values = {
         "version": __version__,
@@ -96,14 +97,14 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
 def _check(request: Request) -> None:
     for name in (request.namespace, request.overlay):
         if not _NAME.fullmatch(name):
-            raise UsageError(f"`{name}` cannot be a name: use lower-case letters, digits and `-`")
+            raise UsageError(f"`{name}` is not a valid name: use lower-case letters, digits and `-`")
     if not _OWNER.fullmatch(request.owner):
-        raise UsageError(f"`{request.owner}` cannot be an owner: write it like `@org/team` or `name@example.com`")
+        raise UsageError(f"`{request.owner}` is not a valid owner: write it like `@org/team` or `name@example.com`")
 
 
 def _templates(values: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """The files of the package. `dot_` stands for a dot, which tools that read this project would act upon."""
-    environment = Environment(  # noqa: S701 - the result is no HTML
+    """Files of the package. `dot_` replaces a leading dot, so that tools do not apply the files to this project."""
+    environment = Environment(  # noqa: S701 - the output is not HTML
         loader=PackageLoader("gen"), keep_trailing_newline=True, undefined=StrictUndefined
     )
     for path, file in _walk(files("gen").joinpath(TEMPLATES), ""):
@@ -124,7 +125,7 @@ def _walk(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
 
 
 def _rendered(inputs: Mapping[str, bytes]) -> dict[str, bytes]:
-    """What a render of these inputs alone writes."""
+    """Files that a render of these inputs writes."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
         create_files(root, inputs)
@@ -136,20 +137,22 @@ def _rendered(inputs: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _equal(root: Path, file: str, raw: bytes, found: Findings) -> bool:
-    """Whether there is a file already, which stays; what is none, or is not as it would be, is a finding."""
+    """Whether the file exists. A different file, or something that is not a file, is a finding."""
     refuse_links(root, file)
     try:
         status = (root / file).lstat()
     except FileNotFoundError:
         return False
     except NotADirectoryError:
-        found.error("in-the-way", Location(file), "a file stands where its folder should be", "move it away")
+        found.error("in-the-way", Location(file), "a parent folder of this path is a file", "move the file")
         return False
     if not stat.S_ISREG(status.st_mode):
-        found.error("in-the-way", Location(file), "this is not a regular file", "move it away")
+        found.error("in-the-way", Location(file), "not a regular file", "move it")
     elif status.st_size != len(raw) or (root / file).read_bytes() != raw:
-        hint = "compare it with the one that `gen init` writes to an empty folder"
-        found.warning("kept", Location(file), "this is there already, is not what would be written, and stays", hint)
+        hint = "compare it with the file that `gen init` writes to an empty folder"
+        found.warning(
+            "kept", Location(file), "the file exists and differs from the one of gen; leaving it unchanged", hint
+        )
         return True
     else:
         return True
@@ -158,11 +161,11 @@ def _equal(root: Path, file: str, raw: bytes, found: Findings) -> bool:
 
 def _summary(request: Request, wrote: int, same: int) -> str:
     if not wrote:
-        return f"{request.folder} has all {same} files already; nothing was written"
+        return f"{request.folder} already has all {same} files; nothing was written"
     return "\n".join(
         (
-            f"wrote {wrote} files to {request.folder}" + (f", {same} were there" if same else ""),
+            f"wrote {wrote} files to {request.folder}" + (f", {same} already existed" if same else ""),
             f"next: cd {request.folder} && git init && git add . && git commit -m 'Start'; then read README.md there:",
-            "it says what to fill in (requirements.txt, CODEOWNERS, the overlay) and how to add a job",
+            "it lists the values to fill in (requirements.txt, CODEOWNERS, the overlay) and the steps to add a job",
         )
     )

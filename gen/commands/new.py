@@ -1,4 +1,4 @@
-"""The first version of a job file: what its kind needs, and as comments what most jobs want next."""
+"""`gen new`: write a job file with the required fields of its kind, and common optional fields as comments."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+_LABEL_FORM = "use at most 63 lower-case letters, digits and `-`"
 SCHEMA_FILE = "schemas/job.schema.json"
 
 OPTIONAL: Mapping[str, Any] = {
@@ -47,7 +48,7 @@ OPTIONAL: Mapping[str, Any] = {
     "timeout": "12h",
     "params": {"lr": "1e-3"},
 }
-"""Fields that are shown as comments, with a value that is of the right form."""
+"""Optional fields, written as comments, with a valid value each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,44 +70,45 @@ def run(request: Request) -> Result[str]:
 
 
 def new_job(root: Path, kind: str, name: str, namespace: str | None) -> JobFile:
-    """Write a job file and say which.
+    """Write a job file.
 
-    UsageError for an unknown kind, an impossible name, a namespace that no overlay grants anything to, or a file that
-    exists.
+    UsageError for an unknown kind, an invalid name, a namespace without grants in any overlay, or an existing file.
     """
     if kind not in KINDS:
-        raise UsageError(f"there is no kind of job `{kind}`: {did_you_mean(kind, KINDS)}")
+        raise UsageError(f"unknown kind `{kind}`: {did_you_mean(kind, KINDS)}")
     text = job_text(kind, with_schema=(root / SCHEMA_FILE).exists())
     _check_name(kind, name, text)
     job = JobFile(namespace or _only_namespace(root), name)
     if not LABEL.fullmatch(job.namespace):
-        raise UsageError(f"`{job.namespace}` cannot be a namespace: use at most 63 lower-case letters, digits and `-`")
+        raise UsageError(f"`{job.namespace}` is not a valid namespace name: {_LABEL_FORM}")
     _check_granted(root, job.namespace)
     try:
         _create(root, job, text)
     except FileExistsError:
-        raise UsageError(f"{job.file} exists already") from None
+        raise UsageError(f"{job.file} already exists") from None
     except OSError as error:
-        raise unusable(job.file, error, "correct the permissions, or make room") from error
+        raise unusable(job.file, error, "check the permissions and the free space") from error
     return job
 
 
 def _check_name(kind: str, name: str, text: str) -> None:
-    """The name has to pass what is asked of a job's name when it is rendered."""
+    """The name must be valid for a job of this kind, including the names that are derived from it."""
     if not JOB_NAME.fullmatch(name):
-        raise UsageError(f"`{name}` cannot be a name: use lower-case letters, digits and `-`, with a letter first")
+        raise UsageError(
+            f"`{name}` is not a valid job name: start with a letter, use lower-case letters, digits and `-`"
+        )
     source = source_of(text.encode(), "", Findings())
     assert source is not None  # noqa: S101 - gen wrote it
     roles = KINDS[kind].model_validate(source.data).replica_roles(name)
     _, room = longest_suffix(roles, hashed=True, tensorboard=False)
     if len(name) + room > MAX_NAME:
         raise UsageError(
-            f"`{name}` is too long: with what is appended to it, {MAX_NAME - room} characters are possible"
+            f"job name `{name}` is too long: at most {MAX_NAME - room} characters fit in the names of its objects"
         )
 
 
 def _check_granted(root: Path, namespace: str) -> None:
-    """The job would render nowhere otherwise. What is wrong with an overlay is for `gen render` to tell."""
+    """An overlay must grant the namespace, or the job renders nowhere. `gen render` reports errors in overlays."""
     found = Findings()
     overlays = []
     with suppress(UsageError):  # there is none yet
@@ -114,17 +116,17 @@ def _check_granted(root: Path, namespace: str) -> None:
     if found.failed() or not overlays or any(overlay.grant(namespace) is not None for overlay in overlays):
         return
     known = sorted({name for overlay in overlays for name in overlay.fields.namespaces if name != "*"})
-    hint = did_you_mean(namespace, known, otherwise="ask the owners of an overlay to add it to `namespaces`")
-    raise UsageError(f"no overlay grants anything to the namespace `{namespace}`: {hint}")
+    hint = did_you_mean(namespace, known, otherwise="ask the platform owner to add it to `namespaces` of an overlay")
+    raise UsageError(f"namespace `{namespace}` has no grants in any overlay: {hint}")
 
 
 def _create(root: Path, job: JobFile, text: str) -> None:
-    """Write a file that is not there yet, through no link."""
+    """Create a file without following links. FileExistsError if it exists."""
     if (linked := linked_folder(root, job.file)) is not None:
-        raise UsageError(f"{linked} is a link, and links are not followed; put the folder itself there")
+        raise UsageError(f"{linked} is a symbolic link; links are not followed: replace it with the folder")
     folder = root / jobs_path(job.namespace)
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{jobs_path(job.namespace)} is not a folder; move it away")
+        raise UsageError(f"{jobs_path(job.namespace)} is not a folder; move it")
     folder.mkdir(exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(root / job.file, flags, 0o666), "wb") as stream:
@@ -146,7 +148,7 @@ def job_text(kind: str, *, with_schema: bool) -> str:
 
 
 def _template() -> Any:
-    environment = Environment(  # noqa: S701 - the result is no HTML
+    environment = Environment(  # noqa: S701 - the output is not HTML
         loader=PackageLoader("gen"),
         trim_blocks=True,
         lstrip_blocks=True,
@@ -165,5 +167,6 @@ def _only_namespace(root: Path) -> str:
     names = sorted(entry.name for entry in folders if LABEL.fullmatch(entry.name))
     if len(names) == 1:
         return names[0]
-    known = f" ({', '.join(names)})" if names else ""
-    raise UsageError(f"which namespace? Name it with --namespace{known}")
+    if not names:
+        raise UsageError("the repository has no jobs yet; choose a namespace with --namespace")
+    raise UsageError(f"the repository has several namespaces ({', '.join(names)}); choose one with --namespace")

@@ -1,8 +1,8 @@
-"""`gen plan`: what merging would do, told from `rendered/` at a base in Git and in the work tree.
+"""`gen plan`: effects of merging the work tree, from `rendered/` at the base commit and in the work tree.
 
     find_base → read_trees → pair_up → runs, usage, data, objects → Review → text, Markdown or JSON
 
-Only the rendered objects are believed. Whether they are what the jobs say is for `gen check` to tell.
+Only rendered objects are read. `gen check` verifies that they match the jobs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run(request: Request) -> Result[Review]:
 
 
 def review(request: Request) -> Review:
-    """UsageError when there is nothing to compare with; all else that is wrong is a finding of the review."""
+    """UsageError if there is no base to compare with. All other errors are findings of the review."""
     guard = Guard.parse(request.max_removed)
     root = repository(request.root)
     base = find_base(root, request.base)
@@ -81,10 +81,8 @@ def review(request: Request) -> Review:
     guard.judge(sum(item.change is Change.REMOVED for item in objects), len(trees.before), found)
     told_delivery(objects, found)
     if not objects and base.inputs_differ():
-        message = "jobs or overlays are not what they were, and everything that is rendered is"
-        found.warning(
-            "not-rendered", Location(rendered_path("")), message, "run `gen render` first, if that is not done"
-        )
+        message = "jobs or overlays changed, but `rendered/` did not"
+        found.warning("not-rendered", Location(rendered_path("")), message, "run `gen render` if you have not done so")
     boards = Counter(item.change for item in every if _is_board(item.pair.item))
     return Review(base, runs, boards, data, usage, objects, len(trees.before), len(trees.after), tuple(found))
 
@@ -93,7 +91,7 @@ def _narrowed(trees: Trees, overlays: tuple[str, ...]) -> Trees:
     known = {scope_overlay(scope) for item in (*trees.before, *trees.after) if (scope := item.key.scope)}
     for name in overlays:
         if name not in known:
-            raise UsageError(f"nothing is rendered for `{name}`: {did_you_mean(name, known)}")
+            raise UsageError(f"no objects are rendered for overlay `{name}`: {did_you_mean(name, known)}")
 
     def chosen(items: Iterable[Item]) -> list[Item]:
         return [item for item in items if not overlays or scope_overlay(item.key.scope) in overlays]
@@ -114,5 +112,5 @@ def _object(pair: Pair) -> ObjectChange:
 
 
 def _is_board(item: Item) -> bool:
-    """Told from the text, for most are as they were and need not be parsed."""
+    """Matches the text, so that unchanged files need not be parsed."""
     return item.key.kind == "Deployment" and f"\n    {COMPONENT}: tensorboard\n" in item.text

@@ -1,4 +1,4 @@
-"""`gen render`: write what is missing or different below `rendered/`, and remove what should not be there."""
+"""`gen render`: write missing and changed files below `rendered/`, and remove stale ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""JSON Schemas of what users write, for editors: draft-07, which is what YAML language servers read.
+"""`gen schema`: JSON Schemas of jobs and overlays for editors, in draft-07, which YAML language servers read.
 
-One `if`/`then` a kind of job, and not `oneOf`: an editor then says what is wrong with the field that was written,
-and not that the file fits none of the kinds.
+Each kind of job has an `if`/`then` instead of a branch of `oneOf`, so that an editor reports the wrong field and not
+that the file matches none of the kinds.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def overlay_schema() -> Schema:
     overlay = definitions.pop(OverlayFields.__name__)
     defaults = _as_defaults(definitions.pop(JobFields.__name__))
     kinds = {name: _as_defaults(definitions.pop(model.__name__)) for name, model in KINDS.items()}
-    description = "Fields laid under the jobs of one kind."
+    description = "Default fields for jobs of one kind."
     defaults["properties"]["kinds"] = {
         "type": "object",
         "description": description,
@@ -121,7 +121,7 @@ def _describe(definition: Schema, model: type[BaseModel]) -> None:
 
 
 def _short(definition: Schema, model: type[BaseModel]) -> Schema:
-    """A profile may be written as one scalar, which then is one of its fields."""
+    """A profile can be written as a scalar, which sets one of its fields."""
     if not issubclass(model, Profile) or not model.short:
         return definition
     scalar = {key: value for key, value in definition["properties"][model.short].items() if key != "description"}
@@ -129,7 +129,7 @@ def _short(definition: Schema, model: type[BaseModel]) -> Schema:
 
 
 def _plain(value: Any) -> Any:
-    """Without what pydantic adds for itself: titles made of names, `null`, which no field takes, empty defaults."""
+    """Without additions of pydantic: titles from names, `null` (fields do not accept it), and empty defaults."""
     if isinstance(value, list):
         return [_plain(item) for item in value if item != {"type": "null"}]
     if not isinstance(value, dict):
@@ -153,7 +153,7 @@ def _is_noise(key: str, value: Any) -> bool:
 
 
 def _with_numbers(schema: Schema) -> Schema:
-    """Words that look like numbers may be written without quotes, and are numbers to an editor then."""
+    """Words that look like numbers may be unquoted; editors read them as numbers."""
     numbers = [float(word) if "." in word else int(word) for word in schema["enum"] if _NUMBER.fullmatch(word)]
     if not numbers:
         return schema

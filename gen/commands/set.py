@@ -1,4 +1,4 @@
-"""`gen set`: change fields of job files, when what comes of it is right."""
+"""`gen set`: change fields of job files, if the result is valid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from gen.commands.compared import refused, repository
 from gen.commands.options import Root
 from gen.commands.result import Result
-from gen.diagnostics import Findings, UsageError, did_you_mean
+from gen.diagnostics import Findings, UsageError, counted, did_you_mean
 from gen.edit.change import Change, EditError
 from gen.edit.quota import check_quota
 from gen.edit.route import route_of
@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from gen.repository.layout import JobFile
 
 _BOM = "\ufeff".encode()
-_LISTED = 40
-"""Files whose changes are told one by one."""
-
+MAX_LISTED_FILES = 40
+"""Changes of more files are only counted."""
 
 FORMATS = REPORTERS
 
@@ -66,28 +65,28 @@ class Request:
 class _Edited:
     file: str
     raw: bytes
-    said: tuple[str, ...]
-    """What is different, field by field; nothing when nothing is."""
+    changes: tuple[str, ...]
+    """Descriptions of the changed fields."""
 
 
 def run(request: Request) -> Result[Report]:
-    """Change the files that are named; none of them when one of them would be wrong."""
+    """Change all files, or none if one of them would become invalid."""
     assignments = [_assignment(text) for text in request.assignments]
     if not assignments and not request.unset:
-        raise UsageError("nothing to set: write `field=value`, or --unset field")
+        raise UsageError("no fields to change: pass `FIELD=VALUE` or `--unset FIELD`")
     root = repository(request.root)
     listed = Findings()
     jobs = chosen_jobs(root, [request.jobs], listed)
-    overlays = OverlayReader(root, Findings()).read()  # a mistake in an overlay is for `gen render` to tell
+    overlays = OverlayReader(root, Findings()).read()  # `gen render` reports errors in overlays
     names = [*((name, None) for name in request.unset), *assignments]
-    found = Findings() if jobs else listed  # what is wrong with other files does not matter here
+    found = Findings() if jobs else listed  # errors in other files do not matter here
     results = [_edit(root, job, names, overlays, found) for job in jobs]
     if not found.failed():
-        changed = {job: one.raw for job, one in zip(jobs, results, strict=True) if one is not None and one.said}
+        changed = {job: one.raw for job, one in zip(jobs, results, strict=True) if one is not None and one.changes}
         check_quota(root, changed, overlays, found)
     if found.failed():
         return refused(found)
-    done = [result for result in results if result is not None and result.said]
+    done = [result for result in results if result is not None and result.changes]
     replace_files(root, {result.file: result.raw for result in done})
     return Result(output=Report((), (), _summary(done, len(jobs))))
 
@@ -95,24 +94,24 @@ def run(request: Request) -> Result[Report]:
 def _assignment(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"`{text}` sets nothing: write `{text}=VALUE`, or --unset {text}")
+        raise UsageError(f"`{text}` has no value: write `{text}=VALUE` or `--unset {text}`")
     found = Findings()
-    if not text.isprintable():  # what no quotes can make readable
+    if not text.isprintable():  # quotes cannot make it valid
         source_of(scalar(text, flow=False, style='"').encode(errors="surrogateescape"), "", found)
     for item in found:
-        raise UsageError(f"the value of `{_printable(name)}` cannot be written: {item.message}")
+        raise UsageError(f"the value of `{_printable(name)}` cannot be written as YAML: {item.message}")
     return name, value
 
 
 def _edit(
     root: Path, job: JobFile, names: Sequence[tuple[str, str | None]], overlays: Sequence[Overlay], found: Findings
 ) -> _Edited | None:
-    """One file with the changes made; None when something was found."""
+    """One file with the changes; None if there are findings."""
     source = read(root, job.file, found)
     if source is None:
         return None
     text = source.text
-    said: list[str] = []
+    changes: list[str] = []
     model = _model(source, names)
     for name, value in names:
         change = Change(route_of(model, name), value)
@@ -122,28 +121,28 @@ def _edit(
             found.error("cannot-edit", source.place(error.route), error.message, error.hint)
             continue
         if after != text:
-            said.append(_said(source, change))
+            changes.append(_description(source, change))
         elif value is None:
             _refuse_unknown(model, source, change, found)
         text = after
-    # the reader left out a mark of the byte order, if there was one
+    # the reader drops a byte order mark
     mark = _BOM if hashlib.sha256(source.text.encode()).hexdigest() != source.digest else b""
     raw = mark + text.encode()
     new = source_of(raw, job.file, found)
     if new is not None:
         found.extend(_caused(source, new, job, overlays))
-    return _Edited(job.file, raw, tuple(said))
+    return _Edited(job.file, raw, tuple(changes))
 
 
 def _model(source: Source, names: Sequence[tuple[str, str | None]]) -> type[JobFields]:
-    """The model of the kind that the job will be of."""
+    """Model of the kind of the job after the change."""
     written = source.data.get("kind") if isinstance(source.data, dict) else None
     kind = next((value for name, value in names if name == "kind"), written)
     return KINDS.get(kind, JobFields) if isinstance(kind, str) else JobFields
 
 
 def _refuse_unknown(model: type[JobFields], source: Source, change: Change, found: Findings) -> None:
-    """Removing what is not there is no mistake, unless it never could be; what is set is for the model to judge."""
+    """Unsetting an absent field is fine; unsetting an unknown field is an error. The model checks assigned values."""
     *above, last = change.route
     known = fields_at(model, tuple(above))
     if known and last not in known:
@@ -152,14 +151,14 @@ def _refuse_unknown(model: type[JobFields], source: Source, change: Change, foun
 
 
 def _caused(old: Source, new: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:
-    """The errors of the new text that the old one did not have: a file may be put right step by step."""
+    """Errors of the new text that the old one did not have, so that a file can be corrected step by step."""
     errors = _errors(new, job, overlays)
     known = {(item.code, item.message) for item in _errors(old, job, overlays)} if errors else set()
     return [item for item in errors if (item.code, item.message) not in known]
 
 
 def _errors(source: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:
-    """What a render would refuse, in the overlays that select the job; without any, what the job's model refuses."""
+    """Errors of rendering in the overlays that select the job; without any, errors of the job's model."""
     found = Findings()
     selected = [overlay for overlay in overlays if selects(overlay, job.key)]
     for overlay in selected:
@@ -171,16 +170,16 @@ def _errors(source: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[D
     return [item for item in found if item.severity.value == "error"]
 
 
-def _said(source: Source, change: Change) -> str:
+def _description(source: Source, change: Change) -> str:
     name = _printable(dotted(change.route))
     if change.value is None:
         return f"{name} removed"
     old, new = _written(source.data, change.route), _printable(change.value)
-    return f"{name} {_printable(old)} → {new}" if isinstance(old, str) and old else f"{name} is {new}"
+    return f"{name} {_printable(old)} → {new}" if isinstance(old, str) and old else f"{name} set to {new}"
 
 
 def _written(data: Any, route: Route) -> Any:
-    """What a file says at a route; None when it says nothing."""
+    """Value in a file at a route; None if there is none."""
     for step in route:
         try:
             data = data[step]
@@ -190,14 +189,14 @@ def _written(data: Any, route: Route) -> Any:
 
 
 def _printable(text: str) -> str:
-    """A text of a file, which must not be able to write anything it likes into a terminal."""
+    """Text of a file, without characters that control a terminal."""
     return clipped("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)) or '""'
 
 
 def _summary(done: Sequence[_Edited], jobs: int) -> str:
-    files = f"{jobs} job file{'' if jobs == 1 else 's'}"
+    files = counted(jobs, "job file")
     if not done:
-        return f"{files} say{'s' if jobs == 1 else ''} so already; nothing was written"
-    lines = [f"{result.file}: {', '.join(result.said)}" for result in done[:_LISTED]]
-    lines += [f"… and {len(done) - _LISTED} more"] if len(done) > _LISTED else []
+        return f"no changes: {files} {'is' if jobs == 1 else 'are'} already up to date"
+    lines = [f"{result.file}: {', '.join(result.changes)}" for result in done[:MAX_LISTED_FILES]]
+    lines += [f"… and {len(done) - MAX_LISTED_FILES} more"] if len(done) > MAX_LISTED_FILES else []
     return "\n".join([*lines, f"changed {len(done)} of {files}; run `gen render` and commit the result"])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_a_name_is_as_long_as_one_that_renders_and_no_longer(repo: Repository, kind: str) -> None:
-    with pytest.raises(UsageError, match=r"is too long: .*, (\d+) characters are possible") as refused:
+    with pytest.raises(UsageError, match=r"is too long: at most") as refused:
         new_job(repo.root, kind, "x" * 60, "1st")
     room = int(str(refused.value).rsplit(" characters", 1)[0].rsplit(" ", 1)[1])
     job = new_job(repo.root, kind, "x" * room, "1st")
@@ -34,7 +34,7 @@ def test_nothing_is_written_through_a_link(repo: Repository, tmp_path: Path, lin
     (repo.root / link).parent.mkdir(exist_ok=True)
     (repo.root / link).symlink_to(outside / "new.yaml" if link.endswith(".yaml") else outside)
     for namespace in ("team", None):
-        with pytest.raises(UsageError, match=r"is a link|exists already|which namespace"):
+        with pytest.raises(UsageError, match=r"is a symbolic link|already exists|no jobs yet"):
             new_job(repo.root, "pytorch", "x", namespace)
     assert list(outside.iterdir()) == []
 
@@ -48,22 +48,20 @@ def test_a_file_that_appears_meanwhile_is_kept(repo: Repository, monkeypatch: py
         return real(path, flags, mode)
 
     monkeypatch.setattr(os, "open", late)
-    with pytest.raises(UsageError, match=r"jobs/team/x.yaml exists already"):
+    with pytest.raises(UsageError, match=r"jobs/team/x.yaml already exists"):
         new_job(repo.root, "pytorch", "x", "team")
     assert (repo.root / "jobs/team/x.yaml").read_text() == "kept"
 
 
 def test_a_file_in_the_place_of_the_namespace_is_said(repo: Repository) -> None:
     repo.write("jobs/team", "x")
-    with pytest.raises(UsageError, match="jobs/team is not a folder; move it away"):
+    with pytest.raises(UsageError, match="jobs/team is not a folder; move it"):
         new_job(repo.root, "pytorch", "x", "team")
 
 
 def test_a_namespace_that_no_overlay_knows_gets_a_near_one(repo: Repository) -> None:
     repo.overlay('kubernetes: "1.34"\nnamespaces: {vision: {}}\n')
-    with pytest.raises(
-        UsageError, match=r"no overlay grants anything to the namespace `visoin`: did you mean `vision`\?"
-    ):
+    with pytest.raises(UsageError, match=r"namespace `visoin` has no grants in any overlay: did you mean `vision`\?"):
         new_job(repo.root, "pytorch", "x", "visoin")
     assert not (repo.root / "jobs/visoin").exists()
     assert new_job(repo.root, "pytorch", "x", "vision").file == "jobs/vision/x.yaml"

@@ -55,7 +55,8 @@ def test_fields_are_set_in_the_file_and_it_still_renders(repo: Repository) -> No
         "# quiet\nstate: finished\nattempt: 2\nparams:\n  lr: 3e-4\nworkers: 2\n",
     )
     assert report.summary.splitlines() == [
-        "jobs/team/demo.yaml: state is finished, attempt is 2, params.lr is 3e-4, env.DEBUG off → on, workers is 2",
+        "jobs/team/demo.yaml: state set to finished, attempt set to 2, params.lr set to 3e-4, env.DEBUG off → on, "
+        "workers set to 2",
         "changed 1 of 1 job file; run `gen render` and commit the result",
     ]
     assert repo.codes() == []
@@ -65,7 +66,7 @@ def test_a_file_that_says_so_already_is_not_written(repo: Repository) -> None:
     path = repo.job(JOB)
     before = path.stat()
     report, code = change(repo, "team/demo", "env.DEBUG=off", unset=("retries",))
-    assert (code, report.summary) == (0, "1 job file says so already; nothing was written")
+    assert (code, report.summary) == (0, "no changes: 1 job file is already up to date")
     assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
@@ -177,8 +178,8 @@ def test_when_one_file_cannot_be_written_none_is(repo: Repository, monkeypatch: 
 @pytest.mark.parametrize(
     ("assignments", "unset", "message"),
     [
-        ((), (), "nothing to set"),
-        (("attempt",), (), "`attempt` sets nothing"),
+        ((), (), "no fields to change"),
+        (("attempt",), (), "`attempt` has no value"),
         (("=2",), (), "is no name of a field"),
         (("env.=2",), (), "is no name of a field"),
         (("env.A=\ufdd0",), (), "U\\+FDD0"),
