@@ -77,8 +77,8 @@ def job_reference() -> str:
     for name, model in KINDS.items():
         definition = definitions.pop(model.__name__)
         own = [field for field in definition["properties"] if field not in common and field != "kind"]
-        versions = " or ".join(f"`{version}`" for version in model.api_versions)
-        about = f"{definition['description']} Rendered as {model.resource} of {versions}."
+        versions = " or ".join(f"`{version}`" for version in model.facts.versions)
+        about = f"{definition['description']} Rendered as {model.facts.kind} of {versions}."
         parts += [f"## `kind: {name}`\n", f"{about}\n", _table(definition, own)]
     return "\n".join([*parts, *_sections(definitions)])
 

@@ -176,9 +176,9 @@ def test_one_author_of_paths_in_a_repository() -> None:
 
 
 def test_no_kind_is_named_outside_its_own_file() -> None:
-    names = {f'"{name}"' for name in KINDS} | {f'"{kind.resource}"' for kind in KINDS.values()} - {'"Job"'}
+    names = {f'"{name}"' for name in KINDS} | {f'"{kind.facts.kind}"' for kind in KINDS.values()} - {'"Job"'}
     # what others wrote is judged there, also of kinds and versions that gen does not render
-    judges = ("gen.rules.operators", "gen.rules.deprecations", "gen.rules.gitops")
+    judges = "gen.resources"
     for module, path in modules().items():
         if not module.startswith(("gen.kinds", *judges)):
             source = path.read_text("utf-8")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from gen.check.schema_errors import schema_problems
 from gen.diagnostics import did_you_mean, near
+from gen.resources.retired import RETIRED
 from gen.rules.catalogue import CATALOGUE, rules_for
-from gen.rules.deprecations import RETIRED
 from gen.rules.field_checks import duplicates
 from gen.rules.object_view import ObjectView, is_custom
 from gen.rules.problem import DAMAGED, SILENCE, Problem

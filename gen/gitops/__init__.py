@@ -1,6 +1,6 @@
 """GitOps engines: one file each, listed in `gen.repository.layout.ENGINES`.
 
-`docs/gitops.md` says what is rendered for them, and why.
+`docs/gitops.md` describes the objects that are rendered for them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ENGINES: Final[dict[str, type[Engine]]] = {name: import_module(f"{__name__}.{nam
 PROTECTION: Final[Mapping[str, str]] = {
     key: value for engine in ENGINES.values() for key, value in engine.protection.items()
 }
-"""What keeps storage from every engine, also from one that no overlay names: an engine can be changed later."""
+"""Annotations that protect storage from every engine, also from one that no overlay uses yet."""
 
 
 def run_annotations(engines: Iterable[str], state: str, *, settled: bool) -> dict[str, str]:
-    """What the engines must know of a run. To one engine the annotations of another mean nothing.
+    """Annotations of a run for all engines; each engine ignores those of the others.
 
-    `settled` says that nothing in Git will change under the run's name while it is active.
+    `settled` means that an active run never changes in Git under the same name.
     """
     return {key: value for name in engines for key, value in ENGINES[name].lifecycle(state, settled=settled).items()}
 

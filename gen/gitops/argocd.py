@@ -1,6 +1,6 @@
-"""Argo CD: a project and an ApplicationSet for jobs, the same for storage, and what its own settings lack.
+"""Argo CD: a project and an ApplicationSet for jobs, the same for storage, and additions to the settings of Argo CD.
 
-An Application for each job, so that its health is the job's, and one for the storage of each namespace. Facts about
+Each job has its own Application, which has the health of the job; each namespace has one for its storage. Facts about
 Argo CD are from its documentation and source, see `docs/gitops.md`.
 """
 
@@ -12,25 +12,28 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import WithJsonSchema
 
 from gen.gitops.argocd_settings import RUN_ENDED, SYNC_FAILED, health_settings, notification_settings
-from gen.gitops.base import Engine, Site, Workload
+from gen.gitops.base import Engine, Site
 from gen.kubernetes import MANAGED_BY, QUEUE_LABEL, Body, present
 from gen.model.names import ObjectName
 from gen.model.scalars import Text, matching
 from gen.repository.layout import object_files, tree_folder
+from gen.resources.base import Wildcard
+from gen.resources.core import DATA, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gen.resources.base import Pattern, Resource
+
 _API = "argoproj.io/v1alpha1"
-_STORAGE_KINDS = ("PersistentVolume", "PersistentVolumeClaim")
 _KEPT_OUT = ("kube-node-lease", "kube-public", "kube-system")
-"""Namespaces that no job belongs to, where an overlay grants to every one."""
+"""Namespaces without jobs, if the overlay grants to every namespace."""
 _SYNC_OPTIONS = ("ServerSideApply=true", "ApplyOutOfSyncOnly=true", "FailOnSharedResource=true")
 _COMPARE = {"argocd.argoproj.io/compare-options": "ServerSideDiff=true,IncludeMutationWebhook=true"}
 
 Service = Annotated[
     str,
-    # it ends the key of an annotation, of which a prefix and the longest trigger leave this much
+    # the annotation key ends with it; the prefix and the longest trigger leave this many characters
     matching(re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,28}[a-z0-9])?"), 30, "a service of Argo CD's notifications"),
     WithJsonSchema({"title": "service", "type": "string"}),
 ]
@@ -42,7 +45,7 @@ class ArgoCD(Engine):
     protection: ClassVar[Mapping[str, str]] = {
         # `Prune` does not cover the deletion of an Application, and `Delete` does not cover pruning
         "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
-        # without it, a protected object whose file is gone keeps its Application out of sync for ever
+        # without it, a protected object without a file keeps its Application out of sync permanently
         "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
     }
 
@@ -51,15 +54,16 @@ class ArgoCD(Engine):
     cluster: Text = "in-cluster"
     """Name of the cluster in Argo CD."""
     notify: dict[Service, Text] = {}
-    """Who is told of runs that end and of syncs that fail: recipients by service, such as `slack: training`."""
+    """Recipients of notifications about finished runs and failed syncs, by service, such as `slack: training`."""
 
     @classmethod
     def lifecycle(cls, state: str, *, settled: bool) -> Mapping[str, str]:  # noqa: ARG003 - Argo CD applies what differs
-        # stays a target without being applied, compared, pruned or counted in health (`sync_phase.go`, `state.go`)
+        # remains a target, but is not applied, compared, pruned or counted in health (`sync_phase.go`, `state.go`)
         return {"argocd.argoproj.io/hook": "Skip"} if state == "finished" else {}
 
     def objects(self, site: Site) -> tuple[Body, ...]:
-        settings = [health_settings(self.namespace, site.workloads)]
+        checked = [workload.resource for workload in site.workloads if workload.needs_health_check]
+        settings = [health_settings(self.namespace, checked)] if checked else []
         if self.notify:
             settings.append(notification_settings(self.namespace))
         return (*self._jobs(site), *self._storage(site), *settings)
@@ -77,7 +81,7 @@ class ArgoCD(Engine):
             namespace=namespace,
             prune=True,
             options=[*_SYNC_OPTIONS, "RespectIgnoreDifferences=true"],
-            ignored=[_mutated(workload) for workload in site.workloads] if site.queues else [],
+            ignored=_ignored(site),
         )
         # removing a job frees its GPUs; there is no data in this tree
         template["metadata"]["finalizers"] = ["resources-finalizer.argocd.argoproj.io"]
@@ -86,18 +90,18 @@ class ArgoCD(Engine):
 
     def _storage(self, site: Site) -> tuple[Body, Body]:
         name, tree = f"{site.overlay}-storage", self.in_git(tree_folder(site.overlay, "storage"))
-        claims = [{"group": "", "kind": "PersistentVolumeClaim"}]
+        claims = [{"group": PERSISTENT_VOLUME_CLAIM.group, "kind": PERSISTENT_VOLUME_CLAIM.kind}]
         project = self._project(name, site, f"Storage of the overlay {site.overlay}.", claims)
         volumes = [f"{namespace}-*" for namespace in site.granted or ()] or ["*"]
         project["spec"]["clusterResourceWhitelist"] = [
-            {"group": "", "kind": "PersistentVolume", "name": volume} for volume in volumes
+            {"group": PERSISTENT_VOLUME.group, "kind": PERSISTENT_VOLUME.kind, "name": volume} for volume in volumes
         ]
         project["metadata"] |= present(annotations=self._subscriptions((SYNC_FAILED,)))
         namespace = _segment(tree, 1)
         template = self._application(
             name=f"{site.overlay}-storage.{namespace}",
             project=name,
-            include=object_files(_STORAGE_KINDS),
+            include=object_files(resource.kind for resource in DATA),
             namespace=namespace,
             prune=False,
             options=_SYNC_OPTIONS,
@@ -143,10 +147,10 @@ class ArgoCD(Engine):
             "repoURL": self.repo_url,
             "targetRevision": self.revision,
             "path": "{{ .path.path }}",
-            # said outright, or a stray file would make it a tree of another tool
+            # explicit, because a stray file would select another tool
             "directory": {"include": include},
         }
-        # only a commit that touches the folder makes Argo CD read it again
+        # Argo CD reads the folder again only after a commit that changes it
         annotations = {**_COMPARE, "argocd.argoproj.io/manifest-generate-paths": "."}
         spec = present(
             project=project,
@@ -177,21 +181,33 @@ ENGINE = ArgoCD
 
 
 def _segment(tree: str, behind: int) -> str:
-    """The expression for the name of a folder that the generator found so many steps below a tree."""
+    """Template expression for the name of the folder that many levels below a tree."""
     return f"{{{{ index .path.segments {tree.count('/') + behind} }}}}"
 
 
-def _mutated(workload: Workload) -> Body:
-    """What a queue changes in a run that it admits: only in those that have a queue, or Git could suspend none.
+def _ignored(site: Site) -> list[Body]:
+    resources = (workload.resource for workload in site.workloads)
+    return [_mutated(resource) for resource in resources if site.queues and "kueue" in resource.queues]
 
-    Kueue sets `suspend`, node selectors and tolerations (`pkg/podset/podset.go`); the last two are atomic, so an
-    apply would take them back, and Kueue would stop the run. Other fields that it adds belong to it.
+
+def _mutated(resource: Resource) -> Body:
+    """Fields that Kueue changes when it admits a run. They are ignored only in runs with a queue.
+
+    Without a queue, `state: suspended` in Git must reach the cluster. Kueue sets `suspend`, node selectors and
+    tolerations (`pkg/podset/podset.go`). The last two are atomic, so an apply would revert them, and Kueue would stop
+    the run. Kueue owns all other fields that it adds.
     """
     queued = f'select(.metadata.labels["{QUEUE_LABEL}"] != null)'
-    template = ".".join(workload.templates).replace(".*", "[]?")
-    fields = (".".join(workload.suspend), f"{template}.spec.nodeSelector", f"{template}.spec.tolerations")
+    fields = [_jq(resource.suspend)] if resource.suspend is not None else []
+    for pods in resource.pods:
+        template = _jq(pods.template)
+        fields += [f"{template}.spec.nodeSelector", f"{template}.spec.tolerations"]
     return present(
-        group=workload.group,
-        kind=workload.kind,
-        jqPathExpressions=[f"{queued} | .{field}" for field in fields],
+        group=resource.group,
+        kind=resource.kind,
+        jqPathExpressions=[f"{queued} | {field}" for field in fields],
     )
+
+
+def _jq(pattern: Pattern) -> str:
+    return "".join("[]?" if isinstance(step, Wildcard) else f".{step}" for step in pattern)

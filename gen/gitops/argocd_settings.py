@@ -1,7 +1,7 @@
-"""What Argo CD's own settings lack: health checks of training kinds, and notifications of runs that end.
+"""Additions to the settings of Argo CD: health checks of training kinds, and notifications about runs.
 
-They are parts of ConfigMaps that belong to Argo CD, to be merged into them by a server-side apply. So they carry no
-label but the one by which Argo CD knows its settings, and no engine may prune or delete them.
+They are parts of ConfigMaps that belong to Argo CD, and a server-side apply merges them. So their only label is the
+one that Argo CD requires, and no engine may prune or delete them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gen.kubernetes import Body
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gen.gitops.base import Workload
+    from gen.resources.base import Resource, Status
 
 RUN_FAILED, RUN_SUCCEEDED, SYNC_FAILED = "gen-run-failed", "gen-run-succeeded", "gen-sync-failed"
 RUN_ENDED = (RUN_FAILED, RUN_SUCCEEDED)
@@ -25,28 +25,38 @@ _TRIGGERS = {
     RUN_SUCCEEDED: ("app.status.health.status == 'Healthy'", "its run succeeded, or is retired"),
     SYNC_FAILED: ("app.status?.operationState?.phase in ['Error', 'Failed']", "its files could not be applied"),
 }
-"""When something is told, and what. An Application is one job, so its health is the run's."""
+"""Condition and message of each trigger. An Application is one job, so its health is that of the run."""
 _LINK = "{{.context.argocdUrl}}/applications/{{.app.metadata.namespace}}/{{.app.metadata.name}}"
 
 
-def health_settings(namespace: str, workloads: Iterable[Workload]) -> Body:
-    """Health checks, without which a run counts as healthy as soon as its object is there."""
+def health_settings(namespace: str, resources: Iterable[Resource]) -> Body:
+    """Health checks. Without one, a run is healthy as soon as its object exists."""
     checks = {
-        f"resource.customizations.health.{workload.group}_{workload.kind}": health_check(workload)
-        for workload in workloads
-        if not workload.known
+        f"resource.customizations.health.{resource.group}_{resource.kind}": health_check(resource.status)
+        for resource in resources
+        if resource.status is not None
     }
     return _settings("argocd-cm", namespace, checks)
 
 
-def health_check(workload: Workload) -> str:
-    """A Lua script over `obj`. Terminal conditions come first, since older ones may still be there."""
+def health_check(status: Status) -> str:
+    """A Lua script over `obj`. Final states come first, because older conditions can still be true."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - 40 ms that most runs do not need
 
-    environment: Any = Environment(  # noqa: S701 - the result is no HTML
-        loader=PackageLoader("gen"), keep_trailing_newline=True, undefined=StrictUndefined
+    states = (("Degraded", status.failed), ("Healthy", status.succeeded), ("Suspended", status.suspended))
+    signs: dict[str, list[tuple[Any, str]]] = {"conditions": [], "phases": []}
+    for health, sign in states:
+        if isinstance(sign, str):
+            signs["conditions"].append((sign, health))
+        else:
+            signs["phases"] += [(phase, health) for phase in sign or ()]
+    environment: Any = Environment(  # noqa: S701 - the result is not HTML
+        loader=PackageLoader("gen"),
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
     )
-    text: str = environment.get_template("health.lua.j2").render(workload=workload)
+    text: str = environment.get_template("health.lua.j2").render(signs)
     return text
 
 

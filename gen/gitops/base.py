@@ -1,4 +1,4 @@
-"""What a GitOps engine does with the rendered files, and what it has to know of them."""
+"""The interface of a GitOps engine, and the facts about the rendered files of an overlay that engines need."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from gen.model.scalars import matching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from gen.resources.base import Resource
 
 RepositoryURL = Annotated[
     str,
@@ -45,58 +47,51 @@ Folder = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """What engines have to know of a kind of job: how its health shows, and what a queue changes."""
+    """A Kubernetes kind that is rendered for jobs, in the version that the cluster serves."""
 
     api_version: str
-    kind: str
-    suspend: tuple[str, ...]
-    templates: tuple[str, ...]
-    succeeded: str
-    failed: str
-    suspended: str
-    known: bool
-    """Whether the engines tell its health by themselves."""
+    resource: Resource
 
     @property
-    def group(self) -> str:
-        return group_of(self.api_version)
+    def needs_health_check(self) -> bool:
+        return self.resource.status is not None and not self.resource.known_to_engines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """The rendered files of one overlay, as an engine finds them in Git."""
+    """The rendered files of one overlay, as an engine reads them from Git."""
 
     overlay: str
     granted: tuple[str, ...] | None
-    """Namespaces that the overlay grants something; None when it grants to every one."""
+    """Namespaces with a grant; None if the overlay grants to every namespace."""
     namespaces: tuple[str, ...]
-    """Namespaces that have jobs."""
+    """Namespaces with jobs."""
     storage: bool
     """Whether there are storage objects."""
     queues: bool
-    """Whether jobs may be admitted by a queue."""
+    """Whether the overlay grants queues."""
     workloads: tuple[Workload, ...]
     kinds: tuple[tuple[str, str], ...]
-    """Group and kind of everything that the files of jobs may hold."""
+    """Group and kind of every object that belongs to jobs."""
 
 
 class Engine(Profile, ABC):
-    """The repository that holds the rendered files, as the engine reaches it."""
+    """The Git repository with the rendered files, as the engine accesses it."""
 
     protection: ClassVar[Mapping[str, str]]
-    """Annotations that keep an object in the cluster, whatever becomes of its file."""
+    """Annotations that keep an object in the cluster when its file is removed."""
 
     repo_url: RepositoryURL = Field(alias="repoURL")
-    """URL of the Git repository; credentials for it are the engine's."""
+    """URL of the Git repository. The engine has the credentials."""
     revision: Revision = "main"
-    """Branch that is applied."""
+    """Branch to apply."""
     path: Folder | None = None
-    """Folder of the Git repository in which `rendered/` lies; its top when left out."""
+    """Folder of the Git repository that contains `rendered/`. [default: the top]"""
 
     @classmethod
     @abstractmethod
     def lifecycle(cls, state: str, *, settled: bool) -> Mapping[str, str]:
-        """Annotations of a run in a state; `settled` when Git changes nothing under its name while it is active."""
+        """Annotations of a run in a state; `settled` if an active run never changes in Git under the same name."""
 
     @abstractmethod
     def objects(self, site: Site) -> tuple[Body, ...]:
@@ -105,7 +100,3 @@ class Engine(Profile, ABC):
     def in_git(self, path: str) -> str:
         """A path of the repository of jobs, relative to the top of the Git repository."""
         return f"{self.path}/{path}" if self.path else path
-
-
-def group_of(api_version: str) -> str:
-    return api_version.rpartition("/")[0]

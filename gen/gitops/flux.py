@@ -1,7 +1,7 @@
 """Flux: the source, a Kustomization for storage, and one for the jobs of each namespace.
 
-One object that is refused holds up everything in its Kustomization (`ssa/manager_apply.go`), so namespaces do not share
-one. Facts about Flux are from its documentation and source, see `docs/gitops.md`.
+One rejected object blocks its whole Kustomization (`ssa/manager_apply.go`), so namespaces do not share one. Facts about
+Flux are from its documentation and source, see `docs/gitops.md`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from gen.repository.layout import rendered_path, tree_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gen.resources.base import Phase
+
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 _TIMES = {"interval": "10m", "retryInterval": "2m", "timeout": "5m"}
 
@@ -28,18 +30,18 @@ class Flux(Engine):
     namespace: ObjectName = "flux-system"
     """Namespace of Flux."""
     secret: ObjectName | None = None
-    """Secret of that namespace with credentials for the repository."""
+    """Secret in that namespace with credentials for the repository."""
     service_account: ObjectName | None = None
-    """ServiceAccount of that namespace that applies the files; Flux's own, which may do anything, when left out."""
+    """ServiceAccount in that namespace that applies the files. [default: the one of Flux, which has all permissions]"""
     notify: ObjectName | None = None
-    """Provider of that namespace that is told what could not be applied."""
+    """Provider in that namespace that is notified of objects that could not be applied."""
 
     @classmethod
     def lifecycle(cls, state: str, *, settled: bool) -> Mapping[str, str]:
         if state == "finished":
             return {f"{_KUSTOMIZE}/ssa": "Ignore"}
-        # not where Git may still change the object: Flux leaves one that is there alone, whatever Git says, so a run
-        # could be neither suspended nor resumed (`ssa/manager_apply.go`, `shouldSkipApply`)
+        # only if Git never changes the object again: Flux then ignores later changes, so that a run could be neither
+        # suspended nor resumed (`ssa/manager_apply.go`, `shouldSkipApply`)
         return {f"{_KUSTOMIZE}/ssa": "IfNotPresent"} if settled else {}
 
     def objects(self, site: Site) -> tuple[Body, ...]:
@@ -60,7 +62,7 @@ class Flux(Engine):
         return self._object("source.toolkit.fluxcd.io/v1", "GitRepository", site.overlay, spec)
 
     def _storage(self, site: Site) -> Body:
-        """Nothing that it once applied is ever removed by it, not even when it is removed itself."""
+        """It never removes an applied object, even when it is removed itself."""
         spec = {"prune": False, "deletionPolicy": "Orphan"}
         return self._kustomization(site, _storage_name(site), self.in_git(tree_folder(site.overlay, "storage")), spec)
 
@@ -69,13 +71,13 @@ class Flux(Engine):
             prune=True,
             targetNamespace=namespace,
             dependsOn=[{"name": _storage_name(site)}] if site.storage else None,
-            healthCheckExprs=[_health(workload) for workload in site.workloads if not workload.known],
+            healthCheckExprs=[_health(workload) for workload in site.workloads if workload.needs_health_check],
         )
         path = self.in_git(tree_folder(site.overlay, "jobs", namespace))
         return self._kustomization(site, f"{site.overlay}.jobs.{namespace}", path, spec)
 
     def _kustomization(self, site: Site, name: str, path: str, spec: Body) -> Body:
-        # waiting for a run to end would hold up every later commit; `force` would delete what it cannot change
+        # waiting for a run to end would block every later commit; `force` would delete objects that it cannot change
         common = present(
             sourceRef={"kind": "GitRepository", "name": site.overlay},
             path=f"./{path}",
@@ -107,14 +109,26 @@ def _storage_name(site: Site) -> str:
 
 
 def _health(workload: Workload) -> Body:
-    """CEL over the object's top-level fields. Until there is a status it fails, which Flux takes for not yet ready."""
-
-    def holds(condition: str) -> str:
-        return f"status.conditions.exists(c, c.type == '{condition}' && c.status == 'True')"
-
+    """CEL over the top-level fields. It fails until the object has a status, which means "not ready yet" to Flux."""
+    status = workload.resource.status
+    assert status is not None  # noqa: S101 - `needs_health_check`
     return {
         "apiVersion": workload.api_version,
-        "kind": workload.kind,
-        "failed": holds(workload.failed),
-        "current": holds(workload.succeeded),
+        "kind": workload.resource.kind,
+        "failed": _holds(status.failed),
+        "current": _holds(status.succeeded),
     }
+
+
+def _holds(sign: str | tuple[Phase, ...]) -> str:
+    """An expression that is true if a condition, or one of several phases, holds."""
+    if isinstance(sign, str):
+        return f"status.conditions.exists(c, c.type == '{sign}' && c.status == 'True')"
+    return " || ".join(_in_phase(phase) for phase in sign)
+
+
+def _in_phase(phase: Phase) -> str:
+    steps = range(2, len(phase.field) + 1)
+    present = [f"has({'.'.join(phase.field[:end])})" for end in steps]
+    values = ", ".join(f"'{value}'" for value in phase.values)
+    return "(" + " && ".join([*present, f"{'.'.join(phase.field)} in [{values}]"]) + ")"

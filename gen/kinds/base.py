@@ -1,14 +1,15 @@
-"""The interface of a kind of job: the fields that its authors write, and what a cluster gets for them.
+"""The interface of a kind of job: the fields that its authors write, and the object that is rendered from them.
 
-A kind states what differs. Pods, volumes, TensorBoard, labels and names are the same for all kinds and are made
-elsewhere; a kind never writes a container.
+A kind defines only what differs from other kinds. Pods, volumes, TensorBoard, labels and names are the same for all
+kinds and are built elsewhere; a kind never writes a container. Facts of the rendered Kubernetes kind are in
+`gen.resources`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from gen.kinds.role import Role
 from gen.kubernetes import Body
@@ -19,70 +20,61 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kinds.plan import Plan
+    from gen.resources.base import Resource
+
+DEFAULT_CONTAINER: Final = "trainer"
+"""Name of the training container if the operator accepts any name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something about a job that only its kind can see."""
+    """A fault of a job that only its kind can detect."""
 
     route: Route
     message: str
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """The types of `status.conditions` by which an object tells what became of its run."""
-
-    succeeded: str
-    failed: str
-    suspended: str
-    known: bool = False
-    """Whether Argo CD and Flux tell the health of such an object by themselves."""
-
-
 class Job(JobFields, ABC):
-    """A job of one kind. The class attributes say what is true for every job of the kind."""
+    """A job of one kind. The class attributes hold for every job of the kind."""
 
-    resource: ClassVar[str]
-    """The Kubernetes kind that is rendered."""
-    api_versions: ClassVar[Mapping[str, tuple[str, ...]]]
-    """API versions that can be rendered, the default first, with the restart policies of each, default first."""
-    container: ClassVar[str]
-    """Name of the training container; operators look for it."""
-    suspend: ClassVar[tuple[str, ...]]
-    """Where the rendered object says that it is suspended."""
-    templates: ClassVar[tuple[str, ...]]
-    """Where its pod templates are; `*` is every role. A queue changes them when it admits the job."""
-    conditions: ClassVar[Conditions]
-    """What its operator says of a run, for the health checks of GitOps engines."""
-    deadline: ClassVar[tuple[str, ...]]
-    """Where the rendered object says after how many seconds it is ended."""
+    facts: ClassVar[Resource]
+    """Facts of the Kubernetes kind that is rendered."""
     reserved_env: ClassVar[frozenset[str]] = frozenset()
-    """Environment that the operator sets, so that a user's value would be lost, or what relies on it would break."""
+    """Environment variables that the operator sets: it would override a user's value, or depend on it."""
+    unsupported: ClassVar[Mapping[str, str]] = {}
+    """Job fields, as authors write them, that the kind cannot express, each with the reason."""
     example: ClassVar[Mapping[str, object]]
     """The fields of a small job of this kind, for `gen new`."""
 
+    @classmethod
+    def main_container(cls) -> str:
+        """Name of the training container."""
+        return cls.facts.container or DEFAULT_CONTAINER
+
+    @classmethod
+    def unsupported_fields(cls) -> Mapping[str, str]:
+        """`unsupported`, with the fields that the facts of the rendered kind rule out."""
+        kind = cls.facts.kind
+        missing = {}
+        if cls.facts.deadline is None:
+            missing["timeout"] = f"a {kind} has no field that limits its run time"
+        if not cls.facts.queues:
+            missing["queue"] = f"no supported queue admits a {kind}"
+        return {**missing, **cls.unsupported}
+
     @abstractmethod
     def replica_roles(self, run: str) -> tuple[Role, ...]:
-        """The roles that have pods, in the order in which the object lists them; `run` is the object's name."""
+        """Roles with at least one pod, in the order of the rendered object; `run` is the object's name."""
 
     @abstractmethod
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
-        """The `spec` of the object around finished pod templates, which are given by role name."""
+        """The `spec` of the object; `pods` has the finished pod template of each role."""
 
-    @classmethod
-    @abstractmethod
-    def pods_of(cls, spec: Body) -> Iterable[tuple[Any, Any]]:
-        """`workload`, read back: for each role the number of its pods and their template.
-
-        Somebody may have edited the object by hand, so either can be anything, or None.
-        """
-
-    def companions(self, plan: Plan) -> tuple[Body, ...]:  # noqa: ARG002 - most kinds need none
-        """Further objects of a run, with `apiVersion`, `kind`, `metadata.name` and their content."""
+    def companions(self, plan: Plan) -> tuple[Body, ...]:  # noqa: ARG002 - most kinds have none
+        """More objects of a run, with `apiVersion`, `kind`, `metadata.name` and their content."""
         return ()
 
-    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - most kinds see none
-        """What is wrong with the job in ways that its fields alone do not show."""
+    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - most kinds have none
+        """Faults that the checks of single fields cannot detect."""
         return ()

@@ -6,22 +6,24 @@ are those of the Kubernetes documentation "Job with Pod-to-Pod Communication".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from gen.kinds.base import Conditions, Job, Problem
+from gen.kinds.base import Job, Problem
 from gen.kinds.role import Role
-from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, at, present
+from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
 from gen.model.names import LabelKey
 from gen.model.scalars import Port, Positive
+from gen.resources.batch import JOB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
+    from gen.resources.base import Resource
 
 # the annotation is older than the label of the same name, which came with Kubernetes 1.28
 _INDEX = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
@@ -48,16 +50,9 @@ class FailureRule(Model):
 class BatchJob(Job):
     """`torch.distributed` on a plain Kubernetes Job. `workers` counts the pods, which are ranked from 0."""
 
-    resource: ClassVar[str] = "Job"
-    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"batch/v1": ("Never", "OnFailure")}
-    container: ClassVar[str] = "trainer"
-    suspend: ClassVar[tuple[str, ...]] = ("spec", "suspend")
-    templates: ClassVar[tuple[str, ...]] = ("spec", "template")
-    # Argo CD `gitops-engine/pkg/health/health_job.go` and Flux's kstatus know a Job
-    conditions: ClassVar[Conditions] = Conditions("Complete", "Failed", "Suspended", known=True)
+    facts: ClassVar[Resource] = JOB
     # the Job controller adds it to every container of an indexed Job that has none
     reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
-    deadline: ClassVar[tuple[str, ...]] = ("spec", "activeDeadlineSeconds")
     example: ClassVar[Mapping[str, object]] = {
         "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
         "command": "torchrun --nnodes=$NNODES --node-rank=$NODE_RANK "
@@ -114,10 +109,6 @@ class BatchJob(Job):
             template=pods["worker"],
         )
 
-    @classmethod
-    def pods_of(cls, spec: Body) -> Iterable[tuple[Any, Any]]:
-        return ((at(spec, "parallelism"), at(spec, "template")),)
-
     def _failure_rules(self) -> list[Body]:
         rules = self.pod_failure_policy
         if rules is None:
@@ -126,7 +117,7 @@ class BatchJob(Job):
             present(
                 action=rule.action,
                 onExitCodes={
-                    "containerName": self.container,
+                    "containerName": self.main_container(),
                     "operator": "In",
                     "values": sorted(set(rule.exit_codes)),
                 }

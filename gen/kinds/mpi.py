@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gen.kinds.base import Problem
-from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
+from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
 from gen.model.names import MountPath
 from gen.model.scalars import Positive
+from gen.resources.kubeflow import MPIJOB, V1, V2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
-
-V1 = "kubeflow.org/v1"
-V2 = "kubeflow.org/v2beta1"
+    from gen.resources.base import Resource
 
 
 class MPIRoles(Model):
@@ -34,10 +33,7 @@ class MPIRoles(Model):
 class MPIJob(KubeflowJob):
     """Horovod and other MPI programs. `workers` counts the pods that train; the launcher comes on top."""
 
-    resource: ClassVar[str] = "MPIJob"
-    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {V2: ("OnFailure", "Never"), V1: RESTART_V1}
-    container: ClassVar[str] = "mpi"
-    templates: ClassVar[tuple[str, ...]] = ("spec", "mpiReplicaSpecs", "*", "template")
+    facts: ClassVar[Resource] = MPIJOB
     # mpi-operator `pkg/controller/mpi_job_controller.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"K_MPI_JOB_ROLE", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames"}

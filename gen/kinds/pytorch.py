@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import WithJsonSchema
 
-from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
+from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
 from gen.model.scalars import matching
+from gen.resources.kubeflow import PYTORCHJOB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gen.kinds.plan import Plan
+    from gen.resources.base import Resource
 
 ProcessesPerNode = Annotated[
     str,
@@ -38,10 +40,7 @@ class PyTorchRoles(Model):
 class PyTorchJob(KubeflowJob):
     """Distributed PyTorch. `workers` counts the master: 3 are one master and two workers."""
 
-    resource: ClassVar[str] = "PyTorchJob"
-    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
-    container: ClassVar[str] = "pytorch"
-    templates: ClassVar[tuple[str, ...]] = ("spec", "pytorchReplicaSpecs", "*", "template")
+    facts: ClassVar[Resource] = PYTORCHJOB
     # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}

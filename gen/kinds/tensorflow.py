@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
+from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import ReplicatedRole, RoleFields
+from gen.resources.kubeflow import TFJOB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gen.kinds.plan import Plan
+    from gen.resources.base import Resource
 
 
 class TensorFlowRoles(Model):
@@ -32,10 +34,7 @@ class TensorFlowRoles(Model):
 class TensorFlowJob(KubeflowJob):
     """Distributed TensorFlow. `workers` counts the pods of the role worker."""
 
-    resource: ClassVar[str] = "TFJob"
-    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
-    container: ClassVar[str] = "tensorflow"
-    templates: ClassVar[tuple[str, ...]] = ("spec", "tfReplicaSpecs", "*", "template")
+    facts: ClassVar[Resource] = TFJOB
     reserved_env: ClassVar[frozenset[str]] = frozenset({"TF_CONFIG"})
     example: ClassVar[Mapping[str, object]] = {
         "image": "tensorflow/tensorflow:2.20.0-gpu",

@@ -79,8 +79,8 @@ def _operators(fields: OverlayFields, layers: Layers, found: Findings) -> None:
         if kind not in KINDS:
             place = layers.place(("operators", kind), key=True)
             found.error("unknown-kind", place, f"there is no kind of job `{kind}`", did_you_mean(kind, KINDS))
-        elif version not in KINDS[kind].api_versions:
-            hint = did_you_mean(version, KINDS[kind].api_versions)
+        elif version not in KINDS[kind].facts.versions:
+            hint = did_you_mean(version, KINDS[kind].facts.versions)
             place = layers.place(("operators", kind))
             found.error("unknown-api-version", place, f"`{kind}` has no API version `{version}`", hint)
 

@@ -1,7 +1,6 @@
-"""The stage that renders what GitOps engines need of their own, once for each overlay that names an engine.
+"""The stage that renders the objects of GitOps engines, once for each overlay that names an engine.
 
-The objects are a function of the overlay and of what was rendered for it. Patches do not reach them: they are for what
-runs in the cluster.
+The objects depend only on the overlay and on the objects that are rendered for it. Patches do not apply to them.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from gen.render.patch.provenance import Provenance
 from gen.render.results import RenderedOverlay
 from gen.render.seal import unsealed
 from gen.render.validate import validate
+from gen.resources.core import CONFIG_MAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.overlay.overlay import Overlay
     from gen.render.results import RenderedJob
-
-_OF_JOBS = (("", "ConfigMap"), ("", "Service"), ("apps", "Deployment"))
-"""Group and kind of what a job may have beside its workload."""
-_INGRESS = ("networking.k8s.io", "Ingress")
 
 
 def render_bundles(
@@ -53,35 +49,35 @@ def render_bundles(
 
 
 def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], *, storage: bool) -> Site:
+    """The overlay as its engines see it. Kinds that its jobs do not use are absent, so a new kind changes no bundle."""
     fields = overlay.fields
     named = fields.namespaces.keys()
-    versions = {kind: fields.operators.get(kind, next(iter(job.api_versions))) for kind, job in KINDS.items()}
-    workloads = [_workload(kind, version) for kind, version in versions.items()]
-    ingress = [_INGRESS] if fields.tensorboard.ingress else []
+    rendered = {kind for job in jobs for kind in job.kinds}
+    workloads = {workload.resource.key: workload for workload in _workloads(overlay, rendered)}
+    # never empty: Argo CD drops an empty list of permitted kinds, and then permits every kind
+    kinds = {CONFIG_MAP.key, *workloads, *(_group_and_kind(kind) for kind in rendered)}
     return Site(
         overlay=overlay.name,
         granted=None if not named or "*" in named else tuple(sorted(named)),
         namespaces=tuple(sorted({job.namespace for job in jobs})),
         storage=storage,
         queues=any(grant.queues for grant in fields.namespaces.values()),
-        workloads=tuple(sorted(workloads, key=lambda workload: workload.kind)),
-        kinds=tuple(sorted({*_OF_JOBS, *ingress, *((workload.group, workload.kind) for workload in workloads)})),
+        workloads=tuple(workload for _, workload in sorted(workloads.items())),
+        kinds=tuple(sorted(kinds)),
     )
 
 
-def _workload(kind: str, version: str) -> Workload:
-    job = KINDS[kind]
-    says = job.conditions
-    return Workload(
-        api_version=version,
-        kind=job.resource,
-        suspend=job.suspend,
-        templates=job.templates,
-        succeeded=says.succeeded,
-        failed=says.failed,
-        suspended=says.suspended,
-        known=says.known,
-    )
+def _workloads(overlay: Overlay, rendered: set[str]) -> Iterator[Workload]:
+    """Kinds of runs that the overlay's jobs have, or that it names under `operators` so that jobs may have them."""
+    operators = overlay.fields.operators
+    for kind, job in KINDS.items():
+        if kind in operators or str(job.facts) in rendered:
+            yield Workload(api_version=operators.get(kind, next(iter(job.facts.versions))), resource=job.facts)
+
+
+def _group_and_kind(text: str) -> tuple[str, str]:
+    group, _, kind = text.rpartition("/")
+    return group, kind
 
 
 def _manifests(overlay: Overlay, site: Site, found: Findings) -> Iterator[Manifest]:
@@ -90,7 +86,7 @@ def _manifests(overlay: Overlay, site: Site, found: Findings) -> Iterator[Manife
         place = overlay.place("gitops", key, key=True)
         for body in engine.objects(site):
             name = body["metadata"]["name"]
-            if len(name) > MAX_NAME:  # engines put the names of their objects into labels
+            if len(name) > MAX_NAME:  # engines use the names of their objects as label values
                 hint = "shorten the name of the overlay or of the namespace"
                 found.error("name-too-long", place, f"`{name}` is longer than {MAX_NAME}", hint)
             yield Manifest(body=body, name=name, source=place, folder=key, tree="bundle")

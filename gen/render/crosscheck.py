@@ -118,7 +118,7 @@ def _check_patches(
 
 def _hint(target: Target, names: Sequence[str]) -> str:
     """The probable mistake in a target that matches no object."""
-    kinds = {*BESIDE, *(kind.resource for kind in KINDS.values())}
+    kinds = {*BESIDE, *(kind.facts.kind for kind in KINDS.values())}
     if target.kind is not None and target.kind not in kinds and (guess := near(target.kind, kinds)):
         return f"no object has kind `{target.kind}`; did you mean `{guess}`?"
     if target.name is not None and target.name not in names and (guess := near(target.name, names)):
@@ -131,7 +131,7 @@ def _hint(target: Target, names: Sequence[str]) -> str:
 def _could(patch: Patch, result: JobResult, name: str) -> bool:
     """Whether the patch could match a run that failed to render."""
     kind = KINDS.get(result.kind)
-    return may_fit(patch.target, kind.resource if kind else None, result.job.namespace, name)
+    return may_fit(patch.target, kind.facts.kind if kind else None, result.job.namespace, name)
 
 
 def _check_selection(results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> None:

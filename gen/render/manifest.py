@@ -40,6 +40,12 @@ class Manifest:
         return self if body is self.body else replace(self, body=body)
 
     @property
+    def group_kind(self) -> str:
+        """`group/Kind`, or `Kind` in the core group."""
+        group, _, _ = str(self.body["apiVersion"]).rpartition("/")
+        return f"{group}/{self.body['kind']}" if group else str(self.body["kind"])
+
+    @property
     def identity(self) -> str:
         """`Kind namespace/name`, for messages."""
         namespace = self.body.get("metadata", {}).get("namespace", "")

@@ -111,6 +111,7 @@ def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overla
         matched=patched.matched,
         volumes=plan.storage,
         gpus=plan.gpus if plan.state == "active" else 0,
+        kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
     )
 
 

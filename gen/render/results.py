@@ -37,6 +37,8 @@ class RenderedJob(Rendered):
     """Volumes of the overlay that the job mounts."""
     gpus: int
     """GPUs that the job requests while it is active."""
+    kinds: tuple[str, ...]
+    """Kinds of the objects, as `group/Kind`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

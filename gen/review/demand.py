@@ -1,60 +1,61 @@
-"""What a run asks for, read from its object alone: pods, GPUs, and for how long at most."""
+"""The demand of a run, read from its object: pods, GPUs and the limit of the run time."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gen import quantity
 from gen.diagnostics import Location
 from gen.kubernetes import at
+from gen.resources.pods import pod_sets
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
-    from gen.kinds import Job
+    from gen.resources.base import Resource
     from gen.review.rendered_object import Item
 
 _GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
-"""What counts as GPUs beside an overlay's `gpu.resource`."""
+"""Resources that count as GPUs, in addition to `gpu.resource` of the overlay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a run asks for while it is active."""
+    """Pods and GPUs of a run while it is active."""
 
     pods: int = 0
     gpus: int = 0
     seconds: int | None = None
-    """After how long it is ended; None when it may go on for ever."""
+    """Limit of the run time; None if there is no limit."""
 
     @property
     def gpu_hours(self) -> float | None:
-        """At most; None when there is no end to it."""
+        """Upper bound; None if the run time has no limit."""
         if self.gpus == 0:
             return 0.0
         return None if self.seconds is None else self.gpus * self.seconds / 3600
 
 
-def demand(item: Item, kind: type[Job], resource: str | None, found: Findings) -> Demand:
-    """What a run's object asks for; `resource` is the overlay's name for GPUs."""
-    names = _GPUS | {resource} if resource else _GPUS
+def demand(item: Item, kind: Resource, gpu: str | None, found: Findings) -> Demand:
+    """The demand of a run's object; `gpu` is the GPU resource of the overlay."""
+    names = _GPUS | {gpu} if gpu else _GPUS
     pods = gpus = 0
-    spec = at(item.outline, "spec")
     try:
-        for replicas, template in kind.pods_of(spec if isinstance(spec, dict) else {}):
-            count = 1 if replicas is None else _whole(replicas)
+        for one in pod_sets(kind, item.outline):
+            count = math.prod(map(_whole, one.counts))
             pods += count
-            gpus += count * _pod_gpus(at(template, "spec"), names)
-        seconds = at(item.outline, *kind.deadline)
+            gpus += count * _pod_gpus(at(one.template, "spec"), names)
+        seconds = None if kind.deadline is None else at(item.outline, *kind.deadline)
         return Demand(pods, gpus, None if seconds is None else _whole(seconds))
     except ValueError as error:
-        message = f"what {item.key.object} asks for cannot be told: {error}"
-        found.error("unknown-usage", Location(item.path), message, "run `gen render`, which writes the file anew")
+        message = f"cannot read the demand of {item.key.object}: {error}"
+        found.error("unknown-usage", Location(item.path), message, "run `gen render` to write the file again")
         return Demand()
 
 
 def _pod_gpus(spec: Any, names: frozenset[str]) -> int:
-    """As the scheduler counts: containers together, or an init container if that alone asks for more."""
+    """As the scheduler counts: the sum of the containers, or a single init container if it requests more."""
     always = first = 0
     for container in _list(at(spec, "initContainers")):
         if at(container, "restartPolicy") == "Always":

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
-from gen.kinds import kind_of_resource
+from gen.resources import resource_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 
     from gen.diagnostics import Findings
-    from gen.kinds import Job
+    from gen.resources.base import Resource
     from gen.review.rendered_object import Item, Key
     from gen.review.rendered_trees import Trees
 
@@ -54,13 +54,15 @@ class Pair:
         return before is not None and after is not None and not self.replaced and before.path != after.path
 
     @property
-    def workload(self) -> type[Job] | None:
-        """The kind of job, if it is the object of a job's run."""
+    def workload(self) -> Resource | None:
+        """Facts of the kind if the object is a run, otherwise None."""
         return workload(self.item)
 
 
-def workload(item: Item) -> type[Job] | None:
-    return kind_of_resource(item.key.group, item.key.kind)
+def workload(item: Item) -> Resource | None:
+    """Facts of the kind if the object is a run, otherwise None."""
+    resource = resource_of(item.key.group, item.key.kind)
+    return resource if resource is not None and resource.is_run else None
 
 
 def pair_up(trees: Trees, found: Findings) -> list[Pair]:

@@ -133,7 +133,7 @@ def _side(item: Item, overlays: Mapping[str, Overlay], found: Findings) -> Side:
     overlay = overlays.get(item.key.scope)
     resource = overlay.fields.gpu.resource if overlay is not None else None
     state = State.FINISHED if _finished(item) else State.ACTIVE
-    if state is State.ACTIVE and at(item.outline, *kind.suspend) is True:
+    if state is State.ACTIVE and kind.suspend is not None and at(item.outline, *kind.suspend) is True:
         state = State.SUSPENDED
     return Side(item.key.name, state, demand(item, kind, resource, found), item.label(QUEUE_LABEL))
 
@@ -153,8 +153,8 @@ def _edited(pair: Pair) -> bool:
 def _content(item: Item) -> Body:
     """What is computed: all but metadata, and whether it is suspended."""
     kind = workload(item)
-    route = kind.suspend if kind is not None else ()
-    return _without({key: value for key, value in item.body.items() if key != "metadata"}, route)
+    content = {key: value for key, value in item.body.items() if key != "metadata"}
+    return content if kind is None or kind.suspend is None else _without(content, kind.suspend)
 
 
 def _without(body: Body, route: tuple[str, ...]) -> Body:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import orjson
+
+from gen.resources import RESOURCES, resource_of_object
+from gen.resources.pods import is_template, pod_sets, templates_by_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,12 +19,8 @@ if TYPE_CHECKING:
 
     Empty = Callable[[Route], Any]
 
-_DEPTH = 9
-"""Maximum depth of a pod template below `spec`: a training runtime contains a job set, which contains jobs."""
-
 _TEMPLATE = ("template", "Template")
-_HOLDERS = (dict, list)
-_PARTIAL = {"runtimePatches", "podTemplateOverrides", "trialTemplate"}
+_PARTIAL = frozenset(field for resource in RESOURCES.values() for field in resource.partial_templates)
 """Fields with partial pod templates, or with templates that contain placeholders."""
 
 
@@ -111,34 +110,11 @@ def _all_templates(body: Body) -> tuple[tuple[Route, Body], ...]:
     kind = body["kind"]
     if kind == "Pod" and body["apiVersion"] == "v1":
         return (((), body),) if "spec" in body else ()
-    found: list[tuple[Route, Body]] = []
-    if kind == "PodTemplate":
-        _templates({"template": body.get("template")}, (), found)
-    else:
-        _templates(body.get("spec"), ("spec",), found)
-    return tuple(found)
-
-
-def _templates(value: Any, route: Route, found: list[tuple[Route, Body]]) -> None:
-    if len(route) > _DEPTH:
-        return
-    if value.__class__ is dict:
-        for key, inner in value.items():
-            if inner.__class__ not in _HOLDERS:
-                continue
-            if key.endswith(_TEMPLATE) and _is_template(inner):
-                found.append(((*route, key), inner))
-            elif key not in _PARTIAL:
-                _templates(inner, (*route, key), found)
-    elif value.__class__ is list:
-        for index, inner in enumerate(value):
-            if inner.__class__ in _HOLDERS:
-                _templates(inner, (*route, index), found)
-
-
-def _is_template(value: Any) -> TypeGuard[Body]:
-    spec = value.get("spec") if isinstance(value, dict) else None
-    return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
+    resource = resource_of_object(body["apiVersion"], kind)
+    if resource is not None and resource.pods:
+        return tuple((one.route, one.template) for one in pod_sets(resource, body) if is_template(one.template))
+    found = templates_by_shape(body.get("spec"), ("spec",), _PARTIAL)
+    return tuple((route, template) for route, template in found if str(route[-1]).endswith(_TEMPLATE))
 
 
 def _json(body: Body) -> bytes | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -41,7 +42,7 @@ class Rule:
     """None for findings that precede the rules, such as schema errors and unknown kinds."""
     source: RuleSource = RuleSource.SERVER
     severity: Severity = Severity.ERROR
-    kinds: frozenset[tuple[str, str]] | None = None
+    kinds: AbstractSet[tuple[str, str]] | None = None
     """Groups and kinds that it is for; None for all."""
     of_pods: bool = False
     """Whether it only checks objects with pod templates."""
@@ -66,10 +67,18 @@ def _pairs(kinds: tuple[str, ...]) -> frozenset[tuple[str, str]]:
 
 
 def operators(
-    name: str, *kinds: str, reason: str, remedy: str, severity: Severity = Severity.ERROR
+    name: str,
+    *kinds: str,
+    of: AbstractSet[tuple[str, str]] | None = None,
+    reason: str,
+    remedy: str,
+    severity: Severity = Severity.ERROR,
 ) -> Callable[[Find], Rule]:
-    """Make a rule of an operator from a function whose docstring describes it. Kinds are `group/Kind`."""
-    pairs = _pairs(kinds)
+    """Make a rule of an operator from a function whose docstring describes it. Kinds are `group/Kind`.
+
+    `of` is an alternative to kinds: a set of groups and kinds.
+    """
+    pairs = _pairs(kinds) if of is None else of
 
     def make(find: Find) -> Rule:
         return Rule(name, find.__doc__ or "", reason, remedy, find, RuleSource.OPERATOR, severity, pairs)
@@ -78,10 +87,18 @@ def operators(
 
 
 def gitops(
-    name: str, *pairs: tuple[str, str], reason: str, remedy: str, severity: Severity = Severity.ERROR
+    name: str,
+    *pairs: tuple[str, str],
+    of: AbstractSet[tuple[str, str]] | None = None,
+    reason: str,
+    remedy: str,
+    severity: Severity = Severity.ERROR,
 ) -> Callable[[Find], Rule]:
-    """Make a rule about GitOps engines from a function; for some groups and kinds, or for all."""
-    kinds = frozenset(pairs) if pairs else None
+    """Make a rule about GitOps engines from a function; for some groups and kinds, or for all.
+
+    `of` is an alternative to pairs: a set of groups and kinds.
+    """
+    kinds = frozenset(pairs) if pairs else of
 
     def make(find: Find) -> Rule:
         return Rule(name, find.__doc__ or "", reason, remedy, find, RuleSource.GITOPS, severity, kinds)

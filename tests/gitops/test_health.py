@@ -14,7 +14,8 @@ from lupa.lua51 import LuaRuntime
 from gen.kinds import KINDS
 from tests.support import OVERLAY, Repository
 
-RESOURCES = {kind.resource: kind for kind in KINDS.values() if not kind.conditions.known}
+RESOURCES = {kind.facts.kind: kind.facts for kind in KINDS.values() if not kind.facts.known_to_engines}
+ALL = "operators: {batch: batch/v1, mpi: kubeflow.org/v2beta1, pytorch: kubeflow.org/v1, tensorflow: kubeflow.org/v1}\n"
 GITOPS = "gitops: {argocd: {repoURL: https://a.example/b.git}, flux: {repoURL: https://a.example/b.git}}\n"
 RUNNER = """
 return function(script, object)
@@ -54,7 +55,7 @@ STATUSES: list[tuple[str, dict[str, Any] | None, str, str]] = [
 
 @pytest.fixture
 def rendered(repo: Repository) -> dict[str, dict[str, Any]]:
-    repo.overlay(OVERLAY + GITOPS)
+    repo.overlay(OVERLAY + GITOPS + ALL)
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
     assert repo.render()[1] == 0
     bodies = [yaml.safe_load(text) for path, text in repo.rendered().items() if not path.startswith("dev/")]
@@ -86,7 +87,7 @@ def test_argo_cd_sees_what_became_of_a_run(
 def test_every_kind_that_argo_cd_does_not_know_has_a_check(rendered: dict[str, dict[str, Any]]) -> None:
     """Its own are in `gitops-engine/pkg/health` and `resource_customizations/`; a Job is among them, ours are not."""
     checks = {key.rpartition("_")[2] for key in rendered["ConfigMap argocd-cm"]["data"]}
-    assert checks == set(RESOURCES) == {kind.resource for kind in KINDS.values()} - {"Job"}
+    assert checks == set(RESOURCES) == {kind.facts.kind for kind in KINDS.values()} - {"Job"}
 
 
 def cel_health(expressions: dict[str, str], status: dict[str, Any] | None) -> str:
@@ -116,7 +117,7 @@ def test_flux_sees_what_became_of_a_run(
 ) -> None:
     checks = rendered["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
     (expressions,) = [one for one in checks if one["kind"] == resource]
-    assert expressions["apiVersion"] in RESOURCES[resource].api_versions
+    assert expressions["apiVersion"] in RESOURCES[resource].versions
     expected = "Progressing" if health == "Suspended" else health  # Flux has no such word
     assert cel_health(expressions, status) == expected, (about, message)
 

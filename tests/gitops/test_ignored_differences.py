@@ -1,4 +1,4 @@
-"""What Argo CD leaves to a queue, in its own language: `del(<expression>)`, see `util/argo/normalizers`."""
+"""Differences that Argo CD ignores in runs with a queue, evaluated as `del(<expression>)` (`util/argo/normalizers`)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import yaml
 
 from gen.commands.new import job_text
 from gen.kinds import KINDS
+from gen.resources.base import Resource
+from gen.resources.pods import follow, pod_sets
 from tests.support import OVERLAY, Repository
 
 GITOPS = "gitops: {argocd: {repoURL: https://a.example/b.git}}\n"
@@ -28,15 +30,14 @@ def normalized(repo: Repository, body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def admitted(body: dict[str, Any], kind: str) -> dict[str, Any]:
-    """As Kueue leaves a run that it admits (`pkg/podset/podset.go`)."""
+def admitted(body: dict[str, Any], resource: Resource) -> dict[str, Any]:
+    """A run after Kueue admitted it (`pkg/podset/podset.go`)."""
     live = copy.deepcopy(body)
-    spec = live["spec"]
-    spec.get("runPolicy", spec)["suspend"] = False
-    replicas = spec[KINDS[kind].templates[1]] if "*" in KINDS[kind].templates else {"": spec}
-    for replica in replicas.values():
-        replica["template"]["spec"]["nodeSelector"] = SELECTED
-        replica["template"]["spec"]["tolerations"] = TOLERATED
+    assert resource.suspend is not None
+    follow(live, resource.suspend[:-1])[resource.suspend[-1]] = False
+    for pods in pod_sets(resource, live):
+        pods.template["spec"]["nodeSelector"] = SELECTED
+        pods.template["spec"]["tolerations"] = TOLERATED
     return live
 
 
@@ -44,8 +45,8 @@ def admitted(body: dict[str, Any], kind: str) -> dict[str, Any]:
 def test_a_queue_may_change_the_runs_that_it_admits(repo: Repository, kind: str) -> None:
     repo.overlay(OVERLAY + GITOPS)
     repo.job(job_text(kind, with_schema=False) + "queue: research\n")
-    body = repo.one(KINDS[kind].resource)
-    live = admitted(body, kind)
+    body = repo.one(KINDS[kind].facts.kind)
+    live = admitted(body, KINDS[kind].facts)
     assert live != body
     assert normalized(repo, live) == normalized(repo, body)
     live["spec"]["unexpected"] = 1
@@ -57,7 +58,7 @@ def test_a_run_without_a_queue_is_compared_in_full(repo: Repository, kind: str) 
     """With `RespectIgnoreDifferences=true` a `state: suspended` would otherwise never reach the cluster."""
     repo.overlay(OVERLAY + GITOPS)
     repo.job(job_text(kind, with_schema=False) + "state: suspended\n")
-    body = repo.one(KINDS[kind].resource)
+    body = repo.one(KINDS[kind].facts.kind)
     assert normalized(repo, body) == body
     assert body["spec"].get("runPolicy", body["spec"])["suspend"] is True
 

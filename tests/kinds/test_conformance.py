@@ -1,8 +1,9 @@
-"""What every kind owes. Adding one is a class and a line in `KINDS`; what was forgotten is red here."""
+"""The parts of a kind. A class, its facts, its schema and a line in `KINDS` make one; missing parts fail here."""
 
 from __future__ import annotations
 
 import copy
+import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import pytest
@@ -11,8 +12,8 @@ import yaml
 from gen import kinds
 from gen.commands.new import OPTIONAL, job_text
 from gen.diagnostics import BugError, Findings
-from gen.kinds import KINDS, Conditions, Job, Role
-from gen.kinds.kubeflow import RESTART_V1, KubeflowJob, replica_specs
+from gen.kinds import KINDS, Job, Role
+from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.load import source_of
 from gen.model.annotations import reachable
 from gen.model.docs import field_docs
@@ -22,10 +23,13 @@ from gen.overlay.read import OverlayReader
 from gen.render.expand import expand
 from gen.render.parse.job import parse_job
 from gen.render.plan.stage import make_plan
-from gen.rules.field_checks import find
+from gen.resources import RESOURCES
+from gen.resources.base import Resource
+from gen.resources.kubeflow import JAXJOB
+from gen.resources.pods import pod_sets
 from gen.schemas.registry import schemas, versions
 from gen.storage import STORAGE
-from tests.support import HERE, Repository
+from tests.support import HERE, PROJECT, Repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +42,7 @@ EVERY = sorted(KINDS.items())
 
 
 def faults(name: str, model: type[Job]) -> list[str]:
-    """Everything that is missing of a kind; empty for one that is complete."""
+    """The missing parts of a kind."""
     found = []
     if get_args(model.model_fields["kind"].annotation) != (name,):
         found.append(f"the field `kind` is not Literal[{name!r}]")
@@ -47,20 +51,42 @@ def faults(name: str, model: type[Job]) -> list[str]:
     for part in reachable([model]):
         missing = part.model_fields.keys() - field_docs(part).keys()
         found += [f"{part.__name__}.{field} has no description" for field in sorted(missing)]
-    if not isinstance(vars_of(model, "conditions"), Conditions):
-        found.append("no conditions, by which GitOps engines tell its health")
-    for api_version in model.api_versions:
-        try:
-            schemas(versions()[-1]).validator(api_version, model.resource)
-        except BugError:
-            found.append(f"no schema of {api_version} {model.resource}")
+    facts = getattr(model, "facts", None)
+    if not isinstance(facts, Resource):
+        return [*found, "no facts of its Kubernetes kind"]
+    found += missing_facts(facts)
+    found += missing_schemas(facts)
+    for field in model.unsupported:
+        if field not in {str(one.alias) for one in model.model_fields.values()}:
+            found.append(f"`unsupported` names the unknown field `{field}`")
+    if f"`kind: {name}`" not in (PROJECT / "docs/reference-job.md").read_text("utf-8"):
+        found.append("not in docs/reference-job.md")
     if not any(f"kind: {name}\n" in path.read_text("utf-8") for path in HERE.glob("golden/*/jobs/*/*.yaml")):
         found.append("no golden case")
     return found
 
 
-def vars_of(model: type[Job], name: str) -> Any:
-    return next((vars(part)[name] for part in model.__mro__ if name in vars(part)), None)
+def missing_schemas(facts: Resource) -> list[str]:
+    found = []
+    for api_version in facts.versions:
+        try:
+            schemas(versions()[-1]).validator(api_version, facts.kind)
+        except BugError:
+            found.append(f"no schema of {api_version} {facts.kind}")
+    return found
+
+
+def missing_facts(facts: Resource) -> list[str]:
+    """The facts that guards, rules, health checks and `gen plan` need of every kind of job."""
+    parts = {
+        "not registered in gen.resources": RESOURCES.get(facts.key) is facts,
+        "not marked as a run": facts.is_run,
+        "no API version": facts.versions,
+        "no restart policy": all(facts.versions.values()),
+        "no pods": facts.pods,
+        "no status, which the health checks of GitOps engines need": facts.status is not None,
+    }
+    return [missing for missing, there in parts.items() if not there]
 
 
 @pytest.mark.parametrize(("name", "model"), EVERY)
@@ -69,10 +95,8 @@ def test_a_kind_is_complete(name: str, model: type[Job]) -> None:
 
 
 class Forgetful(Job):
-    resource: ClassVar[str] = "ForgetfulJob"
-    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"example.com/v1": ("Never",)}
-    container: ClassVar[str] = "main"
-    suspend: ClassVar[tuple[str, ...]] = ("spec", "suspend")
+    facts: ClassVar[Resource] = Resource(group="example.com", kind="ForgetfulJob", versions={"example.com/v1": ()})
+    unsupported: ClassVar[Mapping[str, str]] = {"retires": "a typo"}
     example: ClassVar[Mapping[str, object]] = {}
 
     kind: Literal["forgetful"]
@@ -85,27 +109,36 @@ class Forgetful(Job):
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         return {"template": pods[plan.pods[0].role.name]}
 
-    @classmethod
-    def pods_of(cls, spec: Body) -> tuple[tuple[Any, Any], ...]:
-        return ((1, spec.get("template")),)
 
-
-def test_what_is_forgotten_is_found() -> None:
+def test_missing_parts_are_found() -> None:
     assert faults("forgetful", Forgetful) == [
         "no docstring",
         "Forgetful.undescribed has no description",
-        "no conditions, by which GitOps engines tell its health",
+        "not registered in gen.resources",
+        "not marked as a run",
+        "no restart policy",
+        "no pods",
+        "no status, which the health checks of GitOps engines need",
         "no schema of example.com/v1 ForgetfulJob",
+        "`unsupported` names the unknown field `retires`",
+        "not in docs/reference-job.md",
         "no golden case",
     ]
 
 
-class JAXJob(KubeflowJob):
-    """JAX, whose resource has a replica map as PyTorchJob's."""
+def test_a_kind_without_facts_is_found() -> None:
+    class Factless(Forgetful):
+        """A kind."""
 
-    resource: ClassVar[str] = "PyTorchJob"  # of a kind whose schema is there
-    api_versions: ClassVar[Mapping[str, tuple[str, ...]]] = {"kubeflow.org/v1": RESTART_V1}
-    container: ClassVar[str] = "pytorch"
+        facts: ClassVar[Resource] = None  # type: ignore[assignment]
+
+    assert faults("forgetful", Factless)[-1] == "no facts of its Kubernetes kind"
+
+
+class JAX(KubeflowJob):
+    """JAX, which has a replica map like PyTorchJob."""
+
+    facts: ClassVar[Resource] = JAXJOB
     example: ClassVar[Mapping[str, object]] = {"image": "jax:1", "command": "python train.py"}
 
     kind: Literal["jax"]
@@ -116,14 +149,14 @@ class JAXJob(KubeflowJob):
         return (Role(name="worker", replica_type="Worker", replicas=self.workers),)
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
-        return {"runPolicy": self.run_policy(plan), "pytorchReplicaSpecs": replica_specs(plan, pods)}
+        return {"runPolicy": self.run_policy(plan), "jaxReplicaSpecs": replica_specs(plan, pods)}
 
 
 def test_a_class_and_a_line_in_the_registry_make_a_kind(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(kinds.KINDS, "jax", JAXJob)
+    monkeypatch.setitem(kinds.KINDS, "jax", JAX)
     repo.job(job_text("jax", with_schema=False) + "workers: 2\n")
     (body,) = repo.objects()
-    assert body["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
+    assert body["spec"]["jaxReplicaSpecs"]["Worker"]["replicas"] == 2
     repo.job("kind: jxa\n")
     report, _ = repo.render()
     assert report.findings[0].hint == "did you mean `jax`?"
@@ -139,8 +172,11 @@ def test_a_workload_is_a_function_of_its_plan(name: str, model: type[Job], repo:
     assert job.workload(plan, pods) == first
     assert {pod.role.name for pod in plan.pods} == set(templates(first, pods)), "each role's template is used"
     assert isinstance(job, model)
-    found = find({"spec": first}, (), job.templates)
-    assert sorted(map(id, dict(found).values())) == sorted(map(id, pods.values())), "`templates` leads to each of them"
+    found = [one.template for one in pod_sets(model.facts, {"spec": first})]
+    assert sorted(map(id, found)) == sorted(map(id, pods.values())), "the facts lead to each template"
+    counts = {id(one.template): math.prod(one.counts) for one in pod_sets(model.facts, {"spec": first})}
+    replicas = {id(pods[pod.role.name]): pod.role.replicas for pod in plan.pods}
+    assert counts == replicas, "the facts lead to each number of pods"
 
 
 def templates(workload: Any, pods: dict[str, Any]) -> list[str]:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from gen.gitops import ENGINES, PROTECTION
+from gen.kinds import KINDS
 from gen.repository import layout as workspace
+from gen.resources import RESOURCES
 from tests.gitops.project import permitted
+from tests.kinds.foreign import FOREIGN
 from tests.support import OVERLAY, PROJECT, Repository, cases, copy_case, tree
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENGINE_FOLDERS = tuple(f"{name}/" for name in ENGINES)
 JOB = "kind: {kind}\nimage: a:1\ncommand: x\ndata: {{nas: /data}}\ntensorboard: true\nfiles: {{/etc/a: b}}\n"
 URL = "https://git.example.com/ml/training.git"
 BOTH = f"gitops:\n  argocd: {{repoURL: {URL}, cluster: prod}}\n  flux: {{repoURL: {URL}}}\n"
@@ -321,3 +328,55 @@ def test_a_render_of_some_jobs_leaves_bundles_as_they_are(jobs: Repository) -> N
 def test_patches_are_for_what_runs_in_the_cluster(jobs: Repository) -> None:
     patch = 'patches:\n  - target: {name: "*"}\n    patch: {metadata: {annotations: {a: b}}}\n'
     assert bundle(jobs, NAMED + BOTH + patch) == bundle(jobs, NAMED + BOTH)
+
+
+def kinds_of(objects: dict[str, dict[str, Any]]) -> list[str]:
+    return [entry["kind"] for entry in objects["AppProject dev-jobs"]["spec"]["namespaceResourceWhitelist"]]
+
+
+def test_a_bundle_names_only_the_kinds_of_its_jobs(repo: Repository) -> None:
+    repo.job("kind: tensorflow\nimage: a:1\ncommand: x\n")
+    objects = bundle(repo, OVERLAY + BOTH)
+    assert kinds_of(objects) == ["ConfigMap", "TFJob"]
+    assert list(objects["ConfigMap argocd-cm"]["data"]) == ["resource.customizations.health.kubeflow.org_TFJob"]
+    application = objects["ApplicationSet dev-jobs"]["spec"]["template"]["spec"]
+    assert application["source"]["directory"]["include"] == "{configmap,tfjob}-*.yaml"
+    assert [ignored["kind"] for ignored in application["ignoreDifferences"]] == ["TFJob"]
+    (checks,) = [body["spec"]["healthCheckExprs"] for name, body in objects.items() if name.startswith("Kustomization")]
+    assert [check["kind"] for check in checks] == ["TFJob"]
+
+
+def test_a_bundle_names_the_kinds_that_the_overlay_lists_under_operators(repo: Repository) -> None:
+    repo.job("kind: batch\nimage: a:1\ncommand: x\n")
+    objects = bundle(repo, OVERLAY + BOTH + "operators: {mpi: kubeflow.org/v1}\n")
+    assert kinds_of(objects) == ["ConfigMap", "Service", "Job", "MPIJob"]
+    (check,) = objects["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
+    assert (check["apiVersion"], check["kind"]) == ("kubeflow.org/v1", "MPIJob")
+
+
+def test_a_bundle_without_jobs_permits_no_kind_of_run(repo: Repository) -> None:
+    """Argo CD permits every kind if the list of permitted kinds is empty (`app_project_types.go`)."""
+    objects = bundle(repo, OVERLAY + BOTH)
+    assert kinds_of(objects) == ["ConfigMap"]
+    assert "ConfigMap argocd-cm" not in objects
+
+
+def test_kinds_of_jobs_from_the_cache_count(repo: Repository, tmp_path: Path) -> None:
+    repo.overlay(OVERLAY + BOTH)
+    repo.job("kind: tensorflow\nimage: a:1\ncommand: x\n", name="one")
+    for image in ("a:1", "a:2"):
+        repo.job(f"kind: batch\nimage: {image}\ncommand: x\n", name="two")
+        assert repo.render(cache=tmp_path / "cache")[1] == 0
+        project = yaml.safe_load(repo.rendered()["argocd/dev/appproject-dev-jobs.yaml"])
+        assert kinds_of({"AppProject dev-jobs": project}) == ["ConfigMap", "Service", "Job", "TFJob"]
+
+
+def test_one_more_kind_changes_no_byte_of_the_example(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = {path: text for path, text in tree(PROJECT / "rendered").items() if path.startswith(ENGINE_FOLDERS)}
+    assert expected
+    for name, model in FOREIGN.items():
+        monkeypatch.setitem(KINDS, name, model)
+        monkeypatch.setitem(RESOURCES, model.facts.key, model.facts)
+    example = copy_case(PROJECT, repo.root / "example")
+    assert example.render()[1] == 0
+    assert {path: text for path, text in example.rendered().items() if path.startswith(ENGINE_FOLDERS)} == expected

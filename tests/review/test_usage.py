@@ -29,7 +29,7 @@ def asked(path: str, text: str, found: Findings | None = None) -> Demand:
 def test_each_kind_reads_back_what_it_wrote(repo: Repository, kind: str) -> None:
     repo.job(job_text(kind, with_schema=False) + "timeout: 90m\n")
     assert repo.render()[1] == 0
-    (text,) = [text for text in repo.rendered().values() if f"\nkind: {KINDS[kind].resource}\n" in text]
+    (text,) = [text for text in repo.rendered().values() if f"\nkind: {KINDS[kind].facts.kind}\n" in text]
     found = asked("rendered/dev/jobs/team/demo/x.yaml", text)
     assert (found.gpus, found.seconds) == (2, 5400), "two workers with one each"
     assert found.pods == (3 if kind == "mpi" else 2)
@@ -41,7 +41,7 @@ def test_what_did_not_change_is_counted_without_parsing_all_of_it(repo: Reposito
     command = ["sh", "  env:\n - x\n y\n\n", "\n- limits:", "a\n  command:\n  - b\n"]
     repo.job(json.dumps({"kind": kind, **KINDS[kind].example, **fields, "command": command}))
     assert repo.render()[1] == 0
-    resource = KINDS[kind].resource
+    resource = KINDS[kind].facts.kind
     (text,) = [text for text in repo.rendered().values() if f"\nkind: {resource}\n" in text]
     item = known_item(text.encode(), "rendered/dev/jobs/team/demo/x.yaml")
     assert item is not None
@@ -49,7 +49,7 @@ def test_what_did_not_change_is_counted_without_parsing_all_of_it(repo: Reposito
     assert [word for word in words if word in str(item.outline)] == []
     assert [word for word in words[:2] if word in str(item.body)] == list(words[:2])
     whole = Item(item.key, item.path, item.text, parsed=item.body)
-    assert demand(item, KINDS[kind], None, Findings()) == demand(whole, KINDS[kind], None, Findings())
+    assert demand(item, KINDS[kind].facts, None, Findings()) == demand(whole, KINDS[kind].facts, None, Findings())
 
 
 def test_queues_limits_and_time(history: History) -> None:

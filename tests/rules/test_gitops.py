@@ -10,8 +10,8 @@ from gen.check.objects import check
 from gen.diagnostics import Severity
 from gen.gitops import PROTECTION
 from gen.kinds import KINDS
+from gen.resources import RUNS
 from gen.rules.catalogue import CATALOGUE
-from gen.rules.gitops.runs import RUNS
 from gen.rules.rule import RuleSource
 from gen.schemas.lookup import Kinds
 from tests.rules.support import an_object, changed
@@ -124,11 +124,8 @@ def test_the_protection_that_gen_writes_is_what_is_asked_for() -> None:
         assert check(body, Kinds("1.34")).problems == ()
 
 
-def test_every_kind_of_gen_is_a_run_and_has_its_fields_where_the_rules_look() -> None:
-    for kind in KINDS.values():
-        for version in kind.api_versions:
-            run = RUNS[version.rpartition("/")[0], kind.resource]
-            assert (run.deadline, run.suspend) == (kind.deadline, kind.suspend)
+def test_every_kind_of_gen_is_a_run() -> None:
+    assert [kind for kind in KINDS.values() if kind.facts.key not in RUNS] == []
 
 
 def test_what_costs_runs_or_data_is_an_error() -> None:

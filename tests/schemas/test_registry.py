@@ -42,7 +42,7 @@ POD = {"metadata", "spec"}
 
 
 def test_every_api_version_of_every_kind_is_compared() -> None:
-    rendered = {(version, kind.resource) for kind in KINDS.values() for version in kind.api_versions}
+    rendered = {(version, kind.facts.kind) for kind in KINDS.values() for version in kind.facts.versions}
     assert {gvk for gvk in rendered if "." in gvk[0]} <= set(CRDS)
     own = {gvk for gvk in Schemas(versions()[-1]).kinds() if gvk[0].startswith("kubeflow.org/")}
     assert own == set(CRDS)

@@ -1,10 +1,13 @@
-"""Which objects a patch is for."""
+"""Objects that a patch targets."""
 
 from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from gen.resources.apps import DEPLOYMENT
+from gen.resources.core import CONFIG_MAP, DATA, INGRESS, SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,13 +37,13 @@ def fits(target: Target, body: Body, name: str) -> bool:
     )
 
 
-_STORAGE = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
-BESIDE = _STORAGE | {"ConfigMap", "Deployment", "Ingress", "Service"}
-"""Kinds of objects that are no workload of a job."""
+_STORAGE = frozenset(resource.kind for resource in DATA)
+BESIDE = _STORAGE | {resource.kind for resource in (CONFIG_MAP, DEPLOYMENT, INGRESS, SERVICE)}
+"""Kinds of rendered objects that are not runs."""
 
 
 def may_fit(target: Target, kind: str | None, namespace: str, job: str) -> bool:
-    """Whether an object of a job that could not be built might fit; `kind` is that of its workload, if it is known."""
+    """Whether an object of a job that could not be built might match; `kind` is the kind of its run, if known."""
     kinds = BESIDE | ({kind} if kind else set())
     if not any(_like(target.kind, candidate) for candidate in kinds) or not _like(target.namespace, namespace):
         return kind is None
@@ -48,7 +51,7 @@ def may_fit(target: Target, kind: str | None, namespace: str, job: str) -> bool:
 
 
 def may_fit_storage(target: Target) -> bool:
-    """Whether an object of a volume that could not be built might fit."""
+    """Whether an object of a volume that could not be built might match."""
     return any(_like(target.kind, kind) for kind in _STORAGE)
 
 
@@ -62,7 +65,7 @@ def selected(selector: str | None, labels: Mapping[str, str]) -> bool:
 
 
 def no_selector(selector: str) -> str | None:
-    """The first part of a selector that is no condition; None when all are."""
+    """The first part of a selector that is not a valid condition; None if all are valid."""
     forms = (_SET, _EQUALITY, _EXISTENCE)
     return next((part for part in _BETWEEN.split(selector) if not any(form.fullmatch(part) for form in forms)), None)
 

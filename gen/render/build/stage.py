@@ -33,15 +33,15 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     pods = {pod.role.name: pod_template(plan, pod) for pod in plan.pods}
     workload: Body = {
         "apiVersion": plan.api_version,
-        "kind": job.resource,
+        "kind": job.facts.kind,
         "metadata": run_metadata(plan, plan.run, plan.kind),
         "spec": job.workload(plan, pods),
     }
     if plan.metrics:
         metrics = ",".join(f"{name}={form}" for name, form in plan.metrics.items())
         workload["metadata"].setdefault("annotations", {})[METRICS] = metrics
-    if plan.state == "suspended":
-        _set(workload, job.suspend, value=True)
+    if plan.state == "suspended" and job.facts.suspend is not None:
+        _set(workload, job.facts.suspend, value=True)
     yield Manifest(
         body=workload,
         name=plan.name,
@@ -49,7 +49,7 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         folder=plan.folder,
         of_run=True,
         main_container=plan.container,
-        suspend=job.suspend,
+        suspend=job.facts.suspend or (),
     )
     for body in (*job.companions(plan), *_config_map(plan)):
         name = body["metadata"]["name"]

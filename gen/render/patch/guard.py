@@ -1,11 +1,13 @@
-"""What other parts and programs rely on in an object, which no patch may take away."""
+"""Parts of an object that no patch may remove, because gen, operators or GitOps engines depend on them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gen.kubernetes import MANAGED_BY, OWN, at
+from gen.kubernetes import MANAGED_BY, OWN
+from gen.resources import resource_of_object
+from gen.resources.pods import follow, pod_sets, templates_by_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,44 +16,58 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
     from gen.render.manifest import Manifest
 
-_DEPTH = 4
-"""How many steps lead to the template of a training resource: `spec`, replica map, role, `template`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """Something that a patch took away or changed."""
+    """A part of an object that a patch removed or changed."""
 
     code: str
     route: Route
-    """Where; empty for the object."""
+    """Route of the part; empty for the object itself."""
     what: str
-    """Completes «the patch … of <object>»."""
+    """Completes `the patch … of <object>`."""
     hint: str
 
 
 def breaches(manifest: Manifest, body: Body) -> Iterator[Breach]:
-    """What of the object is broken in `body`, which is the same object after a patch."""
+    """Parts that `body`, which is the object after a patch, has lost."""
     if _identity(body) != _identity(manifest.body):
         hint = "leave `apiVersion`, `kind`, `metadata.name` and `metadata.namespace` as they are"
         yield Breach("patch-renames", (), "makes another object", hint)
         return
     if manifest.tree == "storage":
         yield from _protection(manifest.body, body)
-    before, after = dict(_templates(manifest.body, ())), dict(_templates(body, ()))
+    before = _templates(manifest.body)
     for route in ((), *before):
         yield from _labels(manifest.body, body, (*route, "metadata", "labels"))
     if manifest.main_container is None:
         return
-    for route in dict.fromkeys((*before, *after)):
-        if not _has_container(after.get(route), manifest.main_container):
+    for route in _training(before, body, manifest.main_container):
+        if not _has_container(follow(body, route), manifest.main_container):
             what = f"takes the container `{manifest.main_container}` out of `{'.'.join(map(str, route[:-1]))}`"
             hint = f"keep a container `{manifest.main_container}` in the pods of every role: the operator looks for it"
             yield Breach("patch-breaks", (*route, "spec", "containers"), what, hint)
 
 
+def _templates(body: Body) -> dict[Route, Any]:
+    """Every pod template with its route: by the facts of the kind, and everything with the shape of a template."""
+    found: dict[Route, Any] = dict(templates_by_shape(body.get("spec"), ("spec",)))
+    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    if resource is not None:
+        found |= {pods.route: pods.template for pods in pod_sets(resource, body)}
+    return found
+
+
+def _training(before: dict[Route, Any], body: Body, container: str) -> Iterator[Route]:
+    """Templates that need the training container: those that had it, and new ones if the operator looks for it."""
+    yield from (route for route, template in before.items() if _has_container(template, container))
+    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    if resource is not None and resource.container is not None:
+        yield from (pods.route for pods in pod_sets(resource, body) if pods.route not in before)
+
+
 def _identity(body: Body) -> tuple[Any, ...]:
-    """What makes an object this one; other objects, files and the hash refer to it."""
+    """The identity of an object, to which other objects, files and the hash refer."""
     metadata = _at(body, ("metadata",))
     return body.get("apiVersion"), body.get("kind"), metadata.get("name"), metadata.get("namespace")
 
@@ -61,29 +77,19 @@ def _labels(old: Body, new: Body, route: Route) -> Iterator[Breach]:
     for key in sorted(before.keys() | after.keys()):
         ours = key == MANAGED_BY or key.startswith(OWN)
         if ours and before.get(key) != after.get(key):
-            hint = f"leave `{OWN}…` and `{MANAGED_BY}` as they are: selectors and engines go by them"
+            hint = f"leave `{OWN}…` and `{MANAGED_BY}` as they are: selectors and engines depend on them"
             yield Breach("patch-breaks", (*route, key), f"changes the label `{key}`", hint)
 
 
 def _protection(old: Body, new: Body) -> Iterator[Breach]:
-    """The words in the annotations of storage that keep both engines from removing it."""
+    """Annotations of storage that keep both engines from removing it."""
     route = ("metadata", "annotations")
     before, after = _at(old, route), _at(new, route)
     for key, words in before.items():
         kept = after.get(key)
         if not isinstance(kept, str) or not set(words.split(",")) <= set(kept.split(",")):
-            hint = f"keep `{key}: {words}`, and add to it what you need"
+            hint = f"keep `{key}: {words}`; more values may be added"
             yield Breach("patch-breaks", (*route, key), f"takes the protection `{key}` from the data", hint)
-
-
-def _templates(value: Any, route: Route) -> Iterator[tuple[Route, Body]]:
-    """Every pod template, with its route; what a patch made of the rest may be anything."""
-    if isinstance(value, dict) and len(route) < _DEPTH:
-        for key, inner in value.items():
-            if key == "template" and isinstance(inner, dict):
-                yield (*route, key), inner
-            else:
-                yield from _templates(inner, (*route, key))
 
 
 def _has_container(template: Any, name: str) -> bool:
@@ -92,6 +98,6 @@ def _has_container(template: Any, name: str) -> bool:
 
 
 def _at(value: Any, route: Route) -> Body:
-    """The mapping at a route; an empty one when there is none."""
-    found = at(value, *route)
+    """The mapping at a route; an empty one if there is none."""
+    found = follow(value, route)
     return found if isinstance(found, dict) else {}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes import Body
 from gen.overlay.patches.directives import directive
+from gen.render.patch.merge_schema import merge_schema
 from gen.render.patch.provenance import Provenance, label
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class StrategicMerge:
     """Routes in the patch to entries that cannot be deleted, with a sentence and what to do."""
 
     def apply(self, body: Body, patch: Body) -> Body:
-        schema, base = self.schemas.resolve(self.schemas.schema(body["apiVersion"], body["kind"]))
+        schema, base = merge_schema(self.schemas, body)
         return self._mapping(body, patch, schema, base, (), ())
 
     def _mapping(self, old: Body, new: Body, schema: Schema, base: str, at: Route, origin: Route) -> Body:

@@ -37,16 +37,16 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     job = given.job
     stable = overlay.fields.runs.naming == "stable"
     context = Context(run, overlay, grant, run.name if stable else f"{run.name}-{RUN}", found)
-    api_version = overlay.fields.operators.get(job.kind, next(iter(job.api_versions)))
+    api_version = overlay.fields.operators.get(job.kind, next(iter(job.facts.versions)))
     check_metadata(context)
     check_grants(context)
     _check_kind(context, api_version)
     data = plan_data(context)
-    pods = plan_pods(context, data, network_effect(context), job.restart or job.api_versions[api_version][0])
+    pods = plan_pods(context, data, network_effect(context), job.restart or job.facts.versions[api_version][0])
     check_name(context, pods)
     return Plan(
         kind=job.kind,
-        container=job.container,
+        container=job.main_container(),
         name=run.name,
         job=given.name,
         run=context.object_name,
@@ -77,13 +77,30 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
 def _check_kind(context: Context, api_version: str) -> None:
     """What depends on the kind and the operator that serves it."""
     job = context.job
-    policies = job.api_versions[api_version]
+    policies = job.facts.versions[api_version]
     if job.restart is not None and job.restart not in policies:
         hint = did_you_mean(job.restart, policies)
-        message = f"{job.resource} of {api_version} cannot restart with `{job.restart}`"
+        message = f"{job.facts.kind} of {api_version} cannot restart with `{job.restart}`"
         context.error("invalid-value", ("restart",), message, hint)
     if job.state == "suspended" and job.queue is not None:
         hint = "remove one of the two; Kueue suspends and resumes the job, and Git would undo it"
         context.error("suspended-in-queue", ("state",), "a job with a `queue` cannot be `suspended`", hint)
+    if job.state == "suspended" and job.facts.suspend is None:
+        message = f"a {job.facts.kind} cannot be suspended"
+        context.error("invalid-value", ("state",), message, "remove `state`, or remove the job file to stop the run")
+    _check_supported(context)
     for problem in job.problems(api_version):
         context.error("invalid-value", problem.route, problem.message, problem.hint)
+
+
+def _check_supported(context: Context) -> None:
+    """Refuse fields that the kind cannot express, also if the overlay's defaults set them."""
+    job, reasons = context.job, context.job.unsupported_fields()
+    if not reasons:
+        return
+    for name, field in type(job).model_fields.items():
+        alias = str(field.alias)
+        if alias in reasons and name in job.model_fields_set and getattr(job, name) != field.default:
+            message = f"`{alias}` is not supported for `kind: {job.kind}`: {reasons[alias]}"
+            hint = f"remove `{alias}`; a default for other kinds belongs in `defaults.kinds` of the overlay"
+            context.error("invalid-value", (alias,), message, hint, key=True)

@@ -5,13 +5,17 @@ Each object says in a few facts what it is and what it uses; facts of one key, f
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gen.diagnostics import Diagnostic, Location, Severity, said
 from gen.kubernetes import at
-from gen.rules.gitops.runs import RUNS, is_finished
-from gen.rules.object_view import ObjectView
+from gen.resources import resource_of
+from gen.resources.apps import DEPLOYMENT
+from gen.resources.core import CONFIG_MAP, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from gen.resources.pods import pod_sets
+from gen.rules.gitops.runs import is_finished
 from gen.rules.problem import DAMAGED, SILENCE
 from gen.rules.rule import Rule, RuleSource, is_generated
 
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
+    from gen.resources.base import Resource
 
 SAME_OBJECT: Final = Rule(
     "same-object",
@@ -99,26 +104,27 @@ def _facts(body: Body) -> Iterator[Fact]:
     name, namespace = metadata["name"], metadata.get("namespace", "")
     who = f"{kind} {namespace}/{name}".replace(" /", " ")
     yield Fact(SAME_OBJECT.name, (group, kind, namespace, name), who, ("metadata", "name"))
-    if (group, kind) == ("", "PersistentVolume") and (csi := body["spec"].get("csi")):
+    if (group, kind) == PERSISTENT_VOLUME.key and (csi := body["spec"].get("csi")):
         yield Fact(SAME_HANDLE.name, (csi["driver"], csi["volumeHandle"]), who, ("spec", "csi", "volumeHandle"))
-    if (group, kind) == ("", "PersistentVolumeClaim") and set(body["spec"]["accessModes"]) in _ONE_NODE:
+    if (group, kind) == PERSISTENT_VOLUME_CLAIM.key and set(body["spec"]["accessModes"]) in _ONE_NODE:
         yield Fact(ONE_NODE_CLAIM.name, (namespace, name), who, ("spec", "accessModes"))
     if group == "" and kind in _PARTS and is_finished(body):
         yield Fact(OF_FINISHED.name, (kind, namespace, name), who, ("metadata", "annotations"))
-    if ((group, kind) in RUNS or kind == "Deployment") and not is_finished(body):
-        yield from _uses(ObjectView.built(body), namespace, who, runs=(group, kind) in RUNS)
+    resource = resource_of(group, kind)
+    if resource is not None and (resource.is_run or resource is DEPLOYMENT) and not is_finished(body):
+        yield from _uses(resource, body, namespace, who)
 
 
-_PARTS = {"ConfigMap": ("configMap", "name"), "PersistentVolumeClaim": ("persistentVolumeClaim", "claimName")}
+_PARTS = {
+    CONFIG_MAP.kind: ("configMap", "name"),
+    PERSISTENT_VOLUME_CLAIM.kind: ("persistentVolumeClaim", "claimName"),
+}
 
 
-def _uses(view: ObjectView, namespace: str, who: str, *, runs: bool) -> Iterator[Fact]:
-    for route, template in view.templates:
-        holder: Any = view.body
-        for step in route[:-1]:
-            holder = holder[step]
-        pods = int(holder.get("replicas", holder.get("parallelism", 1)))
-        spec = template["spec"]
+def _uses(resource: Resource, body: Body, namespace: str, who: str) -> Iterator[Fact]:
+    for found in pod_sets(resource, body):
+        route, pods = found.route, math.prod(int(count) for count in found.counts)
+        spec = found.template["spec"]
         claims = {}
         for index, volume in enumerate(spec.get("volumes") or ()):
             here = (*route, "spec", "volumes", index)
@@ -128,7 +134,7 @@ def _uses(view: ObjectView, namespace: str, who: str, *, runs: bool) -> Iterator
             if claim := at(volume, "persistentVolumeClaim", "claimName"):
                 claims[volume["name"]] = (claim, bool(volume["persistentVolumeClaim"].get("readOnly")))
                 yield Fact(ONE_NODE_CLAIM.name, (namespace, claim), who, here, pods=pods, decides=False)
-        for number, container in enumerate(spec["containers"]) if runs else ():
+        for number, container in enumerate(spec["containers"]) if resource.is_run else ():
             for index, mount in enumerate(container.get("volumeMounts") or ()):
                 claim, read_only = claims.get(mount["name"], ("", True))
                 if mount.get("subPath") and not (read_only or mount.get("readOnly")):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from gen.diagnostics import Severity
 from gen.kubernetes import at
 from gen.rules.fault import Fault
-from gen.rules.gitops.runs import RUNS, having, is_finished
+from gen.rules.gitops.runs import RUNS, having, is_finished, route_of
 from gen.rules.object_view import ObjectView
 from gen.rules.rule import gitops
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gen.kubernetes import Body
+    from gen.resources import Having
     from gen.rules.fault import Faults
     from gen.rules.rule import Find, Rule
 
 
-def _advice(name: str, *kinds: tuple[str, str], reason: str, remedy: str) -> Callable[[Find], Rule]:
+def _advice(name: str, kinds: Having, *, reason: str, remedy: str) -> Callable[[Find], Rule]:
     """Make a rule for runs that an engine still applies: of one that is finished nothing is to be changed."""
 
     def make(find: Find) -> Rule:
@@ -29,7 +30,7 @@ def _advice(name: str, *kinds: tuple[str, str], reason: str, remedy: str) -> Cal
                 yield from find(view)
 
         return replace(
-            gitops(name, *kinds, reason=reason, remedy=remedy, severity=Severity.WARNING)(find), find=of_active
+            gitops(name, of=kinds, reason=reason, remedy=remedy, severity=Severity.WARNING)(find), find=of_active
         )
 
     return make
@@ -37,15 +38,15 @@ def _advice(name: str, *kinds: tuple[str, str], reason: str, remedy: str) -> Cal
 
 @_advice(
     "no-deadline",
-    *having("deadline"),
+    having("deadline"),
     reason="It is the only bound that the server keeps. Without it a run that hangs holds its GPUs until somebody "
     "looks, since nothing deletes the object.",
     remedy="Give the job a `timeout`, or the overlay's `defaults`; in a manifest `activeDeadlineSeconds`.",
 )
 def no_deadline(view: ObjectView) -> Faults:
     """A run with GPUs, or other devices, ends after some time, whatever happens."""
-    route = RUNS[view.group, view.kind].deadline
-    if route is not None and at(view.body, *route) is None and any(_has_device(one) for _, one in view.containers):
+    route = route_of(view.group, view.kind, "deadline")
+    if at(view.body, *route) is None and any(_has_device(one) for _, one in view.containers):
         yield Fault(route, "nothing ends a run that hangs")
 
 
@@ -56,21 +57,21 @@ def _has_device(container: Body) -> bool:
 
 @_advice(
     "keeps-pods",
-    *having("cleanup"),
+    having("cleanup"),
     reason="When the run has ended, pods that still run (parameter servers, MPI workers) keep their GPUs; that is the "
     "default of the operators.",
     remedy="Write `cleanPodPolicy: Running` (`cleanup: Running` in a job), which keeps the logs of what completed.",
 )
 def keeps_pods(view: ObjectView) -> Faults:
     """Pods that still run when a run has ended are removed."""
-    route = RUNS[view.group, view.kind].cleanup
-    if route is not None and at(view.body, *route) in (None, "None"):
+    route = route_of(view.group, view.kind, "cleanup")
+    if at(view.body, *route) in (None, "None"):
         yield Fault(route, "pods that still run keep their GPUs when the run has ended")
 
 
 @_advice(
     "no-limits",
-    *RUNS,
+    RUNS,
     reason="A pod without limits is the first to be evicted, and takes what others on its node need. Where no "
     "container of a run has any, it is left to the cluster, whose LimitRange may set them.",
     remedy="Give the job `memory` and `cpu`, or the overlay's `defaults`; in a manifest `resources.limits`.",
@@ -86,7 +87,7 @@ def no_limits(view: ObjectView) -> Faults:
 
 @_advice(
     "mutable-image",
-    *RUNS,
+    RUNS,
     reason="The image can be another one tomorrow: pods that restart mix versions, and the same run is never the same "
     "again. What an image was is not part of a run's name, only what it is called.",
     remedy="Name a version, or better a digest (`image@sha256:…`).",

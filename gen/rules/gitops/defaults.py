@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from gen.diagnostics import Severity
 from gen.kubernetes import at
 from gen.quantity import canonical
+from gen.resources.jobset import JOBSET
+from gen.resources.volcano import VOLCANO_JOB
 from gen.rules.fault import Fault
 from gen.rules.field_checks import find
 from gen.rules.rule import gitops
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
 
 _FILLED: Final = {
-    ("jobset.x-k8s.io", "JobSet"): (
+    JOBSET.key: (
         ((), ("successPolicy",)),
         ((), ("startupPolicy",)),
         ((), ("network", "enableDNSHostnames")),
@@ -27,7 +29,7 @@ _FILLED: Final = {
         (("replicatedJobs", "*", "template", "spec"), ("completionMode",)),
         (("replicatedJobs", "*", "template", "spec"), ("template", "spec", "restartPolicy")),
     ),
-    ("batch.volcano.sh", "Job"): (
+    VOLCANO_JOB.key: (
         *(((), (field,)) for field in ("queue", "schedulerName", "maxRetry", "minAvailable")),
         *((("tasks", "*"), (field,)) for field in ("name", "minAvailable", "maxRetry")),
     ),

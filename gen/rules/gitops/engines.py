@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Severity
 from gen.rules.fault import Fault
-from gen.rules.gitops.runs import DATA, RUNS
+from gen.rules.gitops.runs import GUARDED
 from gen.rules.gitops.storage import SYNC_OPTIONS
 from gen.rules.rule import gitops, is_generated
 
@@ -24,7 +24,6 @@ _TRACKING = frozenset(
     {"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/installation-id", "app.kubernetes.io/instance"}
     | {"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"}
 )
-_GUARDED = (*RUNS, *DATA)
 
 
 def _metadata(view: ObjectView) -> Iterator[tuple[Route, str, str]]:
@@ -44,7 +43,7 @@ def _options(view: ObjectView, *unwanted: str) -> Faults:
 
 @gitops(
     "engine-force",
-    *_GUARDED,
+    of=GUARDED,
     reason="Argo CD deletes and creates the object at every full sync; Flux does so at any 422 or 409, which a typing "
     "error is, too (`ssa/errors/immutable.go`, flux2#4392). Either ends a training, or removes data.",
     remedy="Remove it; an edited job is a new run with a name of its own.",
@@ -59,7 +58,7 @@ def engine_force(view: ObjectView) -> Faults:
 
 @gitops(
     "engine-hook",
-    *_GUARDED,
+    of=GUARDED,
     reason="A hook is deleted and created at every sync, so an edit beside it kills the training; self-heal never runs "
     "it (argo-cd#8586).",
     remedy="Remove it; `Skip`, which `state: finished` renders, is the only hook for a run.",
@@ -73,7 +72,7 @@ def engine_hook(view: ObjectView) -> Faults:
 
 @gitops(
     "engine-order",
-    *_GUARDED,
+    of=GUARDED,
     reason="With several waves a sync waits until all of one is healthy: hours for a run, for ever for a suspended "
     "one or for a claim that waits for its consumer (argo-cd#10600, #12840). `PruneLast` makes a wave, too.",
     remedy="Remove it; Argo CD applies volumes and claims before what mounts them by itself.",
@@ -106,7 +105,7 @@ def generated_name(view: ObjectView) -> Faults:
 )
 def engine_tracking(view: ObjectView) -> Faults:
     """Runs, data and what gen makes carry nothing by which an engine knows its objects."""
-    if (view.group, view.kind) in _GUARDED or is_generated(view.body):
+    if (view.group, view.kind) in GUARDED or is_generated(view.body):
         for route, key, _ in _metadata(view):
             if key in _TRACKING:
                 yield Fault(route, f"`{key}` says whose the object is, which the engine writes itself")

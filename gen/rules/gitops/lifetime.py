@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes import QUEUE_LABEL, at
+from gen.resources.ray import RAYJOB
 from gen.rules.fault import Fault
-from gen.rules.gitops.runs import RUNS, having
+from gen.rules.gitops.runs import having, route_of
 from gen.rules.rule import gitops
 
 if TYPE_CHECKING:
@@ -22,20 +23,20 @@ _AGAIN = (
 
 @gitops(
     "self-deletion",
-    *having("ttl"),
+    of=having("ttl"),
     reason=f"{_AGAIN} The finished object is the record that it has run.",
     remedy="Remove `ttlSecondsAfterFinished`; `state: finished` in the job, or removing its file, ends a run.",
 )
 def self_deletion(view: ObjectView) -> Faults:
     """A run does not delete itself some time after it has ended."""
-    route = RUNS[view.group, view.kind].ttl
-    if route is not None and at(view.body, *route) is not None:
+    route = route_of(view.group, view.kind, "ttl")
+    if at(view.body, *route) is not None:
         yield Fault(route, "the object would be deleted when it has ended, and then created and run again")
 
 
 @gitops(
     "ray-deletes-self",
-    ("ray.io", "RayJob"),
+    RAYJOB.key,
     reason=f"{_AGAIN} `shutdownAfterJobFinishes` removes the cluster alone and keeps the RayJob.",
     remedy="Write `DeleteCluster` or `DeleteWorkers` instead.",
 )
@@ -53,13 +54,13 @@ def ray_deletes_self(view: ObjectView) -> Faults:
 
 @gitops(
     "suspended-in-queue",
-    *having("suspend"),
+    of=having("suspend"),
     reason="Kueue suspends and resumes a run of a queue. `suspend: true` in Git evicts an admitted run at the next "
     "sync, and `suspend: false` starts one that was not admitted.",
     remedy="Remove `suspend`; Kueue's webhook sets it when the object is created.",
 )
 def suspended_in_queue(view: ObjectView) -> Faults:
     """A run with a queue does not say whether it is suspended."""
-    route = RUNS[view.group, view.kind].suspend
-    if route is not None and QUEUE_LABEL in (view.metadata.get("labels") or {}) and at(view.body, *route) is not None:
+    route = route_of(view.group, view.kind, "suspend")
+    if QUEUE_LABEL in (view.metadata.get("labels") or {}) and at(view.body, *route) is not None:
         yield Fault(route, f"the queue in the label `{QUEUE_LABEL}` decides that")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from gen.resources.core import DATA, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from gen.resources.jobset import JOBSET
+from gen.resources.volcano import VOLCANO_JOB
 from gen.rules.fault import Fault
-from gen.rules.gitops.runs import DATA
 from gen.rules.rule import gitops
 
 if TYPE_CHECKING:
@@ -14,12 +16,12 @@ if TYPE_CHECKING:
 
 SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
-_PV, _PVC = DATA
+_PV, _PVC = PERSISTENT_VOLUME.key, PERSISTENT_VOLUME_CLAIM.key
 
 
 @gitops(
     "unprotected-data",
-    *DATA,
+    *(resource.key for resource in DATA),
     reason="When its file goes, an engine prunes the object, and with it the data. Pruning and deleting the "
     "Application are two things: one option does not cover the other (argo-cd#9853, #7124). Engines read both from the "
     "object in the cluster, so they must have been applied before.",
@@ -80,8 +82,8 @@ def no_storage_class(view: ObjectView) -> Faults:
 
 @gitops(
     "owned-claim",
-    ("jobset.x-k8s.io", "JobSet"),
-    ("batch.volcano.sh", "Job"),
+    JOBSET.key,
+    VOLCANO_JOB.key,
     reason="The operator makes the run the claim's owner (Volcano), or deletes it with the run (JobSet); where JobSet "
     "retains it, the same set is refused when it is created again (jobset#1307).",
     remedy="Mount a claim that has an object of its own; silence the rule when the claim is for scratch.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from gen.resources.jobset import JOBSET
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.operators.common import last, name_fault
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_SET = "jobset.x-k8s.io/JobSet"
+_SET = str(JOBSET)
 _WEBHOOK = "The JobSet webhook rejects the object."
 _RULE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _MAX_RULE_LENGTH = 128

@@ -9,6 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from gen.resources.katib import EXPERIMENT
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import duplicates
 from gen.rules.rule import operators
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_EXPERIMENT = "kubeflow.org/Experiment"
+_EXPERIMENT = str(EXPERIMENT)
 _WEBHOOK = "The Katib webhook rejects the object."
-_MAX_NAME_LENGTH = 40
+_MAX_NAME_LENGTH = EXPERIMENT.max_name or 0
 _PLACE = re.compile(r"\$\{trialParameters\.([^}]+)\}")
 _LISTED = ("discrete", "categorical")
 _RANGED = ("double", "int")

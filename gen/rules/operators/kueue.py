@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gen.resources import Having, resource_of
+from gen.resources.kueue import CLUSTER_QUEUE, LOCAL_QUEUE
 from gen.rules.fault import Fault
 from gen.rules.quantities import amount
 from gen.rules.rule import operators
@@ -19,15 +21,7 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_QUEUED = (
-    "batch/Job",
-    "jobset.x-k8s.io/JobSet",
-    "trainer.kubeflow.org/TrainJob",
-    *(f"kubeflow.org/{kind}" for kind in ("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")),
-    "ray.io/RayJob",
-    "ray.io/RayCluster",
-)
-_ELASTIC = {("batch", "Job"), ("ray.io", "RayJob"), ("ray.io", "RayCluster"), ("ray.io", "RayService")}
+_QUEUED = Having(lambda resource: "kueue" in resource.queues)
 _PREFIX = "kueue.x-k8s.io/"
 _WEBHOOK = "The Kueue webhook rejects the object."
 _TOPOLOGY = tuple(f"{_PREFIX}podset-{name}-topology" for name in ("required", "preferred", "unconstrained"))
@@ -36,7 +30,7 @@ _MAX_LABEL_LENGTH = 63
 
 
 @operators(
-    "kueue-queue-name", *_QUEUED, reason=_WEBHOOK, remedy="Use the name of a local queue, with at most 63 characters."
+    "kueue-queue-name", of=_QUEUED, reason=_WEBHOOK, remedy="Use the name of a local queue, with at most 63 characters."
 )
 def kueue_queue_name(view: ObjectView) -> Faults:
     """The queue label is not a DNS name of at most 63 characters, or the queue is set by an annotation."""
@@ -53,7 +47,7 @@ def kueue_queue_name(view: ObjectView) -> Faults:
         yield Fault(at, "Kueue reads the label of this name, and ignores the annotation")
 
 
-@operators("kueue-max-exec-time", *_QUEUED, reason=_WEBHOOK, remedy="Use a positive integer in quotes, in seconds.")
+@operators("kueue-max-exec-time", of=_QUEUED, reason=_WEBHOOK, remedy="Use a positive integer in quotes, in seconds.")
 def kueue_max_exec_time(view: ObjectView) -> Faults:
     """The maximum execution time is not a positive number of seconds."""
     key = f"{_PREFIX}max-exec-time-seconds"
@@ -62,22 +56,27 @@ def kueue_max_exec_time(view: ObjectView) -> Faults:
         yield Fault(("metadata", "labels", key), f"`{value}` is not a positive integer")
 
 
+def _is_elastic(view: ObjectView) -> bool:
+    resource = resource_of(view.group, view.kind)
+    return resource is not None and resource.elastic
+
+
 @operators(
     "kueue-elastic-job",
-    *_QUEUED,
+    of=_QUEUED,
     reason=_WEBHOOK,
     remedy="Remove the annotation: only batch Jobs, RayJobs, RayClusters and RayServices can be elastic.",
 )
 def kueue_elastic_job(view: ObjectView) -> Faults:
     """A kind that cannot change its size is marked as elastic."""
     key = f"{_PREFIX}elastic-job"
-    if key in (view.metadata.get("annotations") or {}) and (view.group, view.kind) not in _ELASTIC:
+    if key in (view.metadata.get("annotations") or {}) and not _is_elastic(view):
         yield Fault(("metadata", "annotations", key), f"a {view.kind} cannot be elastic")
 
 
 @operators(
     "kueue-topology",
-    *_QUEUED,
+    of=_QUEUED,
     reason=_WEBHOOK,
     remedy="Keep one of the three topology annotations. For slices, set both the topology and the size.",
 )
@@ -98,7 +97,7 @@ def kueue_topology(view: ObjectView) -> Faults:
 
 @operators(
     "kueue-pods",
-    *_QUEUED,
+    of=_QUEUED,
     reason="Kueue reads these annotations only in pod templates, and a queued job has at most 18 pod sets.",
     remedy="Move the annotation into the pod template.",
 )
@@ -111,7 +110,7 @@ def kueue_pods(view: ObjectView) -> Faults:
 
 @operators(
     "cluster-queue-resources",
-    "kueue.x-k8s.io/ClusterQueue",
+    str(CLUSTER_QUEUE),
     reason=_WEBHOOK,
     remedy="List each resource and each flavor once, and the resources of a flavor in the order of `coveredResources`.",
 )
@@ -138,7 +137,7 @@ def cluster_queue_resources(view: ObjectView) -> Faults:
 
 @operators(
     "cluster-queue-quotas",
-    "kueue.x-k8s.io/ClusterQueue",
+    str(CLUSTER_QUEUE),
     reason=_WEBHOOK,
     remedy="Use quotas of 0 or more, set a cohort for borrowing and lending, and lend at most the nominal quota.",
 )
@@ -169,7 +168,7 @@ _QUOTAS = ("nominalQuota", "borrowingLimit", "lendingLimit")
 
 @operators(
     "local-queue-name",
-    "kueue.x-k8s.io/LocalQueue",
+    str(LOCAL_QUEUE),
     reason="Jobs name their queue in a label value, which has at most 63 characters.",
     remedy="Shorten the name to 63 characters.",
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.resources.kubeflow import MPIJOB, V2
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.operators.common import MULTIKUEUE, last, name_fault, replicas
 from gen.rules.rule import operators
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_MPI = "kubeflow.org/MPIJob"
-_FIELD = "mpiReplicaSpecs"
+_MPI = str(MPIJOB)
+_FIELD = MPIJOB.pods[0].role_map
 _CONTROLLER = "The operator ignores the job, and only records an event."
 _OPERATOR = "kubeflow.org/mpi-operator"
 _NOT_NEGATIVE = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
@@ -25,7 +26,7 @@ _NOT_NEGATIVE = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLim
 
 def _is_v2(view: ObjectView) -> bool:
     version: str = view.body["apiVersion"]
-    return version == "kubeflow.org/v2beta1"
+    return version == V2
 
 
 @operators("mpi-launcher", _MPI, reason=_CONTROLLER, remedy="Add a `Launcher` with `replicas: 1`.")
@@ -42,7 +43,7 @@ def mpi_launcher(view: ObjectView) -> Faults:
 def mpi_roles(view: ObjectView) -> Faults:
     """A role is not `Launcher` or `Worker`, or has no containers."""
     for role, route, spec in replicas(view, _FIELD):
-        if role not in {"Launcher", "Worker"}:
+        if role not in MPIJOB.pods[0].roles:
             yield Fault(route, f"an MPIJob has no role `{role}`; expected `Launcher`, `Worker`")
         elif not ((spec.get("template") or {}).get("spec") or {}).get("containers"):
             yield Fault(route, f"role `{role}` has no containers")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from gen.resources.ray import RAYCLUSTER, RAYJOB
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import duplicates
 from gen.rules.rule import operators
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_JOB, _CLUSTER = "ray.io/RayJob", "ray.io/RayCluster"
+_JOB, _CLUSTER = str(RAYJOB), str(RAYCLUSTER)
 _CONTROLLER = "KubeRay marks the job as `ValidationFailed`, or the cluster never starts."
-_MAX_NAME_LENGTH = {"RayJob": 47, "RayCluster": 53}
+_MAX_NAME_LENGTH = {resource.kind: resource.max_name or 0 for resource in (RAYJOB, RAYCLUSTER)}
 _MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 _WITH_TOKEN = (2, 52)
 
 
 def _clusters(view: ObjectView) -> Iterator[tuple[Route, Body]]:
-    if view.kind == "RayCluster":
+    if view.kind == RAYCLUSTER.kind:
         yield ("spec",), view.spec
     elif view.spec.get("rayClusterSpec"):
         yield ("spec", "rayClusterSpec"), view.spec["rayClusterSpec"]

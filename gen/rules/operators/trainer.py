@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.diagnostics import Severity
+from gen.resources.trainer import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from gen.rules.fault import Fault
 from gen.rules.operators.common import last, name_fault
 from gen.rules.rule import operators
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_JOB = "trainer.kubeflow.org/TrainJob"
-_RUNTIMES = ("trainer.kubeflow.org/TrainingRuntime", "trainer.kubeflow.org/ClusterTrainingRuntime")
+_JOB = str(TRAINJOB)
+_RUNTIMES = (str(TRAINING_RUNTIME), str(CLUSTER_TRAINING_RUNTIME))
 _WEBHOOK = "The Trainer webhook rejects the object."
 _RESERVED: Final = {
     "torch": {f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")},

@@ -6,41 +6,40 @@ kubeflow/trainer 1.9, which contains the training operator.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import Severity
+from gen.resources.kubeflow import (
+    CLEANUP_POLICIES,
+    JAXJOB,
+    MPIJOB,
+    PADDLEJOB,
+    PYTORCHJOB,
+    RESTART_V1,
+    TFJOB,
+    XGBOOSTJOB,
+)
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.operators.common import MULTIKUEUE, last, name_fault, replicas
 from gen.rules.rule import operators
 from gen.rules.value_checks import dns_1035_label
 
 if TYPE_CHECKING:
+    from gen.resources.base import PodSet
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingKind:
-    """What the operator looks for in a kind."""
-
-    field: str
-    container: str
-    roles: tuple[str, ...]
-
-
-KINDS: Final = {
-    "TFJob": TrainingKind("tfReplicaSpecs", "tensorflow", ("PS", "Worker", "Chief", "Master", "Evaluator")),
-    "PyTorchJob": TrainingKind("pytorchReplicaSpecs", "pytorch", ("Master", "Worker")),
-    "XGBoostJob": TrainingKind("xgbReplicaSpecs", "xgboost", ("Master", "Worker")),
-    "PaddleJob": TrainingKind("paddleReplicaSpecs", "paddle", ("Master", "Worker")),
-    "JAXJob": TrainingKind("jaxReplicaSpecs", "jax", ("Worker",)),
-}
-_ALL = tuple(f"kubeflow.org/{kind}" for kind in KINDS)
+TRAINING: Final = {kind.kind: kind for kind in (TFJOB, PYTORCHJOB, XGBOOSTJOB, PADDLEJOB, JAXJOB)}
+_ALL = tuple(map(str, TRAINING.values()))
 _OPERATOR = "kubeflow.org/training-operator"
 WEBHOOK = "The webhook of the training operator rejects the object."
-_POLICIES = ("Always", "OnFailure", "Never", "ExitCode")
-_CLEAN = ("None", "Running", "All")
+
+
+def roles_of(view: ObjectView) -> PodSet:
+    """The replica map of a kind, and its roles."""
+    resource = MPIJOB if view.kind == MPIJOB.kind else TRAINING[view.kind]
+    return resource.pods[0]
 
 
 @operators(
@@ -67,7 +66,7 @@ def training_name_length(view: ObjectView) -> Faults:
     """A name that the operator derives for a service is longer than 63 characters."""
     name = view.metadata.get("name", "")
     if dns_1035_label(name) is None:
-        for role, _, spec in replicas(view, KINDS[view.kind].field):
+        for role, _, spec in replicas(view, roles_of(view).role_map):
             yield from name_fault(view, f"{name}-{role.lower()}-{last(spec.get('replicas', 1))}")
 
 
@@ -79,7 +78,7 @@ def training_name_length(view: ObjectView) -> Faults:
 )
 def training_replicas(view: ObjectView) -> Faults:
     """A training job has no roles."""
-    field = KINDS[view.kind].field
+    field = roles_of(view).role_map
     if not view.spec.get(field):
         yield Fault(("spec",) if "spec" in view.body else (), f"`spec.{field}` has no roles")
 
@@ -92,10 +91,10 @@ def training_replicas(view: ObjectView) -> Faults:
 )
 def training_roles(view: ObjectView) -> Faults:
     """The replica map has a role that the kind does not have. Roles are case-sensitive."""
-    kind = KINDS[view.kind]
-    for role, route, _ in replicas(view, kind.field):
-        if role not in kind.roles:
-            expected = ", ".join(f"`{one}`" for one in kind.roles)
+    pods = roles_of(view)
+    for role, route, _ in replicas(view, pods.role_map):
+        if role not in pods.roles:
+            expected = ", ".join(f"`{one}`" for one in pods.roles)
             yield Fault(route, f"a {view.kind} has no role `{role}`; expected {expected}")
 
 
@@ -107,27 +106,28 @@ def training_roles(view: ObjectView) -> Faults:
 )
 def training_containers(view: ObjectView) -> Faults:
     """A role has no container with the name that the operator expects."""
-    kind = KINDS[view.kind]
-    for role, route, spec in replicas(view, kind.field):
+    expected = TRAINING[view.kind].container
+    for role, route, spec in replicas(view, roles_of(view).role_map):
         at = (*route, "template", "spec", "containers")
         found = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
         if not found:
             yield Fault(route, f"role `{role}` has no containers")
-        elif all(container.get("name") != kind.container for container in found):
-            yield Fault(at, f"no container is named `{kind.container}`")
+        elif all(container.get("name") != expected for container in found):
+            yield Fault(at, f"no container is named `{expected}`")
 
 
 @operators(
     "training-restart-policy",
     *_ALL,
-    "kubeflow.org/MPIJob",
+    str(MPIJOB),
     reason="The definition allows any text, but the operators support only these values.",
     remedy="Use `OnFailure` or `Never`; MPIJob v2beta1 supports no others.",
 )
 def training_restart_policy(view: ObjectView) -> Faults:
     """The restart policy of a role is unknown to the operator."""
-    allowed = ("Never", "OnFailure") if view.body["apiVersion"].endswith("v2beta1") else _POLICIES
-    field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
+    resource = MPIJOB if view.kind == MPIJOB.kind else TRAINING[view.kind]
+    allowed = resource.versions.get(view.body["apiVersion"], RESTART_V1)
+    field = roles_of(view).role_map
     for _, route, spec in replicas(view, field):
         policy = spec.get("restartPolicy", "")
         if policy and policy not in allowed:
@@ -143,7 +143,7 @@ def training_restart_policy(view: ObjectView) -> Faults:
 )
 def training_always(view: ObjectView) -> Faults:
     """The pods of a role are restarted even after they succeed."""
-    for _, route, spec in replicas(view, KINDS[view.kind].field):
+    for _, route, spec in replicas(view, roles_of(view).role_map):
         if spec.get("restartPolicy") == "Always":
             yield Fault((*route, "restartPolicy"), "pods with `Always` never succeed")
 
@@ -151,14 +151,14 @@ def training_always(view: ObjectView) -> Faults:
 @operators(
     "restart-policy-of-template",
     *_ALL,
-    "kubeflow.org/MPIJob",
+    str(MPIJOB),
     reason="The operator replaces it by the role's `restartPolicy`, or by its own default.",
     remedy="Set `restartPolicy` of the role, next to `template`.",
     severity=Severity.WARNING,
 )
 def restart_policy_of_template(view: ObjectView) -> Faults:
     """A pod template has a restart policy that differs from that of its role."""
-    field = KINDS[view.kind].field if view.kind in KINDS else "mpiReplicaSpecs"
+    field = roles_of(view).role_map
     for _, route, spec in replicas(view, field):
         inner = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy")
         if inner and inner != spec.get("restartPolicy"):
@@ -169,7 +169,7 @@ def restart_policy_of_template(view: ObjectView) -> Faults:
 @operators(
     "clean-pod-policy",
     *_ALL,
-    "kubeflow.org/MPIJob",
+    str(MPIJOB),
     reason="The operators compare with `None` and `Running`, and treat any other text, such as `none`, as `All`.",
     remedy="Use `None`, `Running` or `All`.",
 )
@@ -177,26 +177,27 @@ def clean_pod_policy(view: ObjectView) -> Faults:
     """The clean-up policy for pods is unknown to the operator."""
     for holder, route in ((view.spec.get("runPolicy") or {}, ("spec", "runPolicy")), (view.spec, ("spec",))):
         policy = holder.get("cleanPodPolicy")
-        if policy and policy not in _CLEAN:
-            yield not_one_of(policy, ("None", "Running", "All")).at((*route, "cleanPodPolicy"))
+        if policy and policy not in CLEANUP_POLICIES:
+            yield not_one_of(policy, CLEANUP_POLICIES).at((*route, "cleanPodPolicy"))
 
 
 @operators(
     "tf-chief",
-    "kubeflow.org/TFJob",
+    str(TFJOB),
     reason=WEBHOOK,
     remedy="Keep either `Chief` or `Master`.",
 )
 def tf_chief(view: ObjectView) -> Faults:
     """A TFJob has both `Chief` and `Master`."""
-    roles = view.spec.get("tfReplicaSpecs") or {}
+    field = roles_of(view).role_map
+    roles = view.spec.get(field) or {}
     if "Chief" in roles and "Master" in roles:
-        yield Fault(("spec", "tfReplicaSpecs", "Master"), "`Chief` and `Master` are mutually exclusive")
+        yield Fault(("spec", field, "Master"), "`Chief` and `Master` are mutually exclusive")
 
 
 @operators(
     "tf-success-policy",
-    "kubeflow.org/TFJob",
+    str(TFJOB),
     reason="With any text but `AllWorkers` the first worker decides; with a chief the field is ignored.",
     remedy="Set it to `AllWorkers`, or remove it.",
 )
@@ -209,7 +210,7 @@ def tf_success_policy(view: ObjectView) -> Faults:
 
 @operators(
     "training-managed-by",
-    *(kind for kind in _ALL if not kind.endswith("JAXJob")),
+    *(kind for kind in _ALL if kind != str(JAXJOB)),
     reason=WEBHOOK,
     remedy=f"Set it to `{_OPERATOR}` or `{MULTIKUEUE}`, or remove it.",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Final
 
+from gen.resources.volcano import VOLCANO_JOB
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import duplicates
 from gen.rules.operators.common import last, name_fault
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_JOB = "batch.volcano.sh/Job"
+_JOB = str(VOLCANO_JOB)
 _WEBHOOK = "The Volcano webhook rejects the object."
 _EVENTS = {"*", "PodFailed", "PodEvicted", "PodPending", "PodRunning", "Unknown", "TaskCompleted", "OutOfSync"} | {
     "CommandIssued",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.resources.argo import CLUSTER_WORKFLOW_TEMPLATE, CRON_WORKFLOW, WORKFLOW, WORKFLOW_TEMPLATE
 from gen.rules.fault import Fault
 from gen.rules.rule import operators
 
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_MAX_NAME_LENGTH = {"Workflow": 63, "WorkflowTemplate": 63, "ClusterWorkflowTemplate": 63, "CronWorkflow": 52}
+_MAX_NAME_LENGTH = {
+    resource.kind: resource.max_name or 0
+    for resource in (WORKFLOW, WORKFLOW_TEMPLATE, CLUSTER_WORKFLOW_TEMPLATE, CRON_WORKFLOW)
+}
 
 
 @operators(
     "workflow-name",
-    *(f"argoproj.io/{kind}" for kind in _MAX_NAME_LENGTH),
+    *(f"{WORKFLOW.group}/{kind}" for kind in _MAX_NAME_LENGTH),
     reason="The controller rejects longer names: the name of a workflow is a label of its pods, and a time is "
     "appended to the name of a cron workflow.",
     remedy="Use at most 63 characters, for a CronWorkflow 52.",

@@ -1,9 +1,15 @@
-"""What no patch may take from an object, because operators, engines or gen itself go by it."""
+"""Parts that no patch may remove, because operators, engines or gen itself depend on them."""
 
 from __future__ import annotations
 
+from copy import deepcopy
+from typing import Any
+
 import pytest
 
+from gen.diagnostics import Location
+from gen.render.manifest import Manifest
+from gen.render.patch.guard import breaches
 from gen.report.text import text
 from tests.support import OVERLAY, Repository
 
@@ -113,3 +119,70 @@ def test_more_may_be_added(repo: Repository, target: str, patch: str) -> None:
 def test_an_object_stays_the_same_object(repo: Repository, kind: str, patch: str) -> None:
     target = "{kind: PyTorchJob}" if kind == "pytorch" else "{kind: Job}"
     assert "makes another object" in said(repo, target, patch, kind)
+
+
+def template(container: str = "main") -> dict[str, Any]:
+    return {"metadata": {"labels": {"gen/job": "demo"}}, "spec": {"containers": [{"name": container}]}}
+
+
+def job_set(*templates: dict[str, Any]) -> dict[str, Any]:
+    jobs = [{"name": f"job{i}", "template": {"spec": {"template": one}}} for i, one in enumerate(templates)]
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {},
+        "spec": {"replicatedJobs": jobs},
+    }
+
+
+def ray_job(head: dict[str, Any], *workers: dict[str, Any]) -> dict[str, Any]:
+    groups = [{"groupName": f"group{index}", "template": one} for index, one in enumerate(workers)]
+    cluster = {"headGroupSpec": {"template": head}, "workerGroupSpecs": groups}
+    return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {}, "spec": {"rayClusterSpec": cluster}}
+
+
+def unknown(*templates: dict[str, Any]) -> dict[str, Any]:
+    """A kind without facts, with templates deep in maps and lists, whose fields have any name."""
+    deep: Any = {"deep": [[{"a": {"b": {"c": {"d": [{"pods": one}]}}}}] for one in templates]}
+    return {"apiVersion": "example.com/v1", "kind": "Unknown", "metadata": {}, "spec": deep}
+
+
+MAKERS = [job_set, ray_job, unknown]
+
+
+def broken(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    here = Location("jobs/team/demo.yaml")
+    manifest = Manifest(body=before, name="demo", source=here, folder="team/demo", main_container="main")
+    return [breach.what for breach in breaches(manifest, after)]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_container_is_kept_in_every_template_at_any_route(make: Any) -> None:
+    before = make(template(), template())
+    assert broken(before, deepcopy(before)) == []
+    (what,) = broken(before, make(template(), template("renamed")))
+    assert what.startswith("takes the container `main` out of `spec.")
+    assert len(broken(before, make(template("renamed"), {"spec": {"containers": None}}))) >= 2
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_labels_are_kept_in_every_template_at_any_route(make: Any) -> None:
+    changed = template()
+    changed["metadata"]["labels"]["gen/job"] = "other"
+    assert broken(make(template(), template()), make(template(), changed)) == ["changes the label `gen/job`"]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_template_cannot_be_removed(make: Any) -> None:
+    assert broken(make(template(), template()), make(template())) != []
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_another_template_may_be_added_where_the_operator_accepts_any_container(make: Any) -> None:
+    assert broken(make(template()), make(template(), template("side"))) == []
+
+
+@pytest.mark.parametrize("spec", [None, 3, "text", [], {"replicatedJobs": 3}, {"replicatedJobs": [None, {}]}])
+def test_an_object_of_any_form_is_compared(spec: Any) -> None:
+    before = job_set(template())
+    assert broken(before, {**before, "spec": spec}) != []

@@ -1,0 +1,51 @@
+"""Facts of Kubernetes kinds: one module for each API group, and the registry that is computed from them.
+
+Everything that depends on a kind looks here: the patch guard, rules, health checks, ignored differences, the demand in
+`gen plan` and the kinds of jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from gen.resources import apps, argo, batch, core, jobset, katib, kubeflow, kueue, ray, trainer, volcano
+from gen.resources.base import Resource
+
+_GROUPS = (apps, argo, batch, core, jobset, katib, kubeflow, kueue, ray, trainer, volcano)
+
+RESOURCES: Final[dict[tuple[str, str], Resource]] = {
+    fact.key: fact for module in _GROUPS for fact in vars(module).values() if isinstance(fact, Resource)
+}
+"""By group and kind."""
+
+
+def resource_of(group: str, kind: str) -> Resource | None:
+    return RESOURCES.get((group, kind))
+
+
+def resource_of_object(api_version: object, kind: object) -> Resource | None:
+    """The facts for an object with this `apiVersion` and `kind`, which can have any type."""
+    return RESOURCES.get((str(api_version).rpartition("/")[0], str(kind)))
+
+
+class Having(AbstractSet[tuple[str, str]]):
+    """Groups and kinds of the registered resources that meet a condition, also of those registered later."""
+
+    def __init__(self, condition: Callable[[Resource], object]) -> None:
+        self._condition = condition
+
+    def __contains__(self, key: object) -> bool:
+        found = RESOURCES.get(key) if isinstance(key, tuple) else None
+        return found is not None and bool(self._condition(found))
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return (key for key, resource in RESOURCES.items() if self._condition(resource))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+RUNS: Final = Having(lambda resource: resource.is_run)
+"""Kinds of which each object is one run."""

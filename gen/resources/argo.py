@@ -1,0 +1,35 @@
+"""Argo Workflows (`argoproj.io/v1alpha1`), from `workflow/validate/validate.go` of argoproj/argo-workflows 4.1.
+
+The name of a workflow is a label of its pods; a time is appended to the name of a cron workflow.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gen.resources.base import Phase, Phases, Resource
+
+_VERSIONS: dict[str, tuple[str, ...]] = {"argoproj.io/v1alpha1": ()}
+_PHASE = ("status", "phase")
+
+WORKFLOW: Final = Resource(
+    group="argoproj.io",
+    kind="Workflow",
+    versions=_VERSIONS,
+    suspend=("spec", "suspend"),
+    deadline=("spec", "activeDeadlineSeconds"),
+    ttl=("spec", "ttlStrategy"),
+    status=Phases(
+        succeeded=(Phase(field=_PHASE, values=("Succeeded",)),),
+        failed=(Phase(field=_PHASE, values=("Failed", "Error")),),
+    ),
+    known_to_engines=True,
+    max_name=63,
+)
+WORKFLOW_TEMPLATE: Final = Resource(group="argoproj.io", kind="WorkflowTemplate", versions=_VERSIONS, max_name=63)
+CLUSTER_WORKFLOW_TEMPLATE: Final = Resource(
+    group="argoproj.io", kind="ClusterWorkflowTemplate", versions=_VERSIONS, max_name=63
+)
+CRON_WORKFLOW: Final = Resource(
+    group="argoproj.io", kind="CronWorkflow", versions=_VERSIONS, known_to_engines=True, max_name=52
+)

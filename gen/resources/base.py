@@ -1,0 +1,148 @@
+"""What is known of a Kubernetes kind: its pods, the fields that control a run, its status and its API versions.
+
+Routes are tuples of field names. `ANY_KEY` and `ANY_ITEM` in a route stand for every key of a mapping and every item
+of a list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Wildcard(Enum):
+    """A step of a pattern that stands for several steps of an object."""
+
+    KEY = "every key of a mapping"
+    ITEM = "every item of a list"
+
+
+ANY_KEY: Final = Wildcard.KEY
+ANY_ITEM: Final = Wildcard.ITEM
+
+Path = tuple[str, ...]
+"""A route through mappings."""
+Pattern = tuple[str | Wildcard, ...]
+"""A route through mappings and lists, with wildcards."""
+Queue = Literal["kueue", "volcano"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """A field that multiplies the number of pods."""
+
+    route: Pattern
+    """Starts like the template's route; its wildcards stand for the same steps."""
+    default: int = 1
+    """Value when the field is absent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodSet:
+    """Pods that are created from one template, or from each template that one pattern matches."""
+
+    template: Pattern
+    counts: tuple[Count, ...] = ()
+    """The number of pods is the product of these fields; 1 if there are none."""
+    roles: Path = ()
+    """Valid keys, if the last wildcard is the key of a role."""
+
+    @property
+    def role_map(self) -> str:
+        """Name of the mapping from roles to their templates."""
+        holder = self.template[self.template.index(ANY_KEY) - 1]
+        assert isinstance(holder, str)  # noqa: S101 - a wildcard is below a field
+        return holder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """A status in `status.conditions`: the types that are `"True"` in each state."""
+
+    succeeded: str
+    failed: str
+    suspended: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """Values of a status field that mean the same state."""
+
+    field: Path
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phases:
+    """A status in fields with one word each. A state holds if any of its phases does; failure is tested first."""
+
+    succeeded: tuple[Phase, ...]
+    failed: tuple[Phase, ...]
+    suspended: tuple[Phase, ...] = ()
+
+
+Status = Conditions | Phases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retired:
+    """An API version that is deprecated or removed."""
+
+    instead: str
+    """The API version to use, or a sentence if there is none."""
+    deprecated: int = 0
+    """Minor version of Kubernetes; 0 for operators, which have versions of their own."""
+    removed: int | None = None
+    """First minor version without it; None if no removal is planned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Resource:
+    """Facts of one Kubernetes kind. A route is None if the kind has no such field."""
+
+    group: str
+    """API group; empty for the core group."""
+    kind: str
+    versions: Mapping[str, Path] = field(default_factory=dict)
+    """Current API versions, best first, each with the restart policies of its pods, the default of gen first."""
+    retired: Mapping[str, Retired] = field(default_factory=dict)
+    """Deprecated and removed API versions."""
+    pods: tuple[PodSet, ...] = ()
+    partial_templates: Path = ()
+    """Fields that hold parts of pod templates, or templates with placeholders."""
+    container: str | None = None
+    """Name of the container that the operator looks for in each pod; None if it accepts any."""
+    is_run: bool = False
+    """Whether an object is one run of a program, which ends."""
+    suspend: Path | None = None
+    deadline: Path | None = None
+    """Route of the field that limits the run time, in seconds."""
+    ttl: Path | None = None
+    """Route of the field after which the object itself is deleted, in seconds after the end of the run."""
+    cleanup: Path | None = None
+    """Route of the field that selects the pods to delete when the run ends."""
+    status: Status | None = None
+    known_to_engines: bool = False
+    """Whether Argo CD and Flux have a health check for the kind."""
+    queues: tuple[Queue, ...] = ()
+    """Systems that can queue an object."""
+    elastic: bool = False
+    """Whether Kueue can change the number of pods of an admitted object."""
+    max_name: int | None = None
+    """Longest name; None if it depends on the object or only on Kubernetes."""
+
+    def __str__(self) -> str:
+        return f"{self.group}/{self.kind}" if self.group else self.kind
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.group, self.kind
+
+
+def retired(instead: str, *versions: str, removed: bool = True) -> dict[str, Retired]:
+    """API versions of an operator that were replaced by another one."""
+    return dict.fromkeys(versions, Retired(instead=instead, removed=0 if removed else None))

@@ -1,0 +1,27 @@
+"""Kinds of the core group, and of networking, that gen renders or that rules look at."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gen.resources.base import Count, PodSet, Resource
+
+_V1: dict[str, tuple[str, ...]] = {"v1": ()}
+
+PERSISTENT_VOLUME: Final = Resource(group="", kind="PersistentVolume", versions=_V1)
+PERSISTENT_VOLUME_CLAIM: Final = Resource(group="", kind="PersistentVolumeClaim", versions=_V1, known_to_engines=True)
+CONFIG_MAP: Final = Resource(group="", kind="ConfigMap", versions=_V1)
+SERVICE: Final = Resource(group="", kind="Service", versions=_V1, known_to_engines=True)
+POD_TEMPLATE: Final = Resource(group="", kind="PodTemplate", versions=_V1, pods=(PodSet(template=("template",)),))
+REPLICATION_CONTROLLER: Final = Resource(
+    group="",
+    kind="ReplicationController",
+    versions=_V1,
+    pods=(PodSet(template=("spec", "template"), counts=(Count(route=("spec", "replicas")),)),),
+)
+INGRESS: Final = Resource(
+    group="networking.k8s.io", kind="Ingress", versions={"networking.k8s.io/v1": ()}, known_to_engines=True
+)
+
+DATA: Final = (PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM)
+"""Kinds that refer to data, which must outlive every run."""

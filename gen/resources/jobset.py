@@ -1,0 +1,24 @@
+"""JobSet (`jobset.x-k8s.io/v1alpha2`), from `api/jobset/v1alpha2` of kubernetes-sigs/jobset 0.12."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gen.resources.base import ANY_ITEM, Conditions, Count, Pattern, PodSet, Resource, retired
+
+_JOB: Pattern = ("spec", "replicatedJobs", ANY_ITEM)
+TEMPLATE: Final[Pattern] = (*_JOB, "template", "spec", "template")
+COUNTS: Final = (Count(route=(*_JOB, "replicas")), Count(route=(*_JOB, "template", "spec", "parallelism")))
+
+JOBSET: Final = Resource(
+    group="jobset.x-k8s.io",
+    kind="JobSet",
+    versions={"jobset.x-k8s.io/v1alpha2": ("OnFailure", "Never")},
+    retired=retired("jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io/v1alpha1"),
+    pods=(PodSet(template=TEMPLATE, counts=COUNTS),),
+    is_run=True,
+    suspend=("spec", "suspend"),
+    ttl=("spec", "ttlSecondsAfterFinished"),
+    status=Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
+    queues=("kueue",),
+)

@@ -1,0 +1,70 @@
+"""Training operator v1 (`kubeflow.org/v1`) and MPI operator (`kubeflow.org/v2beta1`).
+
+From `pkg/apis/kubeflow.org/v1` of kubeflow/trainer 1.9 and `pkg/apis/kubeflow/v2beta1` of kubeflow/mpi-operator 0.8.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gen.resources.base import ANY_KEY, Conditions, Count, PodSet, Resource, retired
+
+V1: Final = "kubeflow.org/v1"
+V2: Final = "kubeflow.org/v2beta1"
+RESTART_V1: Final = ("OnFailure", "Never", "Always", "ExitCode")
+CLEANUP_POLICIES: Final = ("None", "Running", "All")
+
+_POLICY = ("spec", "runPolicy")
+# `common_types.go` of the training operator and `types.go` of the MPI operator have the same conditions
+_STATUS = Conditions(succeeded="Succeeded", failed="Failed", suspended="Suspended")
+_ALPHA = ("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", "kubeflow.org/v1beta1", "kubeflow.org/v1beta2")
+
+
+def _training(
+    kind: str,
+    role_map: str,
+    roles: tuple[str, ...],
+    container: str,
+    *,
+    versions: dict[str, tuple[str, ...]] | None = None,
+    old: tuple[str, ...] = (),
+) -> Resource:
+    served = versions or {V1: RESTART_V1}
+    holder = ("spec", role_map, ANY_KEY)
+    return Resource(
+        group="kubeflow.org",
+        kind=kind,
+        versions=served,
+        retired=retired(next(iter(served)), *old),
+        pods=(PodSet(template=(*holder, "template"), counts=(Count(route=(*holder, "replicas")),), roles=roles),),
+        container=container,
+        is_run=True,
+        suspend=(*_POLICY, "suspend"),
+        deadline=(*_POLICY, "activeDeadlineSeconds"),
+        ttl=(*_POLICY, "ttlSecondsAfterFinished"),
+        cleanup=(*_POLICY, "cleanPodPolicy"),
+        status=_STATUS,
+        queues=("kueue",),
+    )
+
+
+_MASTER_WORKER = ("Master", "Worker")
+TF_ROLES: Final = ("PS", "Worker", "Chief", "Master", "Evaluator")
+
+TFJOB: Final = _training("TFJob", "tfReplicaSpecs", TF_ROLES, "tensorflow", old=_ALPHA)
+PYTORCHJOB: Final = _training("PyTorchJob", "pytorchReplicaSpecs", _MASTER_WORKER, "pytorch", old=_ALPHA)
+XGBOOSTJOB: Final = _training(
+    "XGBoostJob", "xgbReplicaSpecs", _MASTER_WORKER, "xgboost", old=("xgboostjob.kubeflow.org/v1alpha1",)
+)
+PADDLEJOB: Final = _training("PaddleJob", "paddleReplicaSpecs", _MASTER_WORKER, "paddle")
+JAXJOB: Final = _training("JAXJob", "jaxReplicaSpecs", ("Worker",), "jax")
+# Neither operator enforces the name `mpi`: both take the first container. The TTL of v2beta1 deletes only the Job of
+# the launcher; the TTL of v1 deletes the MPIJob.
+MPIJOB: Final = _training(
+    "MPIJob",
+    "mpiReplicaSpecs",
+    ("Launcher", "Worker"),
+    "mpi",
+    versions={V2: ("OnFailure", "Never"), V1: RESTART_V1},
+    old=("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2"),
+)

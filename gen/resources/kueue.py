@@ -1,0 +1,30 @@
+"""Kueue (`kueue.x-k8s.io/v1beta2`), from `apis/kueue` of kubernetes-sigs/kueue 0.19.
+
+Which kinds it can queue is a fact of those kinds (`Resource.queues`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gen.resources.base import Resource, retired
+
+_V1BETA2 = "kueue.x-k8s.io/v1beta2"
+_RETIRED = {
+    **retired(_V1BETA2, "kueue.x-k8s.io/v1beta1", removed=False),
+    **retired(_V1BETA2, "kueue.x-k8s.io/v1alpha1", "kueue.x-k8s.io/v1alpha2"),
+}
+
+
+def _kueue(kind: str, max_name: int | None = None) -> Resource:
+    return Resource(group="kueue.x-k8s.io", kind=kind, versions={_V1BETA2: ()}, retired=_RETIRED, max_name=max_name)
+
+
+CLUSTER_QUEUE: Final = _kueue("ClusterQueue")
+LOCAL_QUEUE: Final = _kueue("LocalQueue", max_name=63)  # jobs name it in a label
+RESOURCE_FLAVOR: Final = _kueue("ResourceFlavor")
+WORKLOAD: Final = _kueue("Workload")
+ADMISSION_CHECK: Final = _kueue("AdmissionCheck")
+WORKLOAD_PRIORITY_CLASS: Final = _kueue("WorkloadPriorityClass")
+COHORT: Final = _kueue("Cohort")
+TOPOLOGY: Final = _kueue("Topology")

@@ -1,0 +1,99 @@
+"""Find the pod templates of an object: by the facts of its kind, or by their shape.
+
+Objects may have been edited by hand, so any part of them can have any type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gen.resources.base import ANY_ITEM, ANY_KEY, Wildcard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.resources.base import Count, Pattern, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Pods:
+    """Pods of an object that share a template."""
+
+    route: Route
+    """Route of the template."""
+    template: Any
+    counts: tuple[Any, ...]
+    """Factors of the number of pods, as the object has them."""
+
+
+def pod_sets(resource: Resource, body: Any) -> Iterator[Pods]:
+    """The pods that an operator creates for an object, by the facts of its kind."""
+    for pods in resource.pods:
+        for route, template in matches(body, pods.template):
+            yield Pods(route, template, tuple(_count(body, count, route) for count in pods.counts))
+
+
+def matches(value: Any, pattern: Pattern) -> Iterator[tuple[Route, Any]]:
+    """Every existing value that a pattern leads to, with its route."""
+    found: list[tuple[Route, Any]] = [((), value)]
+    for step in pattern:
+        found = [((*route, key), inner) for route, holder in found for key, inner in _entries(holder, step)]
+    yield from found
+
+
+def _entries(holder: Any, step: str | Wildcard) -> Iterator[tuple[str | int, Any]]:
+    if step is ANY_ITEM:
+        yield from enumerate(holder) if isinstance(holder, list) else ()
+    elif isinstance(holder, dict):
+        if step is ANY_KEY:
+            yield from holder.items()
+        elif step in holder:
+            yield str(step), holder[step]
+
+
+def _count(body: Any, count: Count, template: Route) -> Any:
+    """The value of a count, whose wildcards are at the same places as in the route of the template."""
+    value = body
+    for index, step in enumerate(count.route):
+        value = get(value, template[index] if isinstance(step, Wildcard) else step)
+    return count.default if value is None else value
+
+
+def get(holder: Any, step: str | int) -> Any:
+    """One step of a route; None if there is nothing."""
+    if isinstance(holder, dict):
+        return holder.get(step)
+    if isinstance(holder, list) and isinstance(step, int) and step < len(holder):
+        return holder[step]
+    return None
+
+
+def follow(value: Any, route: Route) -> Any:
+    """The value at the end of a route; None if there is none."""
+    for step in route:
+        value = get(value, step)
+    return value
+
+
+def templates_by_shape(
+    value: Any, route: Route = (), skip: frozenset[str] = frozenset()
+) -> Iterator[tuple[Route, Body]]:
+    """Every mapping with `spec.containers` below a value, at any depth, except below the fields to skip."""
+    waiting = [(route, value)]
+    while waiting:
+        here, holder = waiting.pop()
+        if is_template(holder):
+            yield here, holder
+        elif isinstance(holder, dict):
+            inner = [((*here, key), one) for key, one in holder.items() if key not in skip]
+            waiting += reversed(inner)
+        elif isinstance(holder, list):
+            waiting += reversed([((*here, index), one) for index, one in enumerate(holder)])
+
+
+def is_template(value: Any) -> bool:
+    spec = value.get("spec") if isinstance(value, dict) else None
+    return isinstance(spec, dict) and isinstance(spec.get("containers"), list)

@@ -1,0 +1,66 @@
+"""KubeRay (`ray.io/v1`), from `ray-operator/apis/ray/v1` of ray-project/kuberay 1.7.
+
+The TTL of a RayJob deletes its cluster and keeps the RayJob itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gen.resources.base import ANY_ITEM, Count, Pattern, Phase, Phases, PodSet, Resource, retired
+
+_VERSIONS: dict[str, tuple[str, ...]] = {"ray.io/v1": ("Never", "OnFailure", "Always")}
+_RETIRED = retired("ray.io/v1", "ray.io/v1alpha1", removed=False)
+_DEPLOYMENT_STATUS = ("status", "jobDeploymentStatus")
+
+
+def _cluster(*spec: str) -> tuple[PodSet, ...]:
+    """One head, and groups of workers of which each replica has pods on `numOfHosts` hosts."""
+    group: Pattern = (*spec, "workerGroupSpecs", ANY_ITEM)
+    workers = Count(route=(*group, "replicas"), default=0), Count(route=(*group, "numOfHosts"))
+    return (
+        PodSet(template=(*spec, "headGroupSpec", "template")),
+        PodSet(template=(*group, "template"), counts=workers),
+    )
+
+
+RAYJOB: Final = Resource(
+    group="ray.io",
+    kind="RayJob",
+    versions=_VERSIONS,
+    retired=_RETIRED,
+    pods=(*_cluster("spec", "rayClusterSpec"), PodSet(template=("spec", "submitterPodTemplate"))),
+    is_run=True,
+    suspend=("spec", "suspend"),
+    deadline=("spec", "activeDeadlineSeconds"),
+    status=Phases(
+        succeeded=(Phase(field=_DEPLOYMENT_STATUS, values=("Complete",)),),
+        failed=(
+            Phase(field=_DEPLOYMENT_STATUS, values=("Failed", "ValidationFailed")),
+            Phase(field=("status", "jobStatus"), values=("FAILED", "STOPPED")),
+        ),
+        suspended=(Phase(field=_DEPLOYMENT_STATUS, values=("Suspended",)),),
+    ),
+    queues=("kueue",),
+    elastic=True,
+    max_name=47,
+)
+RAYCLUSTER: Final = Resource(
+    group="ray.io",
+    kind="RayCluster",
+    versions=_VERSIONS,
+    retired=_RETIRED,
+    pods=_cluster("spec"),
+    suspend=("spec", "suspend"),
+    queues=("kueue",),
+    elastic=True,
+    max_name=53,
+)
+RAYSERVICE: Final = Resource(
+    group="ray.io",
+    kind="RayService",
+    versions=_VERSIONS,
+    retired=_RETIRED,
+    pods=_cluster("spec", "rayClusterConfig"),
+    elastic=True,
+)

@@ -1,0 +1,29 @@
+"""Volcano (`batch.volcano.sh`, `scheduling.volcano.sh`), from volcano-sh/apis 1.15."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gen.resources.base import ANY_ITEM, Count, Pattern, Phase, Phases, PodSet, Resource
+
+_TASK: Pattern = ("spec", "tasks", ANY_ITEM)
+_PHASE = ("status", "state", "phase")
+
+VOLCANO_JOB: Final = Resource(
+    group="batch.volcano.sh",
+    kind="Job",
+    versions={"batch.volcano.sh/v1alpha1": ("OnFailure", "Never", "Always")},
+    pods=(PodSet(template=(*_TASK, "template"), counts=(Count(route=(*_TASK, "replicas")),)),),
+    is_run=True,
+    ttl=("spec", "ttlSecondsAfterFinished"),
+    # an aborted job can only be resumed by a Command object, so for an engine it has failed
+    status=Phases(
+        succeeded=(Phase(field=_PHASE, values=("Completed",)),),
+        failed=(Phase(field=_PHASE, values=("Failed", "Aborted", "Terminated")),),
+    ),
+    queues=("volcano",),
+)
+POD_GROUP: Final = Resource(
+    group="scheduling.volcano.sh", kind="PodGroup", versions={"scheduling.volcano.sh/v1beta1": ()}
+)
+QUEUE: Final = Resource(group="scheduling.volcano.sh", kind="Queue", versions={"scheduling.volcano.sh/v1beta1": ()})
