@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from gen.kinds import KINDS
+from gen.resources import RESOURCES
+from gen.resources.base import Phases
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
@@ -175,14 +177,75 @@ def test_one_author_of_paths_in_a_repository() -> None:
     assert {module: paths for module, paths in found.items() if paths} == {}
 
 
-def test_no_kind_is_named_outside_its_own_file() -> None:
-    names = {f'"{name}"' for name in KINDS} | {f'"{kind.facts.kind}"' for kind in KINDS.values()} - {'"Job"'}
-    # what others wrote is judged there, also of kinds and versions that gen does not render
-    judges = "gen.resources"
-    for module, path in modules().items():
-        if not module.startswith(("gen.kinds", *judges)):
-            source = path.read_text("utf-8")
-            assert [name for name in names if name in source] == [], module
+def test_no_kind_of_job_is_named_outside_its_own_file() -> None:
+    # kinds of jobs have the names of frameworks, API groups and plugins of operators
+    for module in modules():
+        if not module.startswith(("gen.kinds", "gen.resources", "gen.rules.operators")):
+            assert sorted(KINDS.keys() & set(strings(module))) == [], module
+
+
+def test_facts_of_kubernetes_kinds_are_in_one_place() -> None:
+    assert [f"{module}: {fact}" for module in modules() for fact in facts_in(tree(module), module)] == []
+
+
+def test_a_fact_in_two_places_is_found() -> None:
+    source = """
+RUNS = ("PyTorchJob", "kubeflow.org/TFJob")
+DEADLINE = ("spec", "runPolicy", "activeDeadlineSeconds")
+def ttl(body): return at(body, "spec", "ttlSecondsAfterFinished")
+def jobs(body): return body["spec"]["mpiReplicaSpecs"]
+HEALTH = {"field": ("status", "state", "phase")}
+"""
+    assert sorted(facts_in(ast.parse(source), "gen.rules.example")) == [
+        "PyTorchJob",
+        "kubeflow.org/TFJob",
+        "mpiReplicaSpecs",
+        "spec.runPolicy.activeDeadlineSeconds",
+        "spec.ttlSecondsAfterFinished",
+        "status.state.phase",
+    ]
+
+
+def facts_in(node: ast.Module, module: str) -> Iterator[str]:
+    """Names of kinds, of replica maps and routes of fields that only `gen.resources` may have."""
+    if module.startswith("gen.resources"):
+        return
+    names, routes = known_names(), known_routes()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Constant) and inner.value in names:
+            yield str(inner.value)
+        if isinstance(inner, ast.Tuple | ast.Call):
+            parts = inner.elts if isinstance(inner, ast.Tuple) else inner.args
+            words = tuple(part.value if isinstance(part, ast.Constant) else None for part in parts)
+            found = next((words[start:] for start in range(2) if words[start:] in routes), None)
+            if found is not None:
+                yield ".".join(map(str, found))
+
+
+@cache
+def known_names() -> frozenset[object]:
+    """Names of operators' kinds that are not also words of Kubernetes, and names of replica maps."""
+    own = [one for one in RESOURCES.values() if one.group.count(".") and not one.group.startswith("networking.")]
+    common = {"Job", "Queue", "Workload"}
+    maps = {pods.role_map for one in own for pods in one.pods if pods.roles}
+    return frozenset({one.kind for one in own} - common | {str(one) for one in own} | maps)
+
+
+@cache
+def known_routes() -> frozenset[tuple[object, ...]]:
+    found: set[tuple[object, ...] | None] = set()
+    for one in RESOURCES.values():
+        found |= {one.suspend, one.deadline, one.ttl, one.cleanup}
+        if isinstance(one.status, Phases):
+            found |= {phase.field for phase in (*one.status.succeeded, *one.status.failed)}
+    return frozenset(route for route in found if route is not None)
+
+
+def strings(module: str) -> Iterator[str]:
+    """String literals and docstrings."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def test_files_stay_small() -> None:
