@@ -83,7 +83,7 @@ class ArgoCD(Engine):
             options=[*_SYNC_OPTIONS, "RespectIgnoreDifferences=true"],
             ignored=_ignored(site),
         )
-        # removing a job frees its GPUs; there is no data in this tree
+        # removing a job frees its GPUs; this tree contains no data
         template["metadata"]["finalizers"] = ["resources-finalizer.argocd.argoproj.io"]
         folders = [f"{tree}/{namespace}/*" for namespace in site.granted or ("*",)]
         return project, self._application_set(name, folders, {"applicationsSync": "sync"}, template)

@@ -1,7 +1,7 @@
-"""A plain Kubernetes Job for `torch.distributed`, where no training operator is installed.
+"""A plain Kubernetes Job for `torch.distributed`, for clusters without a training operator.
 
-Indexed completions give each pod its rank and a stable host name, a headless Service gives it an address. The forms
-are those of the Kubernetes documentation "Job with Pod-to-Pod Communication".
+Indexed completions give each pod its rank and a stable host name, and a headless Service gives it an address, as in the
+Kubernetes documentation "Job with Pod-to-Pod Communication".
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
     from gen.kinds.plan import Plan
     from gen.resources.base import Resource
 
-# the annotation is older than the label of the same name, which came with Kubernetes 1.28
+# the annotation is older than the label with the same name, which Kubernetes has since 1.28
 _INDEX = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
 
 
 class BatchRoles(Model):
-    """Values of one role alone."""
+    """Values for a single role."""
 
     worker: RoleFields | None = None
     """The pods that train."""
 
 
 class FailureRule(Model):
-    """What a failed pod means for the job, in the order of the rules."""
+    """The effect of a failed pod on the job. The first rule that matches applies."""
 
     action: Literal["FailJob", "Ignore", "Count"]
-    """Fail the job at once, take the pod as if it had not been, or count it towards `retries`."""
+    """Fail the job immediately, ignore the failure of the pod, or count it towards `retries`."""
     exit_codes: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=255)] | None = None
-    """Exit codes of the training container that the rule is for."""
+    """Exit codes of the training container that match the rule."""
     condition: LabelKey | None = None
-    """Pod condition that the rule is for, such as `DisruptionTarget` for a pod whose node was drained."""
+    """Pod condition that matches the rule, such as `DisruptionTarget` for pods on a drained node."""
 
 
 class BatchJob(Job):
-    """`torch.distributed` on a plain Kubernetes Job. `workers` counts the pods, which are ranked from 0."""
+    """`torch.distributed` on a plain Kubernetes Job. `workers` is the number of pods, with ranks from 0."""
 
     facts: ClassVar[Resource] = JOB
-    # the Job controller adds it to every container of an indexed Job that has none
+    # the Job controller adds it to every container of an indexed Job that does not set it
     reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
     example: ClassVar[Mapping[str, object]] = {
         "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
@@ -64,11 +64,11 @@ class BatchJob(Job):
     kind: Literal["batch"]
     """Kind of job."""
     roles: BatchRoles = BatchRoles()
-    """Values of one role alone, over the job's."""
+    """Values for single roles, which override those of the job."""
     master_port: Port = 29500
     """Port of the pod with rank 0, as `MASTER_PORT`."""
     pod_failure_policy: Annotated[tuple[FailureRule, ...], Field(max_length=20)] | None = None
-    """Which failures count; when left out a drained node is not held against the job. Needs `restart: Never`."""
+    """Failures that count. [default: all except drained nodes] Requires `restart: Never`."""
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:
         return (
@@ -85,7 +85,7 @@ class BatchJob(Job):
         )
 
     def _rank_environment(self, run: str) -> tuple[Body, ...]:
-        """One process a pod: `torchrun` replaces RANK and WORLD_SIZE for the processes that it starts."""
+        """For one process per pod; `torchrun` overrides RANK and WORLD_SIZE for the processes that it starts."""
         texts = {
             "MASTER_ADDR": f"{run}-0.{run}",
             "MASTER_PORT": str(self.master_port),
@@ -139,8 +139,10 @@ class BatchJob(Job):
 
     def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - batch has one version
         if self.restart == "OnFailure" and self.pod_failure_policy:
-            yield Problem(("podFailurePolicy",), "`podFailurePolicy` needs `restart: Never`", "remove one of the two")
+            yield Problem(
+                ("podFailurePolicy",), "`podFailurePolicy` requires `restart: Never`", "remove one of the two"
+            )
         for index, rule in enumerate(self.pod_failure_policy or ()):
             if (rule.exit_codes is None) == (rule.condition is None):
                 route = ("podFailurePolicy", index)
-                yield Problem(route, "a rule is for `exitCodes` or for a `condition`", "give exactly one of them")
+                yield Problem(route, "a rule requires either `exitCodes` or `condition`", "set exactly one of the two")

@@ -1,4 +1,4 @@
-"""MPIJob, of the MPI operator (v2beta1) or of the training operator (v1); a cluster can serve only one of them."""
+"""MPIJob of the MPI operator (v2beta1) or the training operator (v1). A cluster can serve only one version."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 class MPIRoles(Model):
-    """Values of one role alone."""
+    """Values for single roles."""
 
     launcher: RoleFields | None = None
-    """The pod that runs the command. It gets none of the job's GPUs, CPU and memory."""
+    """The pod that runs the command. It does not get the GPUs, CPU and memory of the job."""
     worker: RoleFields | None = None
-    """The pods that train; they wait for the launcher, so they need no command."""
+    """The pods that train. They wait for the launcher and need no command."""
 
 
 class MPIJob(KubeflowJob):
-    """Horovod and other MPI programs. `workers` counts the pods that train; the launcher comes on top."""
+    """Horovod and other MPI programs. `workers` is the number of pods that train, without the launcher."""
 
     facts: ClassVar[Resource] = MPIJOB
     # mpi-operator `pkg/controller/mpi_job_controller.go`: appended behind the user's environment
@@ -50,13 +50,13 @@ class MPIJob(KubeflowJob):
     kind: Literal["mpi"]
     """Kind of job."""
     roles: MPIRoles = MPIRoles()
-    """Values of one role alone, over the job's."""
+    """Values for single roles, which override those of the job."""
     slots_per_worker: Positive | None = None
-    """MPI slots of each worker; as many as it has GPUs when left out, and one without GPUs."""
+    """MPI slots of each worker. [default: its number of GPUs, or 1]"""
     implementation: Literal["OpenMPI", "Intel", "MPICH"] | None = None
-    """MPI implementation of the image; OpenMPI when left out. Only with `kubeflow.org/v2beta1`."""
+    """MPI implementation of the image. [default: OpenMPI] Only with `kubeflow.org/v2beta1`."""
     ssh_auth_mount_path: MountPath | None = None
-    """Where the SSH keys are mounted, for images that do not run as root. Only with `kubeflow.org/v2beta1`."""
+    """Mount path of the SSH keys, for images that do not run as root. Only with `kubeflow.org/v2beta1`."""
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods
         launcher = Role(
@@ -67,7 +67,7 @@ class MPIJob(KubeflowJob):
             trains=False,
             suffix="-launcher",
         )
-        # a worker's sshd (v2beta1) or sleep (v1) is the operator's, which starts a worker anew by itself
+        # the operator runs sshd (v2beta1) or sleep (v1) in a worker, and restarts a failed worker itself
         worker = Role(
             name="worker",
             replica_type="Worker",

@@ -25,7 +25,7 @@ class MountPlan:
     sub_path: str | None = None
     read_only: bool = False
     route: Route = ()
-    """The field of the job that asks for it."""
+    """The field of the job that requests it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class VolumePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodePlan:
-    """An init container that fetches code into a volume; `directory` is where the training container has it."""
+    """An init container that fetches code into a volume; `directory` is its path in the training container."""
 
     image: str
     git: str | None
@@ -53,16 +53,16 @@ class CodePlan:
 
     @property
     def ssh(self) -> bool:
-        """Whether the repository is reached through ssh, as `git` itself decides it."""
+        """Whether `git` accesses the repository through ssh."""
         return self.git is not None and not self.git.startswith(("https://", "http://"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePlan:
-    """Which nodes the pods of a role may run on."""
+    """Nodes for the pods of a role."""
 
     labels: Mapping[str, tuple[str, ...]]
-    """Node label to the values that will do."""
+    """Accepted values by node label."""
     tolerations: tuple[Body, ...]
 
 
@@ -89,12 +89,12 @@ class PodPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoragePlan:
-    """A volume of the overlay in a namespace whose jobs use it."""
+    """A volume of the overlay in a namespace with jobs that use it."""
 
     volume: Volume
     profile: StorageProfile
     place: Location
-    """Where it is declared."""
+    """Place of its declaration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ class Plan:
     job: str
     """Name of the job."""
     run: str
-    """Name of the run's objects; `gen.kubernetes.RUN` stands in it until the hash is known."""
+    """Name of the run's objects, with the placeholder `gen.kubernetes.RUN` until the hash is known."""
     namespace: str
     source: str
     """The job file."""
@@ -142,7 +142,7 @@ class Plan:
     files: Mapping[str, str]
     """Content of the ConfigMap, by key."""
     storage: tuple[str, ...]
-    """The overlay's volumes that it uses."""
+    """Volumes of the overlay that the job uses."""
     tensorboard: TensorBoardPlan | None
     queue: str | None
     priority: str | None
@@ -153,7 +153,7 @@ class Plan:
     state: str
     attempt: int
     metrics: Mapping[str, str]
-    """Name to format."""
+    """Format by name."""
     stable: bool
     """Whether the overlay names runs without a hash."""
     engines: tuple[str, ...]
@@ -163,10 +163,10 @@ class Plan:
 
     @property
     def folder(self) -> str:
-        """Where the job's files lie below `rendered/<overlay>/jobs/`."""
+        """Folder of the job's files below `rendered/<overlay>/jobs/`."""
         return f"{self.namespace}/{self.job}"
 
     @property
     def gpus(self) -> int:
-        """GPUs of all pods together."""
+        """Total GPUs of all pods."""
         return sum(pod.role.gpus * pod.role.replicas for pod in self.pods)

@@ -29,7 +29,7 @@ ProcessesPerNode = Annotated[
 
 
 class PyTorchRoles(Model):
-    """Values of one role alone."""
+    """Values for single roles."""
 
     master: RoleFields | None = None
     """The pod with rank 0."""
@@ -38,7 +38,7 @@ class PyTorchRoles(Model):
 
 
 class PyTorchJob(KubeflowJob):
-    """Distributed PyTorch. `workers` counts the master: 3 are one master and two workers."""
+    """Distributed PyTorch. `workers` includes the master: 3 means one master and two workers."""
 
     facts: ClassVar[Resource] = PYTORCHJOB
     # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
@@ -56,7 +56,7 @@ class PyTorchJob(KubeflowJob):
     kind: Literal["pytorch"]
     """Kind of job."""
     roles: PyTorchRoles = PyTorchRoles()
-    """Values of one role alone, over the job's."""
+    """Values for single roles, which override those of the job."""
     nproc_per_node: ProcessesPerNode | None = None
     """Processes that `torchrun` starts in each pod: a number, `auto`, `cpu` or `gpu`."""
 
@@ -64,7 +64,7 @@ class PyTorchJob(KubeflowJob):
         master = Role(name="master", replica_type="Master", replicas=1, fields=self.roles.master)
         if self.workers == 1:
             return (master,)
-        # the operator refuses a Worker with no replicas: one worker is a master alone
+        # the operator rejects a Worker without replicas, so one worker is only a master
         workers = Role(name="worker", replica_type="Worker", replicas=self.workers - 1, fields=self.roles.worker)
         return master, workers
 

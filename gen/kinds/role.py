@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """A group of alike pods."""
+    """A group of pods with the same template."""
 
     name: str
-    """The name below `roles`, and of the pods' component."""
+    """Name in `roles`, and of the component of the pods."""
     replica_type: str
-    """The operator's word for it."""
+    """Name that the operator uses for the role."""
     replicas: int
     fields: PodFields | None = None
-    """What the job says for this role alone."""
+    """Values of the job for this role."""
     trains: bool = True
     """Whether it gets the job's `gpus`, `cpu`, `memory` and `sharedMemory`, which are meant for training pods."""
     runs: bool = True
@@ -28,14 +28,14 @@ class Role:
     gpus: int = 0
     """GPUs of one pod, filled in by the plan."""
     env: tuple[Body, ...] = ()
-    """Environment that the kind provides, and that a job cannot set."""
+    """Environment that the kind sets and a job cannot set."""
     ports: tuple[Body, ...] = ()
     subdomain: str | None = None
-    """Headless Service that gives the pods their host names, where the operator does not say it."""
+    """Headless Service for the host names of the pods, if the operator does not set it."""
     restart: str | None = None
-    """A policy that the job's `restart` does not reach."""
+    """A policy that `restart` of the job does not change."""
     suffix: str | None = None
-    """What the cluster appends to the run's name for the last pod; `-<name>-<index>` when it is None."""
+    """Suffix of the last pod's name after the name of the run; `-<name>-<index>` if None."""
 
     @property
     def last_pod_suffix(self) -> str:

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 class TensorFlowRoles(Model):
-    """Values of one role alone. A role that is not written down has no pods, but for the workers."""
+    """Values for single roles. A role that is not set has no pods, except for the workers."""
 
     chief: RoleFields | None = None
-    """The pod that coordinates and saves; the job ends with it. Once called master."""
+    """The pod that coordinates and saves checkpoints; the job ends with it. Formerly called master."""
     worker: ReplicatedRole | None = None
-    """The pods that train; their number is the job's `workers` unless said here."""
+    """The pods that train. Without `replicas`, their number is `workers` of the job."""
     ps: ReplicatedRole | None = None
-    """The parameter servers. They get none of the job's GPUs, CPU and memory."""
+    """The parameter servers. They do not get the GPUs, CPU and memory of the job."""
     evaluator: ReplicatedRole | None = None
     """The pods that evaluate checkpoints."""
 
 
 class TensorFlowJob(KubeflowJob):
-    """Distributed TensorFlow. `workers` counts the pods of the role worker."""
+    """Distributed TensorFlow. `workers` is the number of pods of the role `worker`."""
 
     facts: ClassVar[Resource] = TFJOB
     reserved_env: ClassVar[frozenset[str]] = frozenset({"TF_CONFIG"})
@@ -46,9 +46,9 @@ class TensorFlowJob(KubeflowJob):
     kind: Literal["tensorflow"]
     """Kind of job."""
     roles: TensorFlowRoles = TensorFlowRoles()
-    """Values of one role alone, over the job's; a role that is written down has pods."""
+    """Values for single roles, which override those of the job. A role that is set has pods."""
     success_policy: Literal["AllWorkers"] | None = None
-    """Without a chief: `AllWorkers` waits for every worker, and not for the first one alone."""
+    """Without a chief, `AllWorkers` waits for all workers instead of only the first one."""
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods
         roles = self.roles
@@ -75,7 +75,7 @@ class TensorFlowJob(KubeflowJob):
 
 
 def _count(fields: ReplicatedRole | None, otherwise: int = 1) -> int:
-    """A role that is written down has one pod unless it says how many."""
+    """A role that is set has one pod by default."""
     if fields is None:
         return 0
     return otherwise if fields.replicas is None else fields.replicas

@@ -48,4 +48,4 @@ class Having(AbstractSet[tuple[str, str]]):
 
 
 RUNS: Final = Having(lambda resource: resource.is_run)
-"""Kinds of which each object is one run."""
+"""Kinds whose objects are single runs."""

@@ -1,7 +1,7 @@
-"""What is known of a Kubernetes kind: its pods, the fields that control a run, its status and its API versions.
+"""Types for the facts of a Kubernetes kind: pods, fields that control a run, status and API versions.
 
-Routes are tuples of field names. `ANY_KEY` and `ANY_ITEM` in a route stand for every key of a mapping and every item
-of a list.
+Routes are tuples of field names. `ANY_KEY` and `ANY_ITEM` in a route match every key of a mapping and every item of a
+list. Facts are compared by identity, which keeps the import of these classes cheap.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Wildcard(Enum):
-    """A step of a pattern that stands for several steps of an object."""
+    """A step of a pattern that matches several steps in an object."""
 
     KEY = "every key of a mapping"
     ITEM = "every item of a list"
@@ -31,17 +31,17 @@ Pattern = tuple[str | Wildcard, ...]
 Queue = Literal["kueue", "volcano"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Count:
     """A field that multiplies the number of pods."""
 
     route: Pattern
-    """Starts like the template's route; its wildcards stand for the same steps."""
+    """Has the same wildcards at the same places as the route of the template."""
     default: int = 1
     """Value when the field is absent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PodSet:
     """Pods that are created from one template, or from each template that one pattern matches."""
 
@@ -59,7 +59,7 @@ class PodSet:
         return holder
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Conditions:
     """A status in `status.conditions`: the types that are `"True"` in each state."""
 
@@ -68,7 +68,7 @@ class Conditions:
     suspended: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Phase:
     """Values of a status field that mean the same state."""
 
@@ -76,7 +76,7 @@ class Phase:
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Phases:
     """A status in fields with one word each. A state holds if any of its phases does; failure is tested first."""
 
@@ -88,7 +88,7 @@ class Phases:
 Status = Conditions | Phases
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Retired:
     """An API version that is deprecated or removed."""
 

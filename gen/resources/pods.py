@@ -55,7 +55,7 @@ def _entries(holder: Any, step: str | Wildcard) -> Iterator[tuple[str | int, Any
 
 
 def _count(body: Any, count: Count, template: Route) -> Any:
-    """The value of a count, whose wildcards are at the same places as in the route of the template."""
+    """The value of a count; its wildcards are replaced by the steps of the template's route."""
     value = body
     for index, step in enumerate(count.route):
         value = get(value, template[index] if isinstance(step, Wildcard) else step)

@@ -15,7 +15,7 @@ _DEPLOYMENT_STATUS = ("status", "jobDeploymentStatus")
 
 
 def _cluster(*spec: str) -> tuple[PodSet, ...]:
-    """One head, and groups of workers of which each replica has pods on `numOfHosts` hosts."""
+    """One head, and groups of workers. Each replica of a group has one pod on each of `numOfHosts` hosts."""
     group: Pattern = (*spec, "workerGroupSpecs", ANY_ITEM)
     workers = Count(route=(*group, "replicas"), default=0), Count(route=(*group, "numOfHosts"))
     return (

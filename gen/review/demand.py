@@ -27,7 +27,7 @@ class Demand:
     pods: int = 0
     gpus: int = 0
     seconds: int | None = None
-    """Limit of the run time; None if there is no limit."""
+    """Limit of the run time; None for unlimited."""
 
     @property
     def gpu_hours(self) -> float | None:
