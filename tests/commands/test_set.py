@@ -55,8 +55,10 @@ def test_fields_are_set_in_the_file_and_it_still_renders(repo: Repository) -> No
         "# quiet\nstate: finished\nattempt: 2\nparams:\n  lr: 3e-4\nworkers: 2\n",
     )
     assert report.summary.splitlines() == [
-        "jobs/team/demo.yaml: state set to finished, attempt set to 2, params.lr set to 3e-4, env.DEBUG off → on, "
-        "workers set to 2",
+        (
+            "jobs/team/demo.yaml: state set to finished, attempt set to 2, params.lr set to 3e-4, env.DEBUG off → on, "
+            "workers set to 2"
+        ),
         "changed 1 of 1 job file; run `gen render` and commit the result",
     ]
     assert repo.codes() == []
