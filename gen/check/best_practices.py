@@ -1,4 +1,4 @@
-"""Best practices for runs that gen built: the only rules that such an object can break."""
+"""Best practices for runs that gen built. These are the only rules that such an object can break."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_best_practices(body: Body) -> Checked | None:
-    """Problems of an object that gen built; None when there are none, or when it is not a run."""
+    """Problems of an object that gen built; None without problems, and for objects that are not runs."""
     pair = body["apiVersion"].rpartition("/")[0], body["kind"]
     if pair not in RUNS:
         return None

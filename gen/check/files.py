@@ -1,6 +1,6 @@
-"""`gen validate`: manifests that anybody wrote, from files, folders or standard input, against schemas and rules.
+"""`gen validate`: check manifests in files, folders or standard input against schemas and rules.
 
-What the validate stage of a render does with what is about to be written, done with what lies there.
+A render checks the objects that it is about to write in the same way.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
     from gen.rules.problem import Problem
 
 _FILES_PER_PROCESS = 200
-"""Files for each process."""
+"""Minimum number of files for each process."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """What became of some files."""
+    """Result of checking one file."""
 
     objects: int
     findings: tuple[Diagnostic, ...]
     facts: tuple[tuple[int, Route, Fact], ...] = ()
-    """What its objects say of themselves, each with document and route."""
+    """Facts of its objects, each with document and route."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedFiles:
-    """Findings in all files, with counts of files and of objects."""
+    """Findings of all files, with counts of files and of objects."""
 
     files: int
     objects: int
@@ -60,45 +60,47 @@ class CheckedFiles:
 
 @dataclass(frozen=True)
 class ManifestChecker:
-    """How manifests are to be looked at."""
+    """Checks manifests from any source."""
 
     paths: tuple[str, ...]
     kubernetes: str | None = None
-    """A version for all; else that of the overlay whose folder a file lies in, or the newest."""
+    """Version for all files; else that of the overlay whose folder contains the file, or the newest."""
     schemas: tuple[Path, ...] = ()
     """Folders or files of CustomResourceDefinitions."""
     missing: bool = False
-    """Whether kinds without a schema are let pass."""
+    """Whether kinds without a schema are skipped."""
     parallel: int = 1
 
     def run(self) -> CheckedFiles:
-        """Check all files. UsageError when there is nothing to check."""
+        """Check all files. UsageError if there are none."""
         for location in self.schemas:
             if not location.exists():
-                raise UsageError(f"there is no {location}")
+                raise UsageError(f"{location} does not exist")
         files = list(dict.fromkeys(named_files(self.paths)))
-        # another process has no standard input
-        own = {STDIN: self.look(STDIN)} if STDIN in files else {}
+        # worker processes have no standard input
+        own = {STDIN: self.check_file(STDIN)} if STDIN in files else {}
         others = [file for file in files if file not in own]
         own.update(
-            zip(others, map_parallel(self.look, others, self.parallel, worth_it=_FILES_PER_PROCESS), strict=True)
+            zip(others, map_parallel(self.check_file, others, self.parallel, worth_it=_FILES_PER_PROCESS), strict=True)
         )
         done = [own[file] for file in files]
         objects = sum(one.objects for one in done)
         found = Findings([finding for one in done for finding in one.findings])
         found.extend(conflicts(_placed(zip(files, done, strict=True))))
         if not objects and not found.items:
-            raise UsageError(f"there are no manifests in {', '.join(self.paths)}")
+            raise UsageError(f"no manifests found in {', '.join(self.paths)}")
         return CheckedFiles(files=len(files), objects=objects, findings=found)
 
-    def look(self, file: str) -> CheckedFile:
-        """One file. Any bytes give findings."""
+    def check_file(self, file: str) -> CheckedFile:
+        """Check one file. Any bytes lead to findings."""
         found = Findings()
         shown = "<stdin>" if file == STDIN else file
         try:
             raw = read_bytes(file)
         except OSError as error:
-            found.error("unreadable", Location(shown), f"cannot be read: {error.strerror}", "check that it may be read")
+            found.error(
+                "unreadable", Location(shown), f"cannot read the file: {error.strerror}", "check its permissions"
+            )
             return CheckedFile(0, tuple(found.items))
         manifests = read_manifests(raw, shown, found)
         if manifests is None:
@@ -119,7 +121,7 @@ class ManifestChecker:
         return CheckedFile(objects, tuple(found.items), tuple(known))
 
     def _kinds(self, file: str) -> Kinds:
-        folder = os.path.dirname(file)  # noqa: PTH120 - asked for every file
+        folder = os.path.dirname(file)  # noqa: PTH120 - called for every file
         if folder not in self._of_folder:
             self._of_folder[folder] = self._chosen(file)
         return self._of_folder[folder]
@@ -131,7 +133,7 @@ class ManifestChecker:
         if chosen not in versions():
             if self.kubernetes is not None:
                 listed = f"{versions()[0]} to {versions()[-1]}"
-                raise UsageError(f"there are no schemas of Kubernetes {chosen}, only of {listed}")
+                raise UsageError(f"unsupported Kubernetes version `{chosen}` (supported: {listed})")
             chosen = versions()[-1]
         folders = (*self.schemas, *(cluster.definitions if cluster is not None else ()))
         key = chosen, folders
@@ -163,15 +165,15 @@ class ManifestChecker:
 
 
 def _placed(done: Iterable[tuple[str, CheckedFile]]) -> Iterator[tuple[str, Fact, Callable[[], Location]]]:
-    """Facts with their cluster and their places, which are only looked up, in the file, when one is asked for."""
+    """Facts with their clusters and places. A place is only looked up in the file when it is needed."""
     for file, inspected in done:
-        scope = overlay_folder(file) or os.path.dirname(file)  # noqa: PTH120 - asked for every file
+        scope = overlay_folder(file) or os.path.dirname(file)  # noqa: PTH120 - called for every file
         for number, route, fact in inspected.facts:
             yield scope, fact, partial(_place, file, number, (*route, *fact.route))
 
 
 def _place(file: str, number: int, route: Route) -> Location:
-    """Standard input is gone by now, and so may the file be."""
+    """Standard input cannot be read again, and the file may have been removed."""
     with suppress(OSError):
         manifests = read_manifests(read_bytes(file), file, Findings()) if file != STDIN else None
         if manifests is not None:
@@ -180,7 +182,7 @@ def _place(file: str, number: int, route: Route) -> Location:
 
 
 def _objects(document: Any) -> Iterator[tuple[Route, Any]]:
-    """The objects of a document: itself, or what a list of any kind holds."""
+    """The objects of a document: itself, or the items of a list of any kind."""
     items = document.get("items") if isinstance(document, dict) else None
     if isinstance(items, list) and str(document.get("kind", "")).endswith("List"):
         for index, item in enumerate(items):

@@ -1,4 +1,4 @@
-"""One object against its schema, its definition and the rules: what is wrong with it, and what was silenced."""
+"""Check one object against its schema, its definition and the rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in one object."""
+    """Result of checking one object."""
 
     problems: tuple[Problem, ...] = ()
     silenced: tuple[tuple[Problem, str], ...] = ()
@@ -37,7 +37,7 @@ class Checked:
 
 
 def check(body: Any, kinds: Kinds, *, missing: bool = False) -> Checked:
-    """Everything that is wrong with an object. With `missing`, kinds without a schema are let pass."""
+    """All problems of an object. With `missing`, kinds without a schema are skipped."""
     problems = list(_problems(body, kinds, missing=missing))
     if not problems:
         return _CLEAN
@@ -49,12 +49,12 @@ _CLEAN = Checked()
 
 def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
     if not isinstance(body, dict):
-        yield Problem("not-an-object", (), "a mapping with `apiVersion` and `kind` is expected")
+        yield Problem("not-an-object", (), "expected a mapping with `apiVersion` and `kind`")
         return
     wrong = [field for field in ("apiVersion", "kind") if not isinstance(body.get(field), str) or not body[field]]
     if wrong:
         for field in wrong:
-            yield Problem("not-an-object", (field,) if field in body else (), f"`{field}` is missing or no text")
+            yield Problem("not-an-object", (field,) if field in body else (), f"`{field}` is missing or not a string")
         return
     api_version, name = body["apiVersion"], body["kind"]
     kind = kinds.get(api_version, name)
@@ -72,9 +72,8 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
 
 
 def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
-    """Against the schema of its kind, its definition and the rules.
-
-    Where the schema found something wrong, the rules look at the rest.
+    """Check against the schema of the kind, its definition and the rules. Fields that break the schema are left out for
+    the rules.
     """
     custom = is_custom(body["apiVersion"].rpartition("/")[0])
 
@@ -83,10 +82,10 @@ def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Pr
 
     view = ObjectView.of(body, kinds.version, defined=kind.extra_checks is not None, empty=empty)
     if view.json is not None and len(view.json) > _MAX_OBJECT_BYTES:
-        yield Problem("object-size", (), f"{len(view.json) >> 20} MiB are more than a server takes in a request")
+        yield Problem("object-size", (), f"object is {len(view.json) >> 20} MiB; the API server accepts at most 3 MiB")
         return
     if custom and view.body is not body:
-        yield from (Problem("wrong-type", at, "nothing where a value is expected") for at in _null_entries(body, ()))
+        yield from (Problem("wrong-type", at, "expected a value, got null") for at in _null_entries(body, ()))
     faults = list(_of_schema(view.body, kind, kinds, ()))
     if kind.extra_checks is not None and not faults:
         for route, template in view.templates:
@@ -102,11 +101,11 @@ def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Pr
 
 
 _MAX_OBJECT_BYTES = 3 << 20
-"""Bytes of a request (`MaxRequestBodyBytes` of `apiserver/pkg/server/config.go`); etcd stores still less."""
+"""Bytes of a request (`MaxRequestBodyBytes` of `apiserver/pkg/server/config.go`); the limit of etcd is lower."""
 
 
 def _without(body: Body, routes: list[Route]) -> Body:
-    """A copy without the fields that are wrong; entries of lists stay, so that the others keep their places."""
+    """A copy without invalid fields. Entries of lists stay, so that the others keep their routes."""
     copied = copy.deepcopy(body)
     for route in routes:
         if route in {(), ("apiVersion",), ("kind",)}:
@@ -122,7 +121,7 @@ def _without(body: Body, routes: list[Route]) -> Body:
 
 
 def _overlap(one: Route, other: Route) -> bool:
-    """Whether a place lies in another, or the other way round."""
+    """Whether one route contains the other."""
     return all(step == there for step, there in zip(one, other, strict=False))
 
 
@@ -133,7 +132,7 @@ def _of_schema(body: Any, kind: Kind, kinds: Kinds, route: Route) -> Iterator[Pr
 
 
 def _null_entries(value: Any, route: Route) -> Iterator[Route]:
-    """Of lists: a server drops null fields of custom resources, and refuses null entries."""
+    """Null entries of lists: the API server drops null fields of custom resources, but rejects null entries."""
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         if inner is None and isinstance(value, list):
             yield (*route, key)
@@ -142,15 +141,17 @@ def _null_entries(value: Any, route: Route) -> Iterator[Route]:
 
 def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
     if kind.namespaced is False and (body.get("metadata") or {}).get("namespace"):
-        yield Problem("wrong-scope", ("metadata", "namespace"), f"a {body['kind']} has no namespace")
+        yield Problem(
+            "wrong-scope", ("metadata", "namespace"), f"`namespace` is set, but {body['kind']} is cluster-scoped"
+        )
     if kind.extra_checks is None or kind.source is None or kind.extra_checks.empty():
         return
     steps: dict[str, Steps] = {}
     for extra, route, value in kind.extra_checks.visit(with_defaults(kind.source, body)):
         if extra.keys and isinstance(value, list):
             for at, names in duplicates([one for one in value if isinstance(one, dict)], route, *extra.keys):
-                said = ", ".join(f"`{name}`" for name in names)
-                yield Problem("double-entry", at, f"an entry with {said} is there already")
+                keys = ", ".join(f"`{name}`" for name in names)
+                yield Problem("double-entry", at, f"duplicate entry with key {keys}")
         if extra.rules:
             yield from _of_cel_rules(extra.rules, value, route, steps)
 
@@ -168,7 +169,7 @@ def _of_cel_rules(
         shown = " ".join(expression.split())
         try:
             if not holds(expression, value, left):
-                yield Problem("cel", route, message, f"make this hold: `{shown}`")
+                yield Problem("cel", route, message, f"change the object so that this holds: `{shown}`")
         except NotEvaluatedError:
             yield Problem("cel-not-evaluated", route, f"gen cannot evaluate this rule: `{shown[:200]}`")
 
@@ -183,8 +184,8 @@ def _of_rules(view: ObjectView, *, sound: bool) -> Iterator[Problem]:
         faults: list[Fault] = []
         try:
             faults.extend(rule.find(view))
-        except DAMAGED as error:  # what was found before it stays
-            # what does not fit its schema, or is of a kind to which a user's definition gives another shape
+        except DAMAGED as error:  # keep the faults found before the exception
+            # an object that breaks its schema, or a kind that a user's definition describes differently
             if sound and not view.defined:
                 yield _failed(rule, error)
         for fault in faults:
@@ -194,9 +195,9 @@ def _of_rules(view: ObjectView, *, sound: bool) -> Iterator[Problem]:
 
 
 def _failed(rule: Rule, error: Exception) -> Problem:
-    """A mistake of ours costs the judgement of one rule on one object, and not that of all files."""
+    """A bug in a rule only costs the result of this rule for this object."""
     what = f"{type(error).__name__}: {error}"[:100]
-    return Problem("rule-failed", (), f"the rule `{rule.name}` could not judge this object ({what})")
+    return Problem("rule-failed", (), f"rule `{rule.name}` failed to check this object ({what})")
 
 
 def _retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Iterator[Problem]:
@@ -204,19 +205,19 @@ def _retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Itera
     if retired is None:
         return
     minor = int(kinds.version.split(".")[1])
-    instead = f"write `{retired.instead}`" if "/" in retired.instead else retired.instead
+    instead = f"use `{retired.instead}`" if "/" in retired.instead else retired.instead
     if retired.removed is not None and retired.removed <= minor and not known:
         since = f" since Kubernetes 1.{retired.removed}" if retired.removed else ""
-        yield Problem("removed-api", ("apiVersion",), f"there is no {api_version} {name}{since}", instead)
+        yield Problem("removed-api", ("apiVersion",), f"{api_version} {name} was removed{since}", instead)
     elif retired.deprecated <= minor:
-        until = f" and goes with Kubernetes 1.{retired.removed}" if retired.removed else ""
+        until = f" and removed in Kubernetes 1.{retired.removed}" if retired.removed else ""
         yield Problem("deprecated-api", ("apiVersion",), f"{api_version} {name} is deprecated{until}", instead)
 
 
 def _unknown(api_version: str, name: str, kinds: Kinds) -> Problem:
     names = kinds.names()
     versions = sorted({version for version, kind in names if kind == name})
-    message = f"there is no schema of {api_version} {name}"
+    message = f"no schema found for {api_version} {name}"
     if versions:
         return Problem("unknown-kind", ("apiVersion",), message, did_you_mean(api_version, versions))
     guess = near(name, (kind for version, kind in names if version == api_version))
@@ -224,7 +225,7 @@ def _unknown(api_version: str, name: str, kinds: Kinds) -> Problem:
 
 
 def silenced(problems: list[Problem], body: Any) -> Checked:
-    """Problems of an object, with those that its annotations silence set apart."""
+    """Problems of an object, apart from those that its annotations silence."""
     metadata = body.get("metadata") if isinstance(body, dict) else None
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     reasons = {
@@ -232,14 +233,14 @@ def silenced(problems: list[Problem], body: Any) -> Checked:
         for key, reason in (annotations.items() if isinstance(annotations, dict) else ())
         if isinstance(key, str) and key.startswith(SILENCE) and isinstance(reason, str)
     }
-    said = [_about_silence(name, reason) for name, reason in reasons.items()]
+    wrong = [_about_silence(name, reason) for name, reason in reasons.items()]
     kept = [problem for problem in problems if not reasons.get(problem.rule, "").strip()]
     others = tuple((problem, reasons[problem.rule]) for problem in problems if problem not in kept)
-    return Checked((*kept, *(problem for problem in said if problem is not None)), others)
+    return Checked((*kept, *(problem for problem in wrong if problem is not None)), others)
 
 
 def _about_silence(name: str, reason: str) -> Problem | None:
     route = ("metadata", "annotations", SILENCE + name)
     if name not in CATALOGUE:
-        return Problem("silenced", route, f"there is no rule `{name}`", did_you_mean(name, CATALOGUE))
+        return Problem("silenced", route, f"unknown rule `{name}`", did_you_mean(name, CATALOGUE))
     return None if reason.strip() else Problem("silenced", route, f"`{name}` is silenced without a reason")

@@ -1,4 +1,4 @@
-"""What a schema found, said in words: each fault with the rule that it breaks, where, and what was expected."""
+"""Turn validation errors of JSON Schemas into problems: the rule, the place, and the expected value."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.schemas.registry import Schema, Schemas
 
-_NAMES = {"object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number"} | {
+_NAMES = {"object": "a mapping", "array": "a list", "string": "a string", "integer": "an integer"} | {
     "number": "a number",
     "boolean": "`true` or `false`",
-    "null": "nothing",
+    "null": "null",
 }
-_TYPES: dict[type, str] = {dict: "object", list: "array", str: "string"}
 _MAX_PROBLEMS = 1000
-"""Faults of one object that are looked at; more are of a file that is nothing of the kind."""
+"""Maximum number of problems of one object. More occur in files that are something else entirely."""
 
 
 def schema_problems(errors: Iterable[ValidationError], schema: Schema, schemas: Schemas) -> Iterator[Problem]:
-    """A problem for each fault."""
+    """The problems of validation errors."""
     return islice((problem for error in errors for problem in _problems(error, schema, schemas)), _MAX_PROBLEMS)
 
 
@@ -63,16 +62,16 @@ def _of_value(error: ValidationError, kind: Any, route: Route) -> Problem:
 
 
 def _of_type(route: Route, value: Any, types: Iterable[str]) -> Problem:
-    expected = " or ".join(_NAMES.get(name, name) for name in types if name != "null") or "nothing"
-    message = f"{_NAMES[_type(value)]}{_what(value)} where {expected} is expected"
+    expected = " or ".join(_NAMES.get(name, name) for name in types if name != "null") or "null"
+    message = f"expected {expected}, got {_got(value)}"
     text = types and "string" in types and not isinstance(value, dict | list) and value is not None
-    what = "a truth value" if isinstance(value, bool) else "a number"
-    hint = f"write it in quotes, as it is: without them YAML 1.1 reads {what}" if text else f"write {expected}"
+    what = "a boolean" if isinstance(value, bool) else "a number"
+    hint = f"quote it as it is: YAML 1.1 reads the unquoted value as {what}" if text else f"use {expected}"
     return Problem("wrong-type", route, message, hint)
 
 
 def _branches(error: ValidationError) -> Iterator[list[str]]:
-    """The types that the branches of an alternative ask for."""
+    """The types that the branches of an `anyOf` or `oneOf` expect."""
     context = getattr(error.kind, "context", None) or ()
     for branch in context:
         for inner in branch:
@@ -81,20 +80,16 @@ def _branches(error: ValidationError) -> Iterator[list[str]]:
                 yield list(types)
 
 
-def _type(value: Any) -> str:
-    if value is None:
-        return "null"
+def _got(value: Any) -> str:
     if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    return next((name for kind, name in _TYPES.items() if isinstance(value, kind)), "number")
-
-
-def _what(value: Any) -> str:
-    return "" if value is None or isinstance(value, dict | list | bool) else f" (`{_shown(value)}`)"
+        return f"the boolean `{str(value).lower()}`"
+    if isinstance(value, str):
+        return f"the string `{_shown(value)}`"
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    return "null" if value is None else f"the number `{_shown(value)}`"
 
 
 def _shown(value: Any) -> str:
     text = str(value)
-    return text if len(text) <= 40 else f"{text[:40]}…"  # noqa: PLR2004 - enough to know it by
+    return text if len(text) <= 40 else f"{text[:40]}…"  # noqa: PLR2004 - enough to recognize it

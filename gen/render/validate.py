@@ -42,7 +42,7 @@ def validate(
     """
     own = Findings()
     for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
-        # no schema of ours, and no advice, looks at a hash
+        # neither our schemas nor best practices depend on the hash
         plain = not provenance and not kinds.has_definitions
         if plain and _fits(manifest.body, kinds) and check_best_practices(manifest.body) is None:
             continue
@@ -58,7 +58,7 @@ def _fits(body: Body, kinds: Kinds) -> bool:
     """Whether an object fits its schema."""
     kind = kinds.get(body["apiVersion"], body["kind"])
     if kind is None:
-        raise BugError(f"there is no schema of {body['apiVersion']} {body['kind']}")
+        raise BugError(f"no schema found for {body['apiVersion']} {body['kind']}")
     return kind.validator.is_valid(body)
 
 

@@ -1,4 +1,4 @@
-"""Faults of objects: what rules, field checks and value checks report."""
+"""Faults of objects, as reported by rules, field checks and value checks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def not_one_of(value: object, allowed: Iterable[str]) -> Fault:
     allowed = tuple(allowed)
     guess = near(str(value), allowed)
     several = len(allowed) > 1
-    hint = f"did you mean `{guess}`?" if guess else "use one of them" if several else f"use `{allowed[0]}`"
+    hint = f"did you mean `{guess}`?" if guess else "use one of these" if several else f"use `{allowed[0]}`"
     expected = f"one of {', '.join(f'`{word}`' for word in allowed)}" if several else f"`{allowed[0]}`"
     return Fault((), f"`{value}` is not allowed; expected {expected}", hint)
 

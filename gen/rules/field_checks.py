@@ -92,7 +92,7 @@ def duplicates(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, 
     """Entries of a list with the same values of `fields` as an earlier entry, with these values."""
     if not items or len(items) == 1:
         return
-    with suppress(TypeError):  # # unhashable values occur where the schema does not check them
+    with suppress(TypeError):  # unhashable values occur where the schema does not check them
         if len({tuple(map(item.get, fields)) for item in items}) == len(items):
             return
     seen = set()

@@ -45,7 +45,7 @@ class ObjectView:
     def of(cls, body: Body, version: str, *, defined: bool = False, empty: Empty = lambda _: "") -> ObjectView:
         """`empty` returns the value that stands for a null entry of the list at a route."""
         json = _json(body)
-        if json is None or b"null" in json:  # # checked in compiled code: most objects have no nulls and need no copy
+        if json is None or b"null" in json:  # checked in compiled code: most objects have no nulls and need no copy
             present: Body = _without_nulls(body, (), empty)
             json = None
         else:
@@ -120,7 +120,7 @@ def _all_templates(body: Body) -> tuple[tuple[Route, Body], ...]:
 def _json(body: Body) -> bytes | None:
     try:
         return orjson.dumps(body)
-    except TypeError:  # # a number or a string that orjson does not support
+    except TypeError:  # a number or a string that orjson does not support
         return None
 
 

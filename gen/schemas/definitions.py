@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions of users, in files of which only those are parsed that define a kind in question."""
+"""CustomResourceDefinitions of users. Only files that define a requested kind are parsed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Definition:
     """As it is written, with its defaults."""
     file: str
     deprecated: str | None
-    """The warning of a version that is deprecated."""
+    """The deprecation warning of the version."""
 
 
 class Definitions:
@@ -53,7 +53,7 @@ class Definitions:
         return Definitions, (self._folders,)
 
     def get(self, api_version: str, kind: str) -> Definition | None:
-        """UsageError when a file that seems to define the kind cannot be read."""
+        """UsageError if a file that may define the kind cannot be read."""
         key = api_version, kind
         if key not in self._found:
             for path in self._files.get(kind.encode(), ()):
@@ -61,7 +61,7 @@ class Definitions:
         return self._found.get(key)
 
     def kinds(self) -> list[tuple[str, str]]:
-        """Everything that is defined; reads every file."""
+        """All defined kinds; reads every file."""
         for paths in self._files.values():
             for path in paths:
                 self._parse(path)
@@ -69,7 +69,7 @@ class Definitions:
 
     @cached_property
     def _files(self) -> dict[bytes, list[Path]]:
-        """Files by the kinds that their text names, which is much faster to know than what they say."""
+        """Files by the kinds that occur in their text, which is much faster than parsing them."""
         files: dict[bytes, list[Path]] = {}
         for folder in self._folders:
             paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
@@ -88,12 +88,12 @@ class Definitions:
             for definition in (one for document in _documents(path) for one in _definitions(document, str(path))):
                 self._found.setdefault((definition.api_version, definition.kind), definition)
         except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            said = " ".join(str(error).split())[:200]
-            raise UsageError(f"{path} defines no kinds of objects that can be read: {said}") from error
+            reason = " ".join(str(error).split())[:200]
+            raise UsageError(f"cannot read definitions from {path}: {reason}") from error
 
 
 def _documents(path: Path) -> tuple[Any, ...]:
-    """As manifests are read, with their bounds. ValueError when the file cannot be."""
+    """Read like manifests, with the same limits. ValueError if the file is invalid."""
     found = Findings()
     manifests = read_manifests(path.read_bytes(), str(path), found)
     if manifests is None or found.items:

@@ -1,4 +1,4 @@
-"""Which schema is for an object: the user's own definitions first, then ours, then those of Kubernetes."""
+"""Schemas of kinds: the user's own definitions first, then gen's, then those of Kubernetes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """All that is known of one kind in one API version."""
+    """Schema and further checks of one kind in one API version."""
 
     schema: Schema
     validator: Draft202012Validator
     extra_checks: ExtraChecks | None = None
-    """What a definition says that its schema cannot; None for kinds without a definition."""
+    """Checks of a definition that JSON Schema cannot express; None for kinds without a definition."""
     source: Schema | None = None
     """The schema of a definition as it is written."""
     namespaced: bool | None = None
-    """None when it is not known."""
+    """None if unknown."""
     deprecated: str | None = None
     partial: bool = False
-    """Whether the schema is of no use but for what gen renders."""
+    """Whether the schema only describes what gen renders."""
 
 
 class Kinds:
@@ -59,7 +59,9 @@ class Kinds:
 
     @cached_property
     def pod_template(self) -> Kind:
-        """Of pod templates in objects whose definition is older or newer than this version of Kubernetes."""
+        """The schema of pod templates, for objects with a definition that is older or newer than this version of
+        Kubernetes.
+        """
         schema = {"$ref": f"{DEFINITIONS}#/$defs/io.k8s.api.core.v1.PodTemplateSpec"}
         return Kind(schema, compiled(schema, self.schemas))
 
@@ -74,9 +76,9 @@ class Kinds:
             try:
                 validator = compiled(definition.schema, self.schemas)
             except (ValueError, TypeError) as error:
-                said = " ".join(str(error).split())[:200]
-                what = f"{definition.file}: the schema of {api_version} {kind} is none that can be used"
-                raise UsageError(f"{what}; correct it, or leave the file out: {said}") from error
+                reason = " ".join(str(error).split())[:200]
+                what = f"{definition.file}: invalid schema for {api_version} {kind}"
+                raise UsageError(f"{what}; correct it, or remove the file: {reason}") from error
             told = definition.extra_checks, definition.source, definition.namespaced, definition.deprecated
             return Kind(definition.schema, validator, *told)
         try:
@@ -101,4 +103,4 @@ _OF_CLUSTER = {
     ("networking.k8s.io/v1", "IngressClass"),
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
 }
-"""Kinds without a namespace; the schemas do not say."""
+"""Cluster-scoped kinds; schemas do not contain the scope."""

@@ -1,7 +1,7 @@
-"""JSON Schemas of everything that is rendered, per Kubernetes version, each compiled once.
+"""JSON Schemas of all rendered kinds, by Kubernetes version, each compiled once.
 
-Kubernetes' own come as data from kubernetes-validate, whose strict form is closed: an unknown field is an error.
-Its own `validate()` is not used, because it reads 2 MB of JSON for each object. The training kinds' lie beside this
+Schemas of Kubernetes come as data from kubernetes-validate. Its strict form is closed: an unknown field is an error.
+Its own `validate()` is not used, because it reads 2 MB of JSON for each object. Schemas of training kinds are in this
 package, written by hand, and refer to Kubernetes' pod templates.
 """
 
@@ -28,10 +28,10 @@ _BUNDLES = _OWN / "bundles"
 DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
 _COMMON = "https://gen.invalid/common.json"
 _BOUNDS = {"int32": 2**31, "int64": 2**63}
-"""What a format of numbers says, which validators take for a mere remark."""
+"""Bounds of number formats, which validators ignore."""
 
 _LOOSE = {"int32": 2**63, "int64": 2**63}
-"""The same in a definition, where a server holds numbers to 64 bits only."""
+"""The same for definitions, where the API server only limits numbers to 64 bits."""
 
 _FOLDER = re.compile(r"v(1\.[0-9]+)\.[0-9]+-local-strict")
 
@@ -53,24 +53,24 @@ def _folders() -> dict[str, Path]:
 
 
 def versions() -> list[str]:
-    """The Kubernetes versions that have schemas, oldest first."""
+    """The supported Kubernetes versions, oldest first."""
     return list(_folders())
 
 
 @cache
 def schemas(version: str) -> Schemas:
-    """The schemas of one Kubernetes version, shared by everything in this process."""
+    """The schemas of one Kubernetes version, shared in this process."""
     return Schemas(version)
 
 
 def is_partial(api_version: str, kind: str) -> bool:
-    """Whether our schema of a kind says only what gen renders of it, and not all that it can be."""
+    """Whether gen's schema of a kind only describes what gen renders."""
     return _file(api_version, kind) in _files(_BUNDLES)
 
 
 @cache
 def _files(folder: Path) -> frozenset[str]:
-    """Listed, because a kind may have any name, and no path is made of it."""
+    """Listed, because a kind may have any name and must not become part of a path."""
     return frozenset(entry.name for entry in folder.iterdir())
 
 
@@ -94,30 +94,30 @@ class Schemas:
         self._documents: dict[str, Schema] = {}
 
     def validator(self, api_version: str, kind: str) -> Draft202012Validator:
-        """The compiled validator of a kind of object. BugError when there is no schema."""
+        """The compiled validator of a kind of object. BugError if there is no schema."""
         key = api_version, kind
         if key not in self._validators:
             self._validators[key] = compiled(self.schema(api_version, kind), self)
         return self._validators[key]
 
     def kinds(self) -> list[tuple[str, str]]:
-        """Every API version and kind that there is a whole schema of."""
+        """Every API version and kind with a complete schema."""
         own = [json.loads(path.read_text("utf-8"))["properties"] for path in sorted(_OWN.glob("*_*.json"))]
         return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self._core_kinds]
 
     def schema(self, api_version: str, kind: str) -> Schema:
-        """The schema of a kind of object, with references that `resolve` follows."""
+        """The schema of a kind of object, with references for `resolve`."""
         file = _file(api_version, kind)
         for folder in (_OWN, _BUNDLES):
             if file in _files(folder):
                 return self._document(file, folder / file)
         name = self._core_kinds.get((api_version, kind))
         if name is None:
-            raise BugError(f"there is no schema of {api_version} {kind}")
+            raise BugError(f"no schema found for {api_version} {kind}")
         return {"$ref": f"{DEFINITIONS}#/$defs/{name}"}
 
     def resolve(self, schema: Schema, base: str = "") -> tuple[Schema, str]:
-        """Follow `$ref` until there is none; `base` is the document that a local reference is relative to."""
+        """Follow `$ref` as far as possible. `base` is the document of local references."""
         while (reference := schema.get("$ref")) is not None:
             document, _, pointer = reference.partition("#")
             base = document or base
@@ -127,7 +127,7 @@ class Schemas:
         return schema, base
 
     def fields(self, schema: Schema, route: Route) -> list[str]:
-        """The names of the fields of what lies at a route of an object of this schema."""
+        """Names of the fields at a route of an object of this schema."""
         schema, base = self.resolve(schema)
         for step in route:
             inner = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
@@ -138,8 +138,8 @@ class Schemas:
         if name not in self._documents:
             text = path.read_text("utf-8")
             for word, bound in (_LOOSE if path.is_relative_to(_OWN) else _BOUNDS).items():
-                said = f'"format": "{word}"'
-                text = text.replace(said, f'{said}, "minimum": {-bound}, "maximum": {bound - 1}')
+                written = f'"format": "{word}"'
+                text = text.replace(written, f'{written}, "minimum": {-bound}, "maximum": {bound - 1}')
             self._documents[name] = json.loads(text)
         return self._documents[name]
 

@@ -1,7 +1,8 @@
-"""The schema of a CustomResourceDefinition, closed: what a server takes with strict field validation, and no more.
+"""Close the schema of a CustomResourceDefinition, so that it accepts what an API server accepts with strict field
+validation.
 
-From `apiextensions-apiserver/pkg/apiserver/schema` (structural schemas, `x-kubernetes-…`). Two things that JSON Schema
-cannot say, lists whose entries have keys and CEL rules, come out as a tree of places beside it.
+From `apiextensions-apiserver/pkg/apiserver/schema` (structural schemas, `x-kubernetes-…`). Two features that JSON
+Schema lacks, keyed lists and CEL rules, are returned as a tree of extra checks.
 """
 
 from __future__ import annotations
@@ -24,33 +25,33 @@ _KEPT = (
 )
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _INT64_BOUND = 2**63
-"""Of whole numbers: a server holds those of definitions to 64 bits, whatever the format says."""
+"""Of integers: the API server limits those of definitions to 64 bits for every format."""
 
 _FORMATS = {
     "date-time": r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]\d\d:\d\d)$",
     "byte": r"^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$",
     "date": r"^\d{4}-\d\d-\d\d$",
 }
-"""Formats that a server checks, as patterns; others that occur are remarks."""
+"""Patterns of the formats that the API server checks; it ignores others."""
 
 
 @dataclass(slots=True)
 class ExtraChecks:
-    """What is to be looked at in one place of an object, and below it."""
+    """Checks of a value and of the values below it that JSON Schema cannot express."""
 
     fields: dict[str, ExtraChecks] = field(default_factory=dict)
     entries: ExtraChecks | None = None
-    """Of a list, or of a mapping with any keys."""
+    """For the entries of a list, or the values of a mapping."""
     keys: tuple[str, ...] = ()
-    """Of a list: the fields that together may say the same only once."""
+    """For a list: the fields that form the unique key of an entry."""
     rules: tuple[tuple[str, str], ...] = ()
-    """CEL expressions over `self`, each with what it says when it does not hold."""
+    """CEL expressions over `self`, each with its error message."""
 
     def empty(self) -> bool:
         return not (self.fields or self.entries or self.keys or self.rules)
 
     def visit(self, value: Any, route: Route = ()) -> Iterator[tuple[ExtraChecks, Route, Any]]:
-        """Each place that has something to look at and is there, outermost first."""
+        """Each value that has checks, outermost first."""
         if self.keys or self.rules:
             yield self, route, value
         if isinstance(value, dict):
@@ -63,7 +64,7 @@ class ExtraChecks:
 
 
 def close_schema(schema: Schema) -> tuple[Schema, ExtraChecks]:
-    """The closed schema of a whole object, and the tree of places."""
+    """The closed schema of a whole object, and its extra checks."""
     found, extra = _close(schema)
     properties = {
         **found.get("properties", {}),
@@ -71,7 +72,7 @@ def close_schema(schema: Schema) -> tuple[Schema, ExtraChecks]:
         "kind": {"type": "string"},
         "metadata": _METADATA,
     }
-    # labels and the like stand in ObjectMeta; what a definition may add is about the name
+    # labels and so on are in ObjectMeta; a definition can only restrict the name
     name = schema.get("properties", {}).get("metadata", {}).get("properties", {}).get("name")
     if name is not None:
         properties["metadata"] = {"allOf": [_METADATA, {"properties": {"name": _close(name)[0]}}]}
@@ -79,7 +80,7 @@ def close_schema(schema: Schema) -> tuple[Schema, ExtraChecks]:
 
 
 def with_defaults(schema: Schema, value: Any) -> Any:
-    """A value with the defaults of its definition, which a server sets before it evaluates rules."""
+    """A value with the defaults of its definition, which the API server sets before it evaluates rules."""
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         values = schema.get("additionalProperties")
@@ -100,7 +101,7 @@ def _close(schema: Schema) -> tuple[Schema, ExtraChecks]:
         found["type"] = ["integer", "string"]
     _bounds(schema, found)
     for combination in _COMBINED:
-        # of whole numbers or text the server knows without these
+        # the API server does not need these for int-or-string values
         if combination in schema and not any_number:
             found[combination] = [_value_checks(one) for one in schema[combination]]
     if "not" in schema:
@@ -117,7 +118,7 @@ def _bounds(schema: Schema, found: Schema) -> None:
     if schema.get("type") == "integer" or schema.get("x-kubernetes-int-or-string"):
         found["minimum"] = max(schema.get("minimum", -_INT64_BOUND), -_INT64_BOUND)
         found["maximum"] = min(schema.get("maximum", _INT64_BOUND - 1), _INT64_BOUND - 1)
-    for name in ("Minimum", "Maximum"):  # draft 4 has truth values here
+    for name in ("Minimum", "Maximum"):  # booleans in draft 4
         exclusive = found.pop(f"exclusive{name}", False)
         if exclusive is True and name.lower() in found:
             found[f"exclusive{name}"] = found.pop(name.lower())
@@ -127,7 +128,7 @@ def _bounds(schema: Schema, found: Schema) -> None:
 
 
 def _value_checks(schema: Any) -> Any:
-    """A part of a combination: it checks values and describes no fields, so it is not closed."""
+    """A part of a combination. It checks values and does not define fields, so it is not closed."""
     if isinstance(schema, list):
         return [_value_checks(one) for one in schema]
     if not isinstance(schema, dict):
@@ -182,7 +183,7 @@ def _entries(schema: Schema, found: Schema, extra: ExtraChecks) -> None:
 def _rules(schema: Schema) -> Iterator[tuple[str, str]]:
     for rule in schema.get("x-kubernetes-validations", ()):
         expression = str(rule.get("rule", ""))
-        if "oldSelf" not in expression:  # is about a change, and here is one object
+        if "oldSelf" not in expression:  # a transition rule, which needs an old object
             yield expression, str(rule.get("message") or f"`{' '.join(expression.split())[:120]}` does not hold")
 
 

@@ -72,7 +72,7 @@ def test_rules_look_at_what_the_schema_let_pass(tmp_path: Path) -> None:
 
 def test_a_truth_value_without_quotes_is_quoted_as_it_is(tmp_path: Path) -> None:
     report, _ = inspect(tmp_path, POD + "      env: [{name: A, value: yes}]\n")
-    assert "in quotes, as it is" in report.findings[0].hint
+    assert report.findings[0].hint == "quote it as it is: YAML 1.1 reads the unquoted value as a boolean"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_truth_value_without_quotes_is_quoted_as_it_is(tmp_path: Path) -> None
 )
 def test_a_version_that_is_gone_has_a_replacement(tmp_path: Path, api_version: str, kind: str, instead: str) -> None:
     (finding,) = inspect(tmp_path, f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\n")[0].findings
-    assert (finding.code, finding.hint, finding.place.line) == ("removed-api", f"write `{instead}`", 1)
+    assert (finding.code, finding.hint, finding.place.line) == ("removed-api", f"use `{instead}`", 1)
 
 
 def test_a_version_that_will_go_is_a_warning(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_words_in_a_sentence_are_no_choice(tmp_path: Path) -> None:
     """What is expected is what a rule says is, and not what its sentence holds between quotes."""
     claims = "      resources: {claims: [{name: other}]}\n"
     report, _ = inspect(tmp_path, POD + claims)
-    (finding,) = [finding for finding in report.findings if "resourceClaims" in finding.message]
+    (finding,) = [finding for finding in report.findings if "resource claim" in finding.message]
     assert finding.hint == "add it to the pod's `resourceClaims`"
 
 
@@ -150,7 +150,7 @@ def test_a_silenced_fault_hides_no_other(tmp_path: Path) -> None:
 def test_a_number_is_quoted_as_it_is_written(tmp_path: Path) -> None:
     report, _ = inspect(tmp_path, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {version: 1.10}\n")
     (finding,) = report.findings
-    assert finding.hint == "write it in quotes, as it is: without them YAML 1.1 reads a number"
+    assert finding.hint == "quote it as it is: YAML 1.1 reads the unquoted value as a number"
 
 
 def test_a_path_that_is_no_utf_8_is_reported_in_every_format(tmp_path: Path) -> None:

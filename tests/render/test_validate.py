@@ -61,7 +61,7 @@ def test_the_patch_that_removed_a_field_is_blamed_and_not_one_that_passed_by(rep
         ),
         (
             "{op: replace, path: /spec/selector/matchLabels, value: {a: b}}",
-            "68: error: Deployment team/demo-tensorboard, spec.selector: does not select",
+            "68: error: Deployment team/demo-tensorboard, spec.selector: the selector does not match",
         ),
         (
             "{op: remove, path: /spec/template/spec/containers/0}",

@@ -134,7 +134,7 @@ def test_every_kubernetes_version_has_the_schemas_that_are_rendered(version: str
 
 
 def test_a_kind_without_a_schema_is_a_bug_of_gen() -> None:
-    with pytest.raises(BugError, match=r"no schema of example\.com/v1 Nothing"):
+    with pytest.raises(BugError, match=r"no schema found for example\.com/v1 Nothing"):
         schemas(versions()[-1]).schema("example.com/v1", "Nothing")
 
 

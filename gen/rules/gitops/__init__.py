@@ -1,6 +1,6 @@
-"""Rules of GitOps: what costs runs or data, or never comes to rest, when Argo CD or Flux applies the object.
+"""Rules about GitOps: objects with which Argo CD or Flux would lose runs or data, or never finish syncing.
 
-The table in `docs/gitops.md` says which of the known dangers are checked here, and which elsewhere.
+The table in `docs/gitops.md` lists the known dangers, with the place of each check.
 """
 
 from __future__ import annotations
@@ -22,4 +22,4 @@ def _rules(module: ModuleType) -> list[Rule]:
 
 
 GITOPS_RULES: Final[dict[str, Rule]] = {rule.name: rule for module in _FILES for rule in _rules(module)} | SET_RULES
-"""By name, in the order of their files; those over several objects last."""
+"""By name, in the order of the files; rules across objects come last."""

@@ -1,6 +1,6 @@
-"""What no object shows alone: two that are one, or that take something from each other.
+"""Checks across objects: two that are the same, or that conflict over a volume.
 
-Each object says in a few facts what it is and what it uses; facts of one key, from one cluster, are compared.
+Each object yields facts: its identity and what it uses. Facts of one cluster with the same key are compared.
 """
 
 from __future__ import annotations
@@ -28,40 +28,41 @@ if TYPE_CHECKING:
 
 SAME_OBJECT: Final = Rule(
     "same-object",
-    "An object stands in one file of a cluster.",
-    "Two files, or two Applications, take it from each other at every sync, and removing one removes it for both "
-    "(argo-cd#22607). Files of one overlay below `rendered/` are of one cluster; of other files, those of one folder.",
+    "Several files of a cluster define the same object.",
+    "Two files or two Applications overwrite the object at every sync, and removing one removes it for "
+    "both (argo-cd#22607). Files of one overlay below `rendered/` belong to one cluster, other files to "
+    "the cluster of their folder.",
     "Remove one of the two.",
     source=RuleSource.GITOPS,
 )
 SAME_HANDLE: Final = Rule(
     "same-volume-handle",
-    "No two volumes of a CSI driver have one `volumeHandle`.",
-    "A node mounts one of them for both, or refuses the second.",
-    "Give each volume a handle of its own; its name is one.",
+    "Two volumes of a CSI driver have the same `volumeHandle`.",
+    "A node mounts one of them for both, or refuses to mount the second.",
+    "Give each volume a unique handle, such as its name.",
     source=RuleSource.GITOPS,
 )
 SHARED_OUTPUT: Final = Rule(
     "shared-output",
-    "No two active runs write to one `subPath` of a claim.",
-    "They overwrite each other's checkpoints. A new run starts before the old one is gone, too.",
-    "Mount a path with `{{ run.id }}` in it, or mount one of them read-only.",
+    "Two active runs write to the same `subPath` of a claim.",
+    "They overwrite each other's checkpoints. A new run also starts before the old one is gone.",
+    "Mount a path that contains `{{ run.id }}`, or mount one of them read-only.",
     source=RuleSource.GITOPS,
     severity=Severity.WARNING,
 )
 ONE_NODE_CLAIM: Final = Rule(
     "one-node-claim",
-    "A claim that one node can mount is used by one pod.",
-    "Pods on other nodes never start: workers, or a TensorBoard beside them (kubeflow/kubeflow#5039).",
+    "Several pods use a claim that only one node can mount.",
+    "Pods on other nodes never start, such as workers or a TensorBoard (kubeflow/kubeflow#5039).",
     "Use a claim with `ReadWriteMany`, or keep the pods on one node and silence the rule.",
     source=RuleSource.GITOPS,
     severity=Severity.WARNING,
 )
 OF_FINISHED: Final = Rule(
     "part-of-finished",
-    "An active run uses no ConfigMap or claim that engines are told to leave alone.",
+    "An active run uses a ConfigMap or claim of a finished one, which engines do not apply.",
     "No engine creates the object again, so the pods of the active run wait for it.",
-    "Let the active run have its own, or make the other one active, too.",
+    "Give the active run its own object, or make the other run active as well.",
     source=RuleSource.GITOPS,
 )
 SET_RULES: Final = {rule.name: rule for rule in (SAME_OBJECT, SAME_HANDLE, SHARED_OUTPUT, ONE_NODE_CLAIM, OF_FINISHED)}
@@ -70,7 +71,7 @@ _ONE_NODE = ({"ReadWriteOnce"}, {"ReadWriteOncePod"})
 
 
 class Fact(NamedTuple):
-    """What one object says in a matter; the matter is a rule and what it is about."""
+    """Something that one object is or uses, to compare with the facts of other objects."""
 
     rule: str
     about: tuple[str, ...]
@@ -79,17 +80,17 @@ class Fact(NamedTuple):
     route: Route
     pods: int = 0
     decides: bool = True
-    """Whether something is wrong only where there is such a fact."""
+    """Whether facts with the same key conflict only if one of them has this set."""
     ours: bool = False
     reason: str = ""
-    """With which the object silences the rule."""
+    """The reason that the object gives for silencing the rule."""
 
 
 def facts(body: Any) -> list[Fact]:
-    """What an object says; nothing when it is none."""
+    """The facts of an object; none for anything else."""
     try:
         found = list(_facts(body))
-    except DAMAGED:  # which is told elsewhere
+    except DAMAGED:  # other checks report the fault
         return []
     if is_generated(body):
         found = [fact._replace(ours=True) for fact in found]
@@ -143,13 +144,13 @@ def _uses(resource: Resource, body: Body, namespace: str, who: str) -> Iterator[
 
 
 def conflicts(known: Iterable[tuple[str, Fact, Callable[[], Location]]]) -> Iterator[Diagnostic]:
-    """What is wrong among facts, each with its cluster and where it stands."""
+    """Conflicts among facts. Each fact comes with its cluster and its place."""
     groups: dict[tuple[str, ...], list[tuple[Fact, Callable[[], Location]]]] = defaultdict(list)
     for cluster, fact, place in known:
         groups[cluster, fact.rule, *fact.about].append((fact, place))
     for (_, rule, *_), entries in groups.items():
         if len(entries) > 1:
-            yield from _JUDGED.get(rule, _twice)(SET_RULES[rule], entries)
+            yield from _CONFLICTS.get(rule, _twice)(SET_RULES[rule], entries)
 
 
 _Entries = list[tuple[Fact, "Callable[[], Location]"]]
@@ -162,7 +163,9 @@ def _twice(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
         if rule is SAME_OBJECT or fact.who not in seen:
             seen.add(fact.who)
             what = (
-                "stands here again" if rule is SAME_OBJECT else f"and {first.who} share `{'` `'.join(fact.about[1:])}`"
+                "is already defined elsewhere"
+                if rule is SAME_OBJECT
+                else f"and {first.who} share `{'` `'.join(fact.about[1:])}`"
             )
             yield _finding(rule, fact, place(), what, (there(), "the other one"))
 
@@ -173,7 +176,7 @@ def _pods(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
     if decides and (count := sum(fact.pods for fact in uses)) > 1:
         users = ", ".join(dict.fromkeys(fact.who for fact in uses))
         fact, place = decides[0]
-        yield _finding(rule, fact, place(), f"is for one node, and {count} pods use it: {users}")
+        yield _finding(rule, fact, place(), f"can be mounted by one node only, but {count} pods use it: {users}")
 
 
 def _parts(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
@@ -181,10 +184,10 @@ def _parts(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
     for fact, place in entries:
         if decides and not fact.decides:
             other, there = decides[0]
-            yield _finding(rule, fact, place(), f"uses {other.who}, which is finished", (there(), "there"))
+            yield _finding(rule, fact, place(), f"uses {other.who} of a finished run", (there(), "there"))
 
 
-_JUDGED = {ONE_NODE_CLAIM.name: _pods, OF_FINISHED.name: _parts}
+_CONFLICTS = {ONE_NODE_CLAIM.name: _pods, OF_FINISHED.name: _parts}
 
 
 def _finding(rule: Rule, fact: Fact, place: Location, what: str, *related: tuple[Location, str]) -> Diagnostic:

@@ -1,4 +1,4 @@
-"""Values that a cluster changes: an engine sees a difference for ever, or its next apply is refused."""
+"""Values that a cluster changes: the engine always shows a difference, or its next apply is rejected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FILLED: Final = {
         *((("tasks", "*"), (field,)) for field in ("name", "minAvailable", "maxRetry")),
     ),
 }
-"""What the webhook of a kind fills in: where below `spec`, and the field there.
+"""Fields that webhooks set: the place below `spec`, and the field there.
 
 JobSet `pkg/webhooks/jobset_webhook.go`; Volcano `pkg/webhooks/admission/jobs/mutate`.
 """
@@ -43,13 +43,13 @@ JobSet `pkg/webhooks/jobset_webhook.go`; Volcano `pkg/webhooks/admission/jobs/mu
 @gitops(
     "unwritten-default",
     *_FILLED,
-    reason="The webhook fills it in when the object is created. An apply that sends the lists without it changes what "
-    "must not change, and is refused.",
-    remedy="Write the defaults out.",
+    reason="The webhook sets the field when the object is created. A later apply without it changes an immutable "
+    "list, and is rejected.",
+    remedy="Set the defaults explicitly.",
     severity=Severity.WARNING,
 )
 def unwritten_default(view: ObjectView) -> Faults:
-    """What a webhook would fill in inside a JobSet or a Volcano job is written out."""
+    """A JobSet or a Volcano job lacks a field that its webhook sets inside a list."""
     missing: list[Route] = []
     for place, field in _FILLED[view.group, view.kind]:
         for route, holder in find(view.spec, ("spec",), place):
@@ -57,18 +57,18 @@ def unwritten_default(view: ObjectView) -> Faults:
                 missing.append((*route, *field))
     if missing:
         names = dict.fromkeys(f"`{route[-1]}`" for route in missing)
-        yield Fault(missing[0], f"the operator fills in {', '.join(names)}")
+        yield Fault(missing[0], f"the webhook would set {', '.join(names)}")
 
 
 @gitops(
     "canonical-amounts",
-    reason="A custom resource keeps the text, while the operator writes amounts in their shortest form to the pods and "
-    "some to the object: an engine then sees a difference for ever (argo-cd docs/faq.md).",
-    remedy="Write it as the server would.",
+    reason="A custom resource keeps the text, but the operator writes the shortest form to pods and to parts of "
+    "the object, so the engine always shows a difference (argo-cd docs/faq.md).",
+    remedy="Use the canonical form.",
     severity=Severity.WARNING,
 )
 def canonical_amounts(view: ObjectView) -> Faults:
-    """In custom resources amounts have the form that the server would write."""
+    """A quantity in a custom resource is not in the API server's canonical form."""
     if not view.is_custom:
         return
     for route, container in view.containers:
@@ -87,20 +87,20 @@ def _canonical(amount: str) -> str:
 
 @gitops(
     "server-fields",
-    reason="The server writes these. In Git they are a difference for ever, or a text of the past.",
+    reason="The API server sets these fields. In Git they are always different, or out of date.",
     remedy="Remove it.",
     severity=Severity.WARNING,
 )
 def server_fields(view: ObjectView) -> Faults:
-    """Nothing is written that only a server writes, and no field is null."""
+    """A field is set that only the API server writes, or a field is null."""
     if "status" in view.written:
-        yield Fault(("status",), "`status` is the operator's")
+        yield Fault(("status",), "`status` is set by the operator")
     metadata = view.written.get("metadata") or {}
     for field in ("creationTimestamp", "managedFields", "resourceVersion", "uid"):
         if field in metadata:
-            yield Fault(("metadata", field), f"`{field}` is the server's")
+            yield Fault(("metadata", field), f"`{field}` is set by the API server")
     if view.body is not view.written:
-        yield from (Fault(route, "this is null") for route in _nulls(view.written, ()))
+        yield from (Fault(route, "null field") for route in _nulls(view.written, ()))
 
 
 def _nulls(value: Any, route: Route) -> Iterator[Route]:

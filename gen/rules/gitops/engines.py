@@ -1,4 +1,4 @@
-"""What engines are told by metadata: to force, to replace, to order, and whose an object is."""
+"""Metadata that controls GitOps engines: force, replace, hooks, waves, tracking."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TRACKING = frozenset(
 
 
 def _metadata(view: ObjectView) -> Iterator[tuple[Route, str, str]]:
-    """Labels and annotations, each with its route; Flux takes what it is told from either."""
+    """Labels and annotations, each with its route. Flux reads its options from both."""
     for field in ("annotations", "labels"):
         for key, value in (view.metadata.get(field) or {}).items():
             yield ("metadata", field, key), key, str(value)
@@ -44,27 +44,28 @@ def _options(view: ObjectView, *unwanted: str) -> Faults:
 @gitops(
     "engine-force",
     of=GUARDED,
-    reason="Argo CD deletes and creates the object at every full sync; Flux does so at any 422 or 409, which a typing "
-    "error is, too (`ssa/errors/immutable.go`, flux2#4392). Either ends a training, or removes data.",
-    remedy="Remove it; an edited job is a new run with a name of its own.",
+    reason="Argo CD deletes and creates the object at every full sync. Flux does so after any status 422 or 409, "
+    "which a typing error also causes (`ssa/errors/immutable.go`, flux2#4392). Either ends a training or "
+    "removes data.",
+    remedy="Remove it. An edited job is a new run with a new name.",
 )
 def engine_force(view: ObjectView) -> Faults:
-    """No engine may replace a run or data by force."""
+    """An engine may replace a run or data by force."""
     yield from _options(view, "Force=true", "Replace=true")
     for route, key, value in _metadata(view):
         if key == _FLUX_FORCE and value.lower() == "enabled":
-            yield Fault(route, "Flux would delete the object when it cannot change it")
+            yield Fault(route, "Flux would delete the object if it cannot change it")
 
 
 @gitops(
     "engine-hook",
     of=GUARDED,
-    reason="A hook is deleted and created at every sync, so an edit beside it kills the training; self-heal never runs "
-    "it (argo-cd#8586).",
-    remedy="Remove it; `Skip`, which `state: finished` renders, is the only hook for a run.",
+    reason="A hook is deleted and created at every sync, so any other change kills the training. Self-heal never "
+    "runs it (argo-cd#8586).",
+    remedy="Remove it. The only hook for a run is `Skip`, which `state: finished` renders.",
 )
 def engine_hook(view: ObjectView) -> Faults:
-    """A run, or data, is no hook of an engine."""
+    """A run or data is a hook of an engine."""
     for route, key, value in _metadata(view):
         if key in _HOOKS and value.strip() != "Skip":
             yield Fault(route, f"the object is a hook (`{value[:40]}`)")
@@ -73,39 +74,42 @@ def engine_hook(view: ObjectView) -> Faults:
 @gitops(
     "engine-order",
     of=GUARDED,
-    reason="With several waves a sync waits until all of one is healthy: hours for a run, for ever for a suspended "
-    "one or for a claim that waits for its consumer (argo-cd#10600, #12840). `PruneLast` makes a wave, too.",
-    remedy="Remove it; Argo CD applies volumes and claims before what mounts them by itself.",
+    reason="A sync with several waves waits until each wave is healthy: hours for a run, indefinitely for a "
+    "suspended one or for a claim that waits for its first consumer (argo-cd#10600, #12840). `PruneLast` "
+    "also makes a wave.",
+    remedy="Remove it. Argo CD applies volumes and claims before the objects that mount them.",
     severity=Severity.WARNING,
 )
 def engine_order(view: ObjectView) -> Faults:
-    """Runs and data are in no wave."""
+    """A run or data is in a sync wave."""
     yield from _options(view, "PruneLast=true")
     for route, key, value in _metadata(view):
         if key == _WAVE and value.strip() != "0":
-            yield Fault(route, "the object is in a wave of its own")
+            yield Fault(route, "the object is in a separate sync wave")
 
 
 @gitops(
     "generated-name",
-    reason="What an engine applies must have a name; with `generateName` it cannot, or each sync makes another object.",
-    remedy="Write `name`.",
+    reason="An engine cannot apply an object without a name. With `generateName`, each sync would create another "
+    "object.",
+    remedy="Set `metadata.name`.",
 )
 def generated_name(view: ObjectView) -> Faults:
-    """An object has its name from Git and not from the server."""
+    """An object has `generateName` and no `name`."""
     if view.metadata.get("generateName") and not view.metadata.get("name"):
-        yield Fault(("metadata", "generateName"), "no engine can apply an object without a name")
+        yield Fault(("metadata", "generateName"), "an engine cannot apply an object without a name")
 
 
 @gitops(
     "engine-tracking",
-    reason="Engines write these to know what is theirs. In Git they make an object another Application's, which prunes "
-    "it; operators copy labels to what they make (argo-cd#3050, Altinity/clickhouse-operator#1272).",
+    reason="Engines use these to track their objects. In Git they assign an object to another Application, which "
+    "prunes it. Operators also copy labels to the objects that they create (argo-cd#3050, "
+    "Altinity/clickhouse-operator#1272).",
     remedy="Remove it.",
 )
 def engine_tracking(view: ObjectView) -> Faults:
-    """Runs, data and what gen makes carry nothing by which an engine knows its objects."""
+    """A run, data or a generated object has a label or annotation that engines use for tracking."""
     if (view.group, view.kind) in GUARDED or is_generated(view.body):
         for route, key, _ in _metadata(view):
             if key in _TRACKING:
-                yield Fault(route, f"`{key}` says whose the object is, which the engine writes itself")
+                yield Fault(route, f"`{key}` is set by the engine, to track its objects")

@@ -1,4 +1,4 @@
-"""Secret values in manifests, which must never get into Git. A finding shows the place and never the value."""
+"""Secret values in manifests. A finding shows the place and never the value."""
 
 from __future__ import annotations
 
@@ -14,36 +14,40 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_KNOWN = "Who can read the repository, or once could, has it; a rendered file is also in the caches of the engine."
+_KNOWN = (
+    "Everyone with access to the repository, now or in the past, can read it. Rendered files are also in the caches of "
+    "the engine."
+)
 
 
 @gitops(
     "secret-object",
     ("", "Secret"),
     reason=_KNOWN,
-    remedy="Let the cluster make the Secret (External Secrets, Sealed Secrets, SOPS with Flux), and name it.",
+    remedy="Create the Secret in the cluster (External Secrets, Sealed Secrets, SOPS with Flux), and refer to "
+    "its name.",
 )
 def secret_object(view: ObjectView) -> Faults:
-    """A Secret with its values is not in Git."""
+    """A Secret contains its values."""
     for field in ("data", "stringData"):
         if view.body.get(field):
-            yield Fault((field,), "these values would be in Git")
+            yield Fault((field,), "secret values must not be in Git")
 
 
 @gitops(
     "secret-value",
     reason=_KNOWN,
-    remedy="Take it from a Secret (`valueFrom.secretKeyRef`, in a job `{secret: <name>, key: <entry>}`); if it was "
-    "ever pushed, revoke it.",
+    remedy="Refer to a Secret (`valueFrom.secretKeyRef`, in a job `{secret: <name>, key: <entry>}`). Revoke the "
+    "value if it was ever pushed.",
 )
 def secret_value(view: ObjectView) -> Faults:
-    """No text has the form of a known token or key, and no variable that is a secret by its name has its value here."""
+    """A text looks like a known token or key, or a variable with the name of a secret has a literal value."""
     for route, container in view.containers:
         for index, entry in enumerate(container.get("env") or ()):
             name, value = str(entry.get("name", "")), entry.get("value")
             if isinstance(value, str) and value and names_secret(name) and not is_harmless(name, value):
                 yield Fault(
-                    (*route, "env", index, "value"), f"`{name[:80]}` is a secret by its name, with its value here"
+                    (*route, "env", index, "value"), f"`{name[:80]}` is the name of a secret, but its value is literal"
                 )
-    with suppress(TypeError):  # a number that JSON does not know
-        yield from (Fault(route, f"this looks like {what}") for route, what, _ in known_secrets(view.body, view.json))
+    with suppress(TypeError):  # a number that JSON does not support
+        yield from (Fault(route, f"looks like {what}") for route, what, _ in known_secrets(view.body, view.json))

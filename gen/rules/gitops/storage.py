@@ -1,4 +1,4 @@
-"""Data outlives jobs, files and Applications."""
+"""Persistent volumes and claims must outlive jobs, files and Applications."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PV, _PVC = PERSISTENT_VOLUME.key, PERSISTENT_VOLUME_CLAIM.key
     remedy=f"Annotate it with `{SYNC_OPTIONS}: Prune=false,Delete=false` and `{_FLUX_PRUNE}: disabled`.",
 )
 def unprotected_data(view: ObjectView) -> Faults:
-    """Volumes and claims carry the annotations that keep both engines from removing them."""
+    """A volume or claim lacks an annotation that keeps an engine from removing it."""
     annotations = view.metadata.get("annotations") or {}
     words = {word.strip() for word in str(annotations.get(SYNC_OPTIONS, "")).split(",")}
     missing = [f"`{act}=false`" for act in ("Prune", "Delete") if not words & {f"{act}=false", f"{act}=confirm"}]
@@ -36,63 +36,63 @@ def unprotected_data(view: ObjectView) -> Faults:
         missing.append(f"`{_FLUX_PRUNE}: disabled`")
     if missing:
         yield Fault(
-            ("metadata", "annotations"), f"nothing keeps the data from being removed: {', '.join(missing)} is missing"
+            ("metadata", "annotations"), f"the data is not protected from removal: {', '.join(missing)} is missing"
         )
 
 
 @gitops(
     "reclaims-data",
     _PV,
-    reason="When the claim goes, the volume and what is on it are deleted.",
-    remedy="Write `persistentVolumeReclaimPolicy: Retain`.",
+    reason="When the claim is removed, the volume and its data are deleted.",
+    remedy="Set `persistentVolumeReclaimPolicy: Retain`.",
 )
 def reclaims_data(view: ObjectView) -> Faults:
-    """A volume is retained when its claim goes."""
+    """A volume is deleted together with its claim."""
     policy = view.spec.get("persistentVolumeReclaimPolicy", "Retain")
     if policy != "Retain":
-        yield Fault(("spec", "persistentVolumeReclaimPolicy"), f"`{policy}` removes the data with the claim")
+        yield Fault(("spec", "persistentVolumeReclaimPolicy"), f"`{policy}` removes the data together with the claim")
 
 
 @gitops(
     "claim-by-uid",
     _PV,
-    reason="The uid is that of one claim of the past: the volume never binds to a new one of the same name.",
-    remedy="Leave only `namespace` and `name` in `claimRef`.",
+    reason="The uid belongs to a former claim. The volume never binds to a new claim with the same name.",
+    remedy="Keep only `namespace` and `name` in `claimRef`.",
 )
 def claim_by_uid(view: ObjectView) -> Faults:
-    """A volume names its claim by namespace and name, not by uid."""
+    """A volume refers to its claim by uid."""
     claim = view.spec.get("claimRef") or {}
     for field in ("uid", "resourceVersion"):
         if claim.get(field):
-            yield Fault(("spec", "claimRef", field), f"`{field}` is of a claim in some cluster, and not for Git")
+            yield Fault(("spec", "claimRef", field), f"`{field}` is only valid for one claim in one cluster")
 
 
 @gitops(
     "no-storage-class",
     _PVC,
-    reason="The default class of the cluster is filled in: another volume than the one that was meant, and afterwards "
-    "a difference in an immutable field for ever (argo-cd#12569).",
-    remedy='Name the class, or write `storageClassName: ""` for a volume that is there already.',
+    reason="The cluster sets its default class: possibly the wrong volume, and always a difference in an "
+    "immutable field (argo-cd#12569).",
+    remedy='Name the class, or set `storageClassName: ""` for an existing volume.',
 )
 def no_storage_class(view: ObjectView) -> Faults:
-    """A claim says its class, which may be empty."""
+    """A claim has no `storageClassName`."""
     if "storageClassName" not in view.spec:
-        yield Fault(("spec", "storageClassName"), "no `storageClassName`, so the cluster chooses one")
+        yield Fault(("spec", "storageClassName"), "`storageClassName` is missing, so the cluster chooses one")
 
 
 @gitops(
     "owned-claim",
     JOBSET.key,
     VOLCANO_JOB.key,
-    reason="The operator makes the run the claim's owner (Volcano), or deletes it with the run (JobSet); where JobSet "
-    "retains it, the same set is refused when it is created again (jobset#1307).",
-    remedy="Mount a claim that has an object of its own; silence the rule when the claim is for scratch.",
+    reason="The operator makes the run the owner of the claim (Volcano), or deletes it with the run (JobSet). If "
+    "JobSet retains it, the same set is rejected when it is created again (jobset#1307).",
+    remedy="Mount a claim that is defined separately. Silence the rule for scratch data.",
 )
 def owned_claim(view: ObjectView) -> Faults:
-    """A run does not make its own claims, which go with it."""
+    """A run creates its own claims, which are deleted with it."""
     for index, policy in enumerate(view.spec.get("volumeClaimPolicies") or ()):
         if policy.get("templates"):
-            yield Fault(("spec", "volumeClaimPolicies", index), "these claims go with the run")
+            yield Fault(("spec", "volumeClaimPolicies", index), "these claims are deleted with the run")
     for index, volume in enumerate(view.spec.get("volumes") or ()):
         if volume.get("volumeClaim") is not None:
-            yield Fault(("spec", "volumes", index, "volumeClaim"), "this claim goes with the run")
+            yield Fault(("spec", "volumes", index, "volumeClaim"), "this claim is deleted with the run")

@@ -223,7 +223,7 @@ def kueue_rayjob(view: ObjectView) -> Faults:
         yield Fault(("spec", "clusterSelector"), "not allowed for a queued job, which needs a cluster of its own")
     for route, cluster in _clusters(view):
         groups = cluster.get("workerGroupSpecs") or []
-        if len(groups) > 17:  # noqa: PLR2004 - # with the head, 18 pod sets
+        if len(groups) > 17:  # noqa: PLR2004 - with the head, 18 pod sets
             yield Fault((*route, "workerGroupSpecs"), f"{len(groups)} groups; expected at most 17")
         if cluster.get("enableInTreeAutoscaling"):
             yield Fault((*route, "enableInTreeAutoscaling"), "only allowed for elastic jobs")

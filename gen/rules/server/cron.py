@@ -91,7 +91,7 @@ def _zones() -> frozenset[str]:
 def _time_zone(value: Any) -> Fault | None:
     if value in _zones() and value.lower() != "local":
         return None
-    # # abbreviations are similar without being related, so only a difference in case counts for them
+    # abbreviations are similar without being related, so only a difference in case counts for them
     guess = near(value, (zone for zone in sorted(_zones()) if "/" in zone or zone.lower() == value.lower()))
     hint = f"did you mean `{guess}`?" if guess else "use a time zone such as `Europe/Berlin`"
     return Fault((), f"`{value}` is not a known time zone", hint)

@@ -97,9 +97,7 @@ def metadata(view: ObjectView) -> Faults:
     route: Route = ("metadata",)
     own = view.metadata
     name = _name(view)
-    if (
-        not own.get("name") and not own.get("generateName") and view.kind != "LimitRange"
-    ):  # # the server generates a name
+    if not own.get("name") and not own.get("generateName") and view.kind != "LimitRange":  # the server generates a name
         at = (*route, "name") if "name" in own else route
         yield Fault(at, "`name` is missing", "set `metadata.name`")
     counted = not view.is_custom and view.kind not in _COUNTED_ANEW

@@ -72,8 +72,7 @@ def _port(entry: Body, route: Route) -> Faults:
 
 def _peer(peer: Body, route: Route) -> Faults:
     if not peer:
-        hint = f"add `podSelector: {{}}` to match all pods of the namespace, or remove `{route[-2]}` to match all "
-        "peers"
+        hint = f"add `podSelector: {{}}` for all pods of the namespace, or remove `{route[-2]}` for all peers"
         yield Fault(route, "empty peer", hint)
     for field in ("podSelector", "namespaceSelector"):
         yield from selector(peer.get(field), (*route, field))

@@ -76,7 +76,7 @@ def pods(view: ObjectView) -> Faults:
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
         yield from labels(pod.get("nodeSelector"), (*route, "nodeSelector"))
-        if not pod.get("serviceAccountName"):  # # the deprecated field counts only then
+        if not pod.get("serviceAccountName"):  # the deprecated field counts only then
             yield from _OLD_ACCOUNT.faults(pod, route)
         yield from _dns(pod, route, view.minor)
         yield from _claims(pod.get("resourceClaims") or [], (*route, "resourceClaims"))

@@ -56,7 +56,7 @@ def ports(view: ObjectView) -> Faults:
                 message = f"must be the container port {entry['containerPort']} with `hostNetwork`"
                 yield Fault((*at, "hostPort"), message, f"set it to {entry['containerPort']}, or remove `hostPort`")
         for index, container in enumerate(pod.get("initContainers") or ()):
-            alone = {"containers": [container]}  # # init containers run one after the other
+            alone = {"containers": [container]}  # init containers run one after the other
             yield from taken_twice(list(host_ports(alone, (*route, "initContainers"), first=index)))
 
 

@@ -69,7 +69,7 @@ def probes(view: ObjectView) -> Faults:
 
 def _not_for_init(container: Body, route: Route) -> Faults:
     for field in (*_PROBES, "lifecycle"):
-        # # a stop signal alone is dropped while its feature gate is off
+        # a stop signal alone is dropped while its feature gate is off
         if field in container and container[field].keys() != {"stopSignal"}:
             hint = "remove it, or set `restartPolicy: Always` to make the container a sidecar"
             yield Fault((*route, field), f"an init container cannot have `{field}`", hint)
