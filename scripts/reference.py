@@ -61,7 +61,7 @@ _CODES = """\
 Findings of `gen render`, `gen check` and `gen plan` about job files, overlays and `rendered/`. They cannot be silenced.
 A finding with the name of a rule reports the same mistake in another place.
 """
-_JUDGES = {
+_TITLES = {
     RuleSource.SERVER: "Rejected by an API server",
     RuleSource.OPERATOR: "Rejected or ignored by an operator",
     RuleSource.GITOPS: "Loss of runs or data under Argo CD and Flux",
@@ -162,13 +162,13 @@ def _scalar(schema: Mapping[str, Any]) -> str:
 def rules() -> str:
     """The explanations of all rules, grouped by the system that enforces them."""
     parts = [_RULES]
-    for judge in RuleSource:
-        parts.append(f"## {_JUDGES[judge]}\n")
-        for rule in (rule for rule in CATALOGUE.values() if rule.source is judge):
+    for source in RuleSource:
+        parts.append(f"## {_TITLES[source]}\n")
+        for rule in (rule for rule in CATALOGUE.values() if rule.source is source):
             parts.append(f"### {rule.name}\n")
             kinds = sorted(f"`{group}/{kind}`" for group, kind in rule.kinds or ())
             about = [rule.severity.value.capitalize(), f", for {', '.join(kinds)}" if kinds else "", "."]
-            lines = ["".join(about), rule.says, f"*Why:* {rule.reason}", f"*Remedy:* {rule.remedy}"]
+            lines = ["".join(about), rule.summary, f"*Why:* {rule.reason}", f"*Remedy:* {rule.remedy}"]
             parts += [f"{' '.join(line.split())}\n" for line in lines]
     parts.append(_CODES)
     for title, codes in SECTIONS.items():

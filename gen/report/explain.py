@@ -47,7 +47,7 @@ def _rule_paragraphs(rule: Rule) -> Iterator[str]:
     yield f"{rule.name}: {rule.severity.value} in manifests, enforced by {source}"
     if rule.kinds is not None:
         yield "Kinds: " + ", ".join(sorted(f"{kind} ({group})" for group, kind in rule.kinds))
-    yield rule.says
+    yield rule.summary
     yield f"Why: {rule.reason}"
     yield f"Remedy: {rule.remedy}"
     yield f'To silence it for one object, annotate the object with `{SILENCE}{rule.name}: "<reason>"`'
@@ -66,7 +66,8 @@ def list_findings() -> str:
     width = max(map(len, (*CATALOGUE, *CODES)))
     lines = [f"{MANIFESTS}\n"]
     lines += [
-        f"{rule.name:<{width}}  {rule.severity.value:<7}  {_first_sentence(rule.says)}\n" for rule in CATALOGUE.values()
+        f"{rule.name:<{width}}  {rule.severity.value:<7}  {_first_sentence(rule.summary)}\n"
+        for rule in CATALOGUE.values()
     ]
     for title, codes in SECTIONS.items():
         lines.append(f"\n{title}\n")

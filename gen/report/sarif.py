@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gen import __version__
-from gen.findings.code import Code
 from gen.report.explain import explanation
 from gen.repository.layout import is_input
 
@@ -38,8 +37,7 @@ def _rule(name: str, *, in_input: bool) -> dict[str, Any]:
     found = explanation(name, in_input=in_input)
     if found is None:
         return {"id": name}
-    summary = found.summary if isinstance(found, Code) else found.says
-    about = {"shortDescription": summary, "fullDescription": found.reason, "help": found.remedy}
+    about = {"shortDescription": found.summary, "fullDescription": found.reason, "help": found.remedy}
     return {"id": name, **{field: {"text": " ".join(text.split())} for field, text in about.items()}}
 
 

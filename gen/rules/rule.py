@@ -32,7 +32,7 @@ class Rule:
 
     name: str
     """Stable, kebab-case; used in annotations, reports and `gen explain`."""
-    says: str
+    summary: str
     """What is wrong, and when the rule fires."""
     reason: str
     """The consequence, with the source of this knowledge."""

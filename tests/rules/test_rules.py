@@ -95,10 +95,10 @@ def test_what_gen_renders_breaks_no_rule() -> None:
 
 
 @pytest.mark.parametrize("rule", CATALOGUE)
-def test_a_rule_says_what_why_and_what_to_do(rule: str) -> None:
-    said = CATALOGUE[rule]
-    assert said.name == rule
-    for text in (said.says, said.reason, said.remedy):
+def test_a_rule_has_a_summary_a_reason_and_a_remedy(rule: str) -> None:
+    documented = CATALOGUE[rule]
+    assert documented.name == rule
+    for text in (documented.summary, documented.reason, documented.remedy):
         assert len(text.split()) > 1
         assert text.strip().endswith((".", "`"))
 

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 SAME_OBJECT: Final = Rule(
     "same-object",
     "Several files of a cluster define the same object.",
-    "Two files or two Applications overwrite the object at every sync, and removing one removes it for "
-    "both (argo-cd#22607). Files of one overlay below `rendered/` belong to one cluster, other files to "
-    "the cluster of their folder.",
+    "Two files or two Applications overwrite the object at every sync, and removing one removes it for both "
+    "(argo-cd#22607). Files of one overlay below `rendered/` belong to one cluster; elsewhere, files of one folder do.",
     "Remove one of the two.",
     source=RuleSource.GITOPS,
 )
