@@ -11,7 +11,7 @@ from gen.model.scalars import conflict
 
 
 class GitopsFields(Model):
-    """The engines that apply the rendered files, and from where."""
+    """GitOps engines that apply the rendered files, and their settings."""
 
     @property
     def engines(self) -> dict[str, Engine]:

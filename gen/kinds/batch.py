@@ -33,7 +33,7 @@ class BatchRoles(Model):
     """Values for a single role."""
 
     worker: RoleFields | None = None
-    """The pods that train."""
+    """Training pods."""
 
 
 class FailureRule(Model):

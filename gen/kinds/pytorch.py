@@ -32,9 +32,9 @@ class PyTorchRoles(Model):
     """Values for single roles."""
 
     master: RoleFields | None = None
-    """The pod with rank 0."""
+    """Pod with rank 0."""
     worker: RoleFields | None = None
-    """The other pods."""
+    """All other pods."""
 
 
 class PyTorchJob(KubeflowJob):
@@ -58,7 +58,7 @@ class PyTorchJob(KubeflowJob):
     roles: PyTorchRoles = PyTorchRoles()
     """Values for single roles, which override those of the job."""
     nproc_per_node: ProcessesPerNode | None = None
-    """Processes that `torchrun` starts in each pod: a number, `auto`, `cpu` or `gpu`."""
+    """Number of processes that `torchrun` starts per pod, or `auto`, `cpu` or `gpu`."""
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods
         master = Role(name="master", replica_type="Master", replicas=1, fields=self.roles.master)

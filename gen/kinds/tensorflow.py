@@ -28,7 +28,7 @@ class TensorFlowRoles(Model):
     ps: ReplicatedRole | None = None
     """The parameter servers. They do not get the GPUs, CPU and memory of the job."""
     evaluator: ReplicatedRole | None = None
-    """The pods that evaluate checkpoints."""
+    """Pods that evaluate checkpoints."""
 
 
 class TensorFlowJob(KubeflowJob):
