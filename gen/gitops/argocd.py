@@ -34,7 +34,7 @@ _COMPARE = {"argocd.argoproj.io/compare-options": "ServerSideDiff=true,IncludeMu
 Service = Annotated[
     str,
     # the annotation key ends with it; the prefix and the longest trigger leave this many characters
-    matching(re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,28}[a-z0-9])?"), 30, "a service of Argo CD's notifications"),
+    matching(re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,28}[a-z0-9])?"), 30, "a notification service of Argo CD"),
     WithJsonSchema({"title": "service", "type": "string"}),
 ]
 

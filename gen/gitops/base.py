@@ -24,13 +24,13 @@ RepositoryURL = Annotated[
         re.compile(r"(?:https?|ssh)://[A-Za-z0-9._~%@:/+-]+"),
         2048,
         "the URL of a Git repository",
-        "write it like `https://git.example.com/team/jobs.git` or `ssh://git@git.example.com/team/jobs.git`",
+        "use a form like `https://git.example.com/team/jobs.git` or `ssh://git@git.example.com/team/jobs.git`",
     ),
     WithJsonSchema({"title": "URL", "type": "string"}),
 ]
 Revision = Annotated[
     str,
-    matching(re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]*"), 200, "a branch or a tag", "name it like `main`"),
+    matching(re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]*"), 200, "a branch or tag", "use a name like `main`"),
     WithJsonSchema({"title": "branch or tag", "type": ["string", "number"]}),
 ]
 Folder = Annotated[
@@ -38,8 +38,8 @@ Folder = Annotated[
     matching(
         re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*"),
         200,
-        "a folder, relative to the top of the repository",
-        "write it like `training/cluster`, without `/` in front",
+        "a folder relative to the root of the repository",
+        "use a form like `training/cluster`, without a leading `/`",
     ),
     WithJsonSchema({"title": "folder", "type": "string"}),
 ]

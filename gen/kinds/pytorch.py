@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 ProcessesPerNode = Annotated[
     str,
-    matching(re.compile(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "a number, `auto`, `cpu` or `gpu`"),
-    WithJsonSchema({"title": "number, auto, cpu or gpu", "type": ["string", "integer"]}),
+    matching(re.compile(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "an integer, `auto`, `cpu` or `gpu`"),
+    WithJsonSchema({"title": "integer, auto, cpu or gpu", "type": ["string", "integer"]}),
 ]
 
 
