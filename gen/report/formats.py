@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gen.report.types import Report
-    from gen.review.types import Review
+    from gen.review.review import Review
 
 
 def _report(entry: str, result: Any) -> str:

@@ -1,4 +1,7 @@
-"""What happens to data: volumes and claims, which are never removed, renamed, shrunk or unprotected unasked."""
+"""Effects on data: volumes and claims that a merge adds, changes or removes.
+
+A merge must not remove, rename, shrink or unprotect data unless that was requested.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +20,22 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings
     from gen.review.matching import Pair
-    from gen.review.rendered_object import Item
+    from gen.review.rendered_object import RenderedObject
 
 _PROTECTIONS = (
     ("argocd.argoproj.io/sync-options", "Prune=false"),
     ("argocd.argoproj.io/sync-options", "Delete=false"),
     ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
 )
-"""What keeps Argo CD and Flux from removing an object; all are read from the object in the cluster."""
-_COPY = "declare another volume beside it, copy the data, and let jobs use that"
+"""Annotations that keep Argo CD and Flux from removing an object. They are read from the object in the cluster."""
+_COPY = "declare a new volume, copy the data, and use the new volume in the jobs"
 _SIZE = ("spec", "capacity", "storage")
 _REQUEST = "spec.resources.requests.storage"
 
 
 class DataAction(StrEnum):
+    """Effect of a merge on a volume or claim."""
+
     ADDED = "added"
     CHANGED = "changed"
     REMOVED = "removed"
@@ -52,41 +57,41 @@ class DataObject:
         return DataAction.CHANGED if self.pair.changed else DataAction.KEPT
 
 
-def data_of(pairs: Iterable[Pair], found: Findings, *, allowed: bool) -> tuple[DataObject, ...]:
-    """The data among the objects. Where a merge endangers it there is an error, or a warning when it is `allowed`."""
-    objects = tuple(DataObject(pair) for pair in pairs if pair.item.key.kind in DATA and not pair.item.key.group)
-    added = [item.pair.after for item in objects if item.action is DataAction.ADDED and item.pair.after is not None]
+def data_changes(pairs: Iterable[Pair], found: Findings, *, allowed: bool) -> tuple[DataObject, ...]:
+    """The volumes and claims among the objects. Reports danger to data as errors, or as warnings if `allowed`."""
+    objects = tuple(DataObject(pair) for pair in pairs if pair.object.key.kind in DATA and not pair.object.key.group)
+    added = [data.pair.after for data in objects if data.action is DataAction.ADDED and data.pair.after is not None]
     severity = Severity.WARNING if allowed else Severity.ERROR
     for data in objects:
         before, after = data.pair.before, data.pair.after
         if before is not None and after is None:
             found.extend([_removed(before, added, severity)])
         elif before is not None and after is not None and data.pair.changed:
-            found.extend(_refused(before, after))
-            found.extend(_exposed(before, after, severity))
+            found.extend(_rejected(before, after))
+            found.extend(_unprotected(before, after, severity))
     return objects
 
 
-def _removed(item: Item, added: Sequence[Item], severity: Severity) -> Diagnostic:
-    place = Location(item.path)
-    successor = next((other for other in added if _alike(item, other)), None)
+def _removed(before: RenderedObject, added: Sequence[RenderedObject], severity: Severity) -> Diagnostic:
+    place = Location(before.path)
+    successor = next((after for after in added if _same_data(before, after)), None)
     if successor is not None:
-        message = f"{item.key.object} would be renamed to {successor.key.name}: no data moves along"
-        hint = f"keep the old name; or {_COPY}"
+        message = f"`{before.key}` would be renamed to `{successor.key.name}`; its data would not be moved"
+        hint = f"keep the old name, or {_COPY}"
         return Diagnostic(place, "data-renamed", message, hint, severity=severity)
-    message = f"{item.key.object} would leave Git, and with it what says where the data is"
-    hint = "restore the file, and its volume in the overlay; --allow-data-removal when the data may go"
+    message = f"`{before.key}` would be removed from Git, and the location of its data lost"
+    hint = "restore the file and its volume in the overlay, or use --allow-data-removal if the data may be deleted"
     return Diagnostic(place, "data-removed", message, hint, severity=severity)
 
 
-def _alike(old: Item, new: Item) -> bool:
-    """Whether both stand for the same data: of one kind and place, and equal in all that does not hold a name."""
-    places = [(item.key.scope, item.key.kind, item.key.namespace) for item in (old, new)]
-    return places[0] == places[1] and _unnamed(at(old.body, "spec")) == _unnamed(at(new.body, "spec"))
+def _same_data(before: RenderedObject, after: RenderedObject) -> bool:
+    """Whether two objects refer to the same data: same kind, overlay and namespace, equal except for names."""
+    places = [(one.key.scope, one.key.kind, one.key.namespace) for one in (before, after)]
+    return places[0] == places[1] and _without_names(at(before.body, "spec")) == _without_names(at(after.body, "spec"))
 
 
-def _unnamed(spec: Any) -> Any:
-    """Without the fields that follow the names of the volume and of its claim."""
+def _without_names(spec: Any) -> Any:
+    """The spec without the fields that are derived from the names of the volume and of its claim."""
     if not isinstance(spec, dict):
         return spec
     source = spec.get("csi")
@@ -96,20 +101,20 @@ def _unnamed(spec: Any) -> Any:
     return rest
 
 
-def _refused(before: Item, after: Item) -> Iterator[Diagnostic]:
-    """Changes that a cluster would not make, or that take room away."""
+def _rejected(before: RenderedObject, after: RenderedObject) -> Iterator[Diagnostic]:
+    """Changes that the API server rejects, and smaller volumes."""
     place = Location(after.path)
     for path, old, new in immutable_changes(before.body, after.body):
         if path == _REQUEST:
-            message = f"{after.key.object} would shrink from {old} to {new}, and a claim can only grow"
-            yield Diagnostic(place, "data-shrunk", message, f"keep {old}; or {_COPY}")
+            message = f"`{after.key}` would shrink from {old} to {new}; claims can only grow"
+            yield Diagnostic(place, "data-shrunk", message, f"keep {old}, or {_COPY}")
         else:
-            message = f"`{path}` of {after.key.object} changed, and a cluster cannot change it"
-            yield Diagnostic(place, "immutable-storage", message, f"change it back; or {_COPY}")
+            message = f"`{path}` of `{after.key}` changed; it cannot be updated in a cluster"
+            yield Diagnostic(place, "immutable-storage", message, f"revert the change, or {_COPY}")
     old, new = at(before.body, *_SIZE), at(after.body, *_SIZE)
     if _less(old, new):
-        message = f"{after.key.object} would shrink from {old} to {new}"
-        yield Diagnostic(place, "data-shrunk", message, f"keep {old}; or {_COPY}")
+        message = f"`{after.key}` would shrink from {old} to {new}"
+        yield Diagnostic(place, "data-shrunk", message, f"keep {old}, or {_COPY}")
 
 
 def _less(old: Any, new: Any) -> bool:
@@ -119,14 +124,14 @@ def _less(old: Any, new: Any) -> bool:
         return False
 
 
-def _exposed(before: Item, after: Item, severity: Severity) -> Iterator[Diagnostic]:
-    """Protections that it had and would have no more."""
+def _unprotected(before: RenderedObject, after: RenderedObject, severity: Severity) -> Iterator[Diagnostic]:
+    """Protections of the data that would be lost."""
     place = Location(after.path)
-    for name, word in _PROTECTIONS:
-        if word in before.annotation(name).split(",") and word not in after.annotation(name).split(","):
-            message = f"{after.key.object} would lose its protection `{name}: {word}`"
-            yield Diagnostic(place, "data-unprotected", message, "run `gen render`, which writes it", severity=severity)
+    for name, value in _PROTECTIONS:
+        if value in before.annotation(name).split(",") and value not in after.annotation(name).split(","):
+            message = f"`{after.key}` would lose its protection `{name}: {value}`"
+            yield Diagnostic(place, "data-unprotected", message, "run `gen render` to restore it", severity=severity)
     policy = "persistentVolumeReclaimPolicy"
     if at(before.body, "spec", policy) == "Retain" and at(after.body, "spec", policy) != "Retain":
-        message = f"{after.key.object} would be deleted with its claim: `{policy}` is no longer Retain"
-        yield Diagnostic(place, "data-unprotected", message, "change it back to Retain", severity=severity)
+        message = f"`{after.key}` would be deleted with its claim: `{policy}` is no longer `Retain`"
+        yield Diagnostic(place, "data-unprotected", message, "set it to `Retain` again", severity=severity)

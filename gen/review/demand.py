@@ -14,7 +14,7 @@ from gen.resources.pods import pod_sets
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.resources.base import Resource
-    from gen.review.rendered_object import Item
+    from gen.review.rendered_object import RenderedObject
 
 _GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
 """Resources that count as GPUs, in addition to `gpu.resource` of the overlay."""
@@ -37,20 +37,20 @@ class Demand:
         return None if self.seconds is None else self.gpus * self.seconds / 3600
 
 
-def demand(item: Item, kind: Resource, gpu: str | None, found: Findings) -> Demand:
-    """The demand of a run's object; `gpu` is the GPU resource of the overlay."""
+def demand(run: RenderedObject, kind: Resource, gpu: str | None, found: Findings) -> Demand:
+    """The demand of a run; `gpu` is the GPU resource of the overlay."""
     names = _GPUS | {gpu} if gpu else _GPUS
     pods = gpus = 0
     try:
-        for one in pod_sets(kind, item.outline):
+        for one in pod_sets(kind, run.outline):
             count = math.prod(map(_whole, one.counts))
             pods += count
             gpus += count * _pod_gpus(at(one.template, "spec"), names)
-        seconds = None if kind.deadline is None else at(item.outline, *kind.deadline)
+        seconds = None if kind.deadline is None else at(run.outline, *kind.deadline)
         return Demand(pods, gpus, None if seconds is None else _whole(seconds))
     except ValueError as error:
-        message = f"cannot read the demand of {item.key.object}: {error}"
-        found.error("unknown-usage", Location(item.path), message, "run `gen render` to write the file again")
+        message = f"cannot read the demand of {run.key}: {error}"
+        found.error("unknown-usage", Location(run.path), message, "run `gen render` to write the file again")
         return Demand()
 
 

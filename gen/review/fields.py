@@ -1,8 +1,8 @@
-"""What differs between two forms of an object, field by field.
+"""Fields that differ between two versions of an object.
 
-Lists that are maps in disguise (containers, env, volumes, ports) are matched by what names their entries and not by
-position, so that an insertion or another order is not a change of all that follows. Which member that is, is seen
-from the entries themselves: it works for custom resources, whose merge keys no schema tells.
+Entries of lists such as containers, env, volumes and ports are matched by the member that identifies them instead of
+by position, so that neither an insertion nor another order changes all later entries. The member is chosen from the
+entries themselves. This works for custom resources too, whose schemas rarely declare merge keys.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from gen.kubernetes import HASH_LENGTH
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.review.rendered_object import Item
+    from gen.review.rendered_object import RenderedObject
 
-_NAMES = ("name", "mountPath", "containerPort", "port", "devicePath", "key", "ip", "host", "topologyKey")
-"""Members that name the entry of a list, the merge keys of Kubernetes, in the order in which they are tried."""
+_MERGE_KEYS = ("name", "mountPath", "containerPort", "port", "devicePath", "key", "ip", "host", "topologyKey")
+"""Merge keys of Kubernetes, in the order in which they are tried."""
 _PLAIN = re.compile(r"[\w/-]+")
 _HASH = re.compile(rf"(?<![0-9A-Za-z])[0-9a-f]{{{HASH_LENGTH}}}(?![0-9A-Za-z])")
 
 
 class Missing(Enum):
-    """Stands where one of the two sides has nothing."""
+    """The value of a field that does not exist."""
 
     MISSING = "missing"
 
@@ -36,27 +36,27 @@ MISSING = Missing.MISSING
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field and both of its values as plain data."""
+    """A field with its values before and after as plain data."""
 
     steps: tuple[str, ...]
-    """The route to it, each step with what joins it to the one before: `.spec`, `[0]`."""
+    """Its path, each step with the separator in front: `.spec`, `[0]`."""
     before: Any
     after: Any
 
     @property
     def path(self) -> str:
-        """The route as people write it: `spec.template.spec.containers[main].image`."""
+        """The path as one string: `spec.template.spec.containers[main].image`."""
         return "".join(self.steps).removeprefix(".")
 
 
-def field_changes(before: Item, after: Item) -> tuple[FieldChange, ...]:
-    """Every field that differs. The names of two runs of a job differ, and that is not a change of the fields."""
+def field_changes(before: RenderedObject, after: RenderedObject) -> tuple[FieldChange, ...]:
+    """Every field that differs. The hashes of the two runs count as equal."""
     return tuple(_Comparison(frozenset({before.run, after.run})).differences(before.body, after.body, ()))
 
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """Compares two objects, to which the hashes of their runs are one word."""
+    """A comparison in which the hashes of some runs count as equal."""
 
     runs: frozenset[str]
 
@@ -65,41 +65,43 @@ class _Comparison:
             return
         if isinstance(old, dict) and isinstance(new, dict):
             for key in [*old, *(key for key in new if key not in old)]:
-                inner = f".{key}" if _PLAIN.fullmatch(key) else f"[{key}]"
-                yield from self.differences(old.get(key, MISSING), new.get(key, MISSING), (*at, inner))
+                step = f".{key}" if _PLAIN.fullmatch(key) else f"[{key}]"
+                yield from self.differences(old.get(key, MISSING), new.get(key, MISSING), (*at, step))
         elif isinstance(old, list) and isinstance(new, list):
             yield from self._lists(old, new, at)
         else:
-            was, now = self._word(old), self._word(new)
-            if was.__class__ is not now.__class__ or was != now:
-                yield FieldChange(at, was, now)
+            before, after = self._without_hashes(old), self._without_hashes(new)
+            if before.__class__ is not after.__class__ or before != after:
+                yield FieldChange(at, before, after)
 
     def _lists(self, old: list[Any], new: list[Any], at: tuple[str, ...]) -> Iterator[FieldChange]:
-        name = next((name for name in _NAMES if _names(old, name) and _names(new, name)), None)
+        name = next((name for name in _MERGE_KEYS if _identifies(old, name) and _identifies(new, name)), None)
         if name is not None:
-            before, after = ({self._word(str(item[name])): item for item in items} for items in (old, new))
+            before, after = (
+                {self._without_hashes(str(entry[name])): entry for entry in entries} for entries in (old, new)
+            )
             for key in [*before, *(key for key in after if key not in before)]:
                 yield from self.differences(before.get(key, MISSING), after.get(key, MISSING), (*at, f"[{key}]"))
         elif len(old) == len(new):
-            for index, (was, now) in enumerate(zip(old, new, strict=True)):
-                yield from self.differences(was, now, (*at, f"[{index}]"))
-        elif any(isinstance(item, (dict, list)) for item in (*old, *new)):
-            gone, come = [item for item in old if item not in new], [item for item in new if item not in old]
-            yield from (FieldChange((*at, "[]"), self._word(item), MISSING) for item in gone)
-            yield from (FieldChange((*at, "[]"), MISSING, self._word(item)) for item in come)
+            for index, (one, other) in enumerate(zip(old, new, strict=True)):
+                yield from self.differences(one, other, (*at, f"[{index}]"))
+        elif any(isinstance(entry, (dict, list)) for entry in (*old, *new)):
+            removed, added = [entry for entry in old if entry not in new], [entry for entry in new if entry not in old]
+            yield from (FieldChange((*at, "[]"), self._without_hashes(entry), MISSING) for entry in removed)
+            yield from (FieldChange((*at, "[]"), MISSING, self._without_hashes(entry)) for entry in added)
         else:
-            yield FieldChange(at, self._word(old), self._word(new))
+            yield FieldChange(at, self._without_hashes(old), self._without_hashes(new))
 
-    def _word(self, value: Any) -> Any:
-        """The same data with the runs' hashes replaced, wherever they are words."""
+    def _without_hashes(self, value: Any) -> Any:
+        """The same data with `<hash>` instead of the hash of a run, where the hash is a word of its own."""
         if isinstance(value, str):
             return _HASH.sub(lambda match: "<hash>" if match[0] in self.runs else match[0], value)
         if isinstance(value, dict):
-            return {key: self._word(item) for key, item in value.items()}
-        return [self._word(item) for item in value] if isinstance(value, list) else value
+            return {key: self._without_hashes(inner) for key, inner in value.items()}
+        return [self._without_hashes(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _names(items: list[Any], name: str) -> bool:
-    """Whether the member tells all entries apart."""
-    values = [item.get(name) if isinstance(item, dict) else None for item in items]
+def _identifies(entries: list[Any], name: str) -> bool:
+    """Whether every entry has this member, each with another value."""
+    values = [entry.get(name) if isinstance(entry, dict) else None for entry in entries]
     return None not in values and len({str(value) for value in values}) == len(values)

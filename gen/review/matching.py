@@ -1,7 +1,8 @@
-"""Which object after is which object before.
+"""Match objects in the work tree with objects at the base commit.
 
-An object is known by what it is and never by its path, so that a moved file is neither an end nor a beginning. An
-object of a run changes its name with the run's hash: it follows the one that had the same name but for that.
+Objects are matched by identity instead of path, so that moving a file neither adds nor removes an object. The name of
+an object that belongs to a run contains the run's hash; it is matched with the object that has the same name except
+for the hash.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings
     from gen.resources.base import Resource
-    from gen.review.rendered_object import Item, Key
-    from gen.review.rendered_trees import Trees
+    from gen.review.rendered_object import ObjectKey, RenderedObject
+    from gen.review.rendered_trees import RenderedTrees
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One object before and after; one of the two may be missing."""
+    """An object before and after the merge. One of the two may be missing."""
 
-    before: Item | None
-    after: Item | None
+    before: RenderedObject | None
+    after: RenderedObject | None
 
     @property
-    def item(self) -> Item:
-        """What there is of it, rather after than before."""
-        item = self.after or self.before
-        assert item is not None  # noqa: S101 - no pair is made of nothing
-        return item
+    def object(self) -> RenderedObject:
+        """The object after the merge, or before it if the merge removes the object."""
+        found = self.after or self.before
+        assert found is not None  # noqa: S101 - a pair has at least one object
+        return found
 
     @property
     def replaced(self) -> bool:
-        """Whether the object after follows another one, under another name."""
+        """Whether it replaces an object with another identity."""
         return self.before is not None and self.after is not None and self.before.key != self.after.key
 
     @property
@@ -49,67 +50,69 @@ class Pair:
 
     @property
     def moved(self) -> bool:
-        """Whether the same object lies in another file."""
+        """Whether the same object is in another file."""
         before, after = self.before, self.after
         return before is not None and after is not None and not self.replaced and before.path != after.path
 
     @property
     def workload(self) -> Resource | None:
         """Facts of the kind if the object is a run, otherwise None."""
-        return workload(self.item)
+        return workload(self.object)
 
 
-def workload(item: Item) -> Resource | None:
+def workload(one: RenderedObject) -> Resource | None:
     """Facts of the kind if the object is a run, otherwise None."""
-    resource = resource_of(item.key.group, item.key.kind)
+    resource = resource_of(one.key.group, one.key.kind)
     return resource if resource is not None and resource.is_run else None
 
 
-def pair_up(trees: Trees, found: Findings) -> list[Pair]:
-    """All objects of both trees, in order of what they are."""
+def match_objects(trees: RenderedTrees, found: Findings) -> list[Pair]:
+    """The objects of both trees, ordered by identity. Reports objects that two files define."""
     before = _by_key(trees.before)
-    after = _by_key(trees.after, {item.path for item in trees.before}, found)
-    pairs = [Pair(before.get(key), item) for key, item in after.items() if key in before]
-    old = [item for key, item in before.items() if key not in after]
-    new = [item for key, item in after.items() if key not in before]
-    for alike in (_same_but_for_the_hash, _same_job):
-        matched = list(_match(old, new, alike))
-        taken = {item for pair in matched for item in (pair.before, pair.after)}
-        old, new = [item for item in old if item not in taken], [item for item in new if item not in taken]
+    after = _by_key(trees.after, {one.path for one in trees.before}, found)
+    pairs = [Pair(before.get(key), one) for key, one in after.items() if key in before]
+    old = [one for key, one in before.items() if key not in after]
+    new = [one for key, one in after.items() if key not in before]
+    for criterion in (_name_without_hash, _job):
+        matched = list(_match(old, new, criterion))
+        taken = {one for pair in matched for one in (pair.before, pair.after)}
+        old, new = [one for one in old if one not in taken], [one for one in new if one not in taken]
         pairs += matched
-    pairs += [Pair(item, None) for item in old] + [Pair(None, item) for item in new]
-    return sorted(pairs, key=lambda pair: pair.item.key)
+    pairs += [Pair(one, None) for one in old] + [Pair(None, one) for one in new]
+    return sorted(pairs, key=lambda pair: pair.object.key)
 
 
-def _by_key(items: Iterable[Item], old: Collection[str] = (), found: Findings | None = None) -> dict[Key, Item]:
-    """Where two files hold one object, the one whose path is `old` counts, else the first."""
-    known: dict[Key, Item] = {}
-    for item in sorted(items, key=lambda item: (item.path not in old, item.path)):
-        other = known.setdefault(item.key, item)
-        if other is not item and found is not None:
-            there = Location(other.path), "the other one"
-            hint = "remove one of the files; the engine would apply now one, now the other"
-            found.error(
-                "duplicate-object", Location(item.path), f"{item.key.object} is in two files", hint, related=[there]
-            )
+def _by_key(
+    objects: Iterable[RenderedObject], old: Collection[str] = (), found: Findings | None = None
+) -> dict[ObjectKey, RenderedObject]:
+    """If two files define an object, the file with an `old` path wins, otherwise the first one."""
+    known: dict[ObjectKey, RenderedObject] = {}
+    for one in sorted(objects, key=lambda one: (one.path not in old, one.path)):
+        other = known.setdefault(one.key, one)
+        if other is not one and found is not None:
+            message = f"`{one.key}` is defined in two files; each sync would replace one with the other"
+            related = [(Location(other.path), "the other file")]
+            found.error("duplicate-object", Location(one.path), message, "remove one of the files", related)
     return known
 
 
-def _match(old: list[Item], new: list[Item], alike: Callable[[Item], Hashable | None]) -> Iterator[Pair]:
-    """Pairs of what is alike, each at most once."""
-    waiting: dict[Hashable, deque[Item]] = defaultdict(deque)
-    for item in old:
-        if (word := alike(item)) is not None:
-            waiting[word].append(item)
-    for item in new:
-        if (word := alike(item)) is not None and waiting[word]:
-            yield Pair(waiting[word].popleft(), item)
+def _match(
+    old: list[RenderedObject], new: list[RenderedObject], criterion: Callable[[RenderedObject], Hashable | None]
+) -> Iterator[Pair]:
+    """Pairs of objects with equal criteria. Each object is in at most one pair."""
+    waiting: dict[Hashable, deque[RenderedObject]] = defaultdict(deque)
+    for one in old:
+        if (value := criterion(one)) is not None:
+            waiting[value].append(one)
+    for one in new:
+        if (value := criterion(one)) is not None and waiting[value]:
+            yield Pair(waiting[value].popleft(), one)
 
 
-def _same_but_for_the_hash(item: Item) -> Hashable | None:
-    return (replace(item.key, name=item.key.name.replace(item.run, "")), item.job) if item.run else None
+def _name_without_hash(one: RenderedObject) -> Hashable | None:
+    return (replace(one.key, name=one.key.name.replace(one.run, "")), one.job) if one.run else None
 
 
-def _same_job(item: Item) -> Hashable | None:
-    """A job that became another kind."""
-    return (item.key.scope, item.key.namespace, item.job) if workload(item) is not None else None
+def _job(one: RenderedObject) -> Hashable | None:
+    """Matches the runs of a job whose kind changed."""
+    return (one.key.scope, one.key.namespace, one.job) if workload(one) is not None else None

@@ -1,6 +1,6 @@
-"""One object of a rendered tree: which one it is, and its content once somebody asks.
+"""One object of a rendered tree: its identity, and its content when it is needed.
 
-What lies in a tree may have been written by anybody, so nothing is taken for granted of its form.
+Files in a tree may have been written by anyone, so no form is assumed.
 """
 
 from __future__ import annotations
@@ -27,38 +27,37 @@ _HEAD = re.compile(
     r"apiVersion: (?:(?P<group>[a-z0-9.-]+)/)?v[a-z0-9]+\nkind: (?P<kind>\w+)\nmetadata:\n"
     r"  name: (?P<name>[a-z][a-z0-9.-]*)\n(?:  namespace: (?P<namespace>[a-z][a-z0-9-]*)\n)?"
 )
-"""How gen's files start; what does not start so is parsed."""
+"""Start of a generated file. Files with another start are parsed."""
 
 
 _BULK = re.compile(
     r"^( *)(?:args|command|env|ports|securityContext|tolerations|volumeMounts|volumes):\n(?:\1[ -].*\n|\n)+",
     re.MULTILINE,
 )
-"""Most of a pod, as gen writes it: the lines below are deeper, or entries of a list at the same depth."""
+"""Most of a pod as gen writes it: the following lines are indented further, or are list entries at the same depth."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Key:
-    """What makes two files one object."""
+class ObjectKey:
+    """The identity of an object. Two files with the same key define the same object."""
 
     scope: str
-    """The overlay; `argocd/<overlay>` or `flux/<overlay>` for what the engines are told."""
+    """The overlay; `argocd/<overlay>` or `flux/<overlay>` for objects that configure an engine."""
     group: str
     kind: str
     namespace: str
     name: str
 
-    @property
-    def object(self) -> str:
+    def __str__(self) -> str:
         """`Kind namespace/name`."""
         return f"{self.kind} {self.namespace}/{self.name}".replace(" /", " ")
 
 
 @dataclass(frozen=True, eq=False)
-class Item:
-    """An object in a file, equal to itself alone. Equal files are not parsed until somebody needs their content."""
+class RenderedObject:
+    """An object in a file, compared by identity. Unchanged files are parsed only when their content is needed."""
 
-    key: Key
+    key: ObjectKey
     path: str
     text: str
     parsed: Body | None = None
@@ -69,32 +68,34 @@ class Item:
 
     @cached_property
     def outline(self) -> Body:
-        """The object, perhaps without what containers run and mount, which takes most of the time to parse."""
+        """The object, possibly without commands, variables and mounts, which take most of the time to parse."""
         found = Findings()
         outline = self.body if self.parsed is not None else _data(_BULK.sub("", self.text), found)
         return self.body if found.items else outline
 
     def label(self, key: str) -> str:
-        """A label's value; empty when there is none."""
+        """The value of a label, or an empty string."""
         value = at(self.outline, "metadata", "labels", key)
         return "" if value is None else str(value)
 
     def annotation(self, key: str) -> str:
+        """The value of an annotation, or an empty string."""
         value = at(self.outline, "metadata", "annotations", key)
         return "" if value is None else str(value)
 
     @property
     def run(self) -> str:
-        """The hash of the run that it belongs to, if any."""
+        """The hash of the run that it belongs to, or an empty string."""
         return self.label(RUN_LABEL)
 
     @property
     def job(self) -> str:
+        """The job that it belongs to, or its own name."""
         return self.label(JOB_LABEL) or self.key.name
 
 
-def known_item(raw: bytes, path: str) -> Item | None:
-    """The object of a file that gen wrote and that nobody touched, from its first lines; None for all others."""
+def generated_object(raw: bytes, path: str) -> RenderedObject | None:
+    """The object of a generated file without edits, identified by its first lines; None for all other files."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -103,16 +104,17 @@ def known_item(raw: bytes, path: str) -> Item | None:
     head = _HEAD.match(text, header.end()) if header else None
     if head is None or not untouched(text):
         return None
-    key = Key(RenderedPath.parse(path).scope, head["group"] or "", head["kind"], head["namespace"] or "", head["name"])
-    return Item(key, path, text)
+    scope = RenderedPath.parse(path).scope
+    key = ObjectKey(scope, head["group"] or "", head["kind"], head["namespace"] or "", head["name"])
+    return RenderedObject(key, path, text)
 
 
-def parsed_item(raw: bytes, path: str, found: Findings) -> Item | None:
-    """The object of any file; None, and a finding, when there is none in it."""
+def parse_object(raw: bytes, path: str, found: Findings) -> RenderedObject | None:
+    """The object of any file. Reports files without a single object."""
     here = Location(path)
-    remedy = "move it out of rendered/; nobody can tell what it would do"
+    hint = "move it out of `rendered/`"
     if not path.endswith((".yaml", ".yml", ".json")):
-        found.warning("not-a-manifest", here, "this is no manifest, and gen cannot read it", remedy)
+        found.warning("not-a-manifest", here, "not a manifest; gen cannot determine its effect", hint)
         return None
     source = source_of(raw, path, found)
     if source is None:
@@ -120,11 +122,12 @@ def parsed_item(raw: bytes, path: str, found: Findings) -> Item | None:
     body: Any = typed(source.data)
     kind, version, name = at(body, "kind"), at(body, "apiVersion"), at(body, "metadata", "name")
     if not kind or not version or not name or "items" in body:
-        found.error("not-a-manifest", here, "this is no single Kubernetes object, and gen cannot read it", remedy)
+        message = "not a single Kubernetes object with `apiVersion`, `kind` and `metadata.name`"
+        found.error("not-a-manifest", here, message, hint)
         return None
-    group = str(version).rpartition("/")[0]
-    key = Key(RenderedPath.parse(path).scope, group, str(kind), str(at(body, "metadata", "namespace") or ""), str(name))
-    return Item(key, path, source.text, parsed=body)
+    group, namespace = str(version).rpartition("/")[0], str(at(body, "metadata", "namespace") or "")
+    key = ObjectKey(RenderedPath.parse(path).scope, group, str(kind), namespace, str(name))
+    return RenderedObject(key, path, source.text, parsed=body)
 
 
 def _data(text: str, found: Findings) -> Body:

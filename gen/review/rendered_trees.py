@@ -1,6 +1,6 @@
-"""The two trees: `rendered/` at the base and in the work tree, with as little read as will do.
+"""`rendered/` at the base commit and in the work tree, reading as little as possible.
 
-A file whose bytes Git already has at the base is known by its first lines; only what differs is parsed, and taken
+A file with the same bytes at the base is identified by its first lines. Only files that differ are parsed, and read
 from Git.
 """
 
@@ -11,43 +11,55 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import Findings, Location, Severity, UsageError
-from gen.repository.layout import RENDERED, STAGING
+from gen.diagnostics import Findings, Location, Severity, UsageError, did_you_mean
+from gen.repository.layout import RENDERED, STAGING, scope_overlay
 from gen.repository.safe_files import read_regular, shown_path
-from gen.review.rendered_object import Item, known_item, parsed_item
+from gen.review.rendered_object import RenderedObject, generated_object, parse_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from gen.repository.git import Base, Entry
 
 MAX_BYTES = 4 << 20
-"""More than an API server takes, with room for indentation."""
+"""More than the API server accepts, with room for indentation."""
 _REGULAR = ("100644", "100755")
 
 
 @dataclass(frozen=True, slots=True)
-class Trees:
-    """The objects on both sides. An object whose file did not change is the same item on both."""
+class RenderedTrees:
+    """The objects before and after. An object of an unchanged file is the same object in both lists."""
 
-    before: list[Item] = field(default_factory=list)
-    after: list[Item] = field(default_factory=list)
+    before: list[RenderedObject] = field(default_factory=list)
+    after: list[RenderedObject] = field(default_factory=list)
+
+    def select(self, overlays: Collection[str]) -> RenderedTrees:
+        """The objects of some overlays, or all. UsageError for an overlay without rendered objects."""
+        known = {scope_overlay(scope) for one in (*self.before, *self.after) if (scope := one.key.scope)}
+        for name in overlays:
+            if name not in known:
+                raise UsageError(f"no rendered objects for overlay `{name}`: {did_you_mean(name, known)}")
+
+        def chosen(objects: Iterable[RenderedObject]) -> list[RenderedObject]:
+            return [one for one in objects if not overlays or scope_overlay(one.key.scope) in overlays]
+
+        return RenderedTrees(chosen(self.before), chosen(self.after))
 
 
-def read_trees(root: Path, base: Base, found: Findings) -> Trees:
-    """Read both; what cannot be read is a finding: an error in the work tree, a warning at the base."""
+def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
+    """Read both trees. Reports unreadable files as errors in the work tree and as warnings at the base."""
     committed = base.files()
     present = dict(_work_tree(root, found))
-    trees = Trees()
+    trees = RenderedTrees()
     differing = {path: entry for path, entry in committed.items() if not _same(present.get(path), entry)}
     for path, raw in present.items():
         unchanged = path in committed and path not in differing
-        item = (known_item(raw, path) if unchanged else None) or parsed_item(raw, shown_path(path), found)
-        if item is not None:
-            trees.after.append(item)
+        one = (generated_object(raw, path) if unchanged else None) or parse_object(raw, shown_path(path), found)
+        if one is not None:
+            trees.after.append(one)
             if unchanged:
-                trees.before.append(item)
+                trees.before.append(one)
     trees.before.extend(_committed(base, differing, found))
     return trees
 
@@ -55,12 +67,12 @@ def read_trees(root: Path, base: Base, found: Findings) -> Trees:
 def _same(raw: bytes | None, entry: Entry) -> bool:
     if raw is None or entry.mode not in _REGULAR:
         return False
-    known = hashlib.sha1 if len(entry.digest) == 40 else hashlib.sha256  # noqa: PLR2004 - as long as SHA-1 is
-    return known(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest() == entry.digest
+    algorithm = hashlib.sha1 if len(entry.digest) == 40 else hashlib.sha256  # noqa: PLR2004 - digits of SHA-1
+    return algorithm(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest() == entry.digest
 
 
-def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterator[Item]:
-    own, known = Findings(), {item.place.file for item in found}
+def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterator[RenderedObject]:
+    own, reported = Findings(), {finding.place.file for finding in found}
     regular = {path: entry for path, entry in entries.items() if entry.mode in _REGULAR}
     blobs = base.blobs(entry.digest for entry in regular.values())
     for path in sorted(entries.keys() - regular.keys()):
@@ -69,29 +81,29 @@ def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterat
         raw = blobs[entry.digest]
         if len(raw) > MAX_BYTES:
             own.error(*_not_a_file(path))
-        elif (item := parsed_item(raw, shown_path(path), own)) is not None:
-            yield item
-    said = f"at {base.commit[:7]}: "
+        elif (one := parse_object(raw, shown_path(path), own)) is not None:
+            yield one
+    prefix = f"at {base.commit[:7]}: "
     found.extend(
-        replace(item, severity=Severity.WARNING, message=said + item.message)
-        for item in own
-        if item.place.file not in known
+        replace(finding, severity=Severity.WARNING, message=prefix + finding.message)
+        for finding in own
+        if finding.place.file not in reported
     )
 
 
 def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
-    """Path in the repository and bytes of every file below `rendered/`; links are not followed."""
+    """Path in the repository and bytes of every file below `rendered/`. Links are not followed."""
     top = root / RENDERED
     if top.is_symlink():
-        raise UsageError(f"{top} is a link, which is not followed: make it a folder")
+        raise UsageError(f"`{top}` is a link, which gen does not follow; replace it with a folder")
 
     def unreadable(error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):  # without the folder everything goes
+        if not isinstance(error, FileNotFoundError):  # without the folder, everything is removed
             found.error(*_not_a_file(os.path.relpath(str(error.filename), root)))
 
     for folder, folders, files in os.walk(top, onerror=unreadable):
         inner = os.path.relpath(folder, root).replace(os.sep, "/")
-        links = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - of many
+        links = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - many paths
         folders[:] = sorted(name for name in folders if f"{inner}/{name}" != STAGING)
         for name in sorted(files + links):
             raw = _bytes(f"{folder}/{name}", f"{inner}/{name}", found)
@@ -102,11 +114,11 @@ def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
 def _bytes(full: str, path: str, found: Findings) -> bytes | None:
     try:
         return read_regular(full, MAX_BYTES)
-    except OSError:  # a link, a pipe, too much, or what may not be read
+    except OSError:  # a link, a pipe, too large, or no permission
         found.error(*_not_a_file(path))
         return None
 
 
 def _not_a_file(path: str) -> tuple[str, Location, str, str]:
-    message = f"this is not a regular file of at most {MAX_BYTES} bytes"
+    message = f"not a readable regular file of at most {MAX_BYTES} bytes"
     return "not-a-file", Location(shown_path(path)), message, "remove it, or split it; links are not followed"

@@ -1,4 +1,4 @@
-"""What happens to runs: which start, stop, stay, and which are taken out of the engines' hands."""
+"""Effects on runs: which ones start, stop, continue or become records that the engines ignore."""
 
 from __future__ import annotations
 
@@ -17,130 +17,150 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.kubernetes import Body
     from gen.overlay.overlay import Overlay
-    from gen.review.rendered_object import Item, Key
+    from gen.review.rendered_object import ObjectKey, RenderedObject
 
 
-class State(StrEnum):
+class RunState(StrEnum):
+    """State of a run in one of the trees."""
+
     ACTIVE = "active"
     SUSPENDED = "suspended"
     FINISHED = "finished"
 
 
-class Action(StrEnum):
-    """What merging does to a run."""
+class RunAction(StrEnum):
+    """Effect of a merge on a run."""
 
     STARTED = "started"
     REPLACED = "replaced"
-    """A new run takes the place of the job's last one."""
+    """A new run replaces the previous run of the job."""
     STOPPED = "stopped"
     SUSPENDED = "suspended"
     RESUMED = "resumed"
     RETIRED = "retired"
-    """From now on a record in Git: nothing applies it, creates it again or stops it."""
+    """It becomes a record in Git, which engines neither apply nor delete."""
     REOPENED = "reopened"
-    """It was a record; now an engine creates it where it is gone, and it runs again."""
+    """It was a record. An engine recreates it if it no longer exists, and then it runs again."""
     EDITED = "edited"
-    """Other content under the same name, which a cluster refuses or half takes."""
+    """It changed under the same name. The API server rejects the change or applies only a part of it."""
     ADDED = "added"
-    """New, but suspended or finished: nothing runs."""
+    """New, but suspended or finished, so nothing starts."""
     REMOVED = "removed"
-    """Gone, but it was suspended or finished: nothing ran."""
+    """Removed, but it was suspended or finished, so nothing stops."""
     KEPT = "kept"
 
 
+_BY_STATE = {
+    RunState.ACTIVE: RunAction.REOPENED,
+    RunState.SUSPENDED: RunAction.SUSPENDED,
+    RunState.FINISHED: RunAction.RETIRED,
+}
+"""Effect of a change to another state, except for resumed runs."""
+
+
 @dataclass(frozen=True, slots=True)
-class Side:
-    """A run as one of the trees has it."""
+class RunVersion:
+    """A run in one of the trees."""
 
     name: str
-    state: State
+    state: RunState
     demand: Demand
     queue: str
+    """Empty without a queue."""
 
     @property
     def active(self) -> bool:
-        return self.state is State.ACTIVE
+        return self.state is RunState.ACTIVE
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A run of a job, or two of which one follows the other."""
+class RunChange:
+    """A run before and after the merge, or two runs of which the second replaces the first."""
 
     pair: Pair
     job: str
-    before: Side | None
-    after: Side | None
+    before: RunVersion | None
+    after: RunVersion | None
     edited: bool
-    """Whether what it computes changed under its name."""
+    """Whether its content changed under the same name."""
 
     @property
-    def key(self) -> Key:
-        return self.pair.item.key
+    def key(self) -> ObjectKey:
+        return self.pair.object.key
+
+    @property
+    def latest(self) -> RunVersion:
+        """The run after the merge, or before it if the merge removes the run."""
+        version = self.after or self.before
+        assert version is not None  # noqa: S101 - a run exists before or after
+        return version
+
+    @property
+    def replaces(self) -> str:
+        """Name of the run that it replaces, or an empty string."""
+        return self.pair.before.key.name if self.pair.replaced and self.pair.before is not None else ""
 
     @property
     def starts(self) -> bool:
-        """Whether something begins to run that did not."""
         new = self.before is None or not self.before.active or self.pair.replaced
         return self.after is not None and self.after.active and new
 
     @property
     def stops(self) -> bool:
-        """Whether an active run ends or waits; a retired one is left alone."""
+        """Whether an active run is removed or suspended. A retired run is not stopped."""
         if self.before is None or not self.before.active:
             return False
-        return self.after is None or self.pair.replaced or self.after.state is State.SUSPENDED
+        return self.after is None or self.pair.replaced or self.after.state is RunState.SUSPENDED
 
     @property
-    def action(self) -> Action:
+    def action(self) -> RunAction:
         before, after = self.before, self.after
         if before is None or after is None:
-            return self._one_sided()
+            return self._added_or_removed()
         if self.pair.replaced:
-            return Action.REPLACED
+            return RunAction.REPLACED
         if before.state is after.state:
-            return Action.EDITED if self.edited and after.state is not State.FINISHED else Action.KEPT
-        if before.state is State.SUSPENDED and after.active:
-            return Action.RESUMED
-        return {State.ACTIVE: Action.REOPENED, State.SUSPENDED: Action.SUSPENDED, State.FINISHED: Action.RETIRED}[
-            after.state
-        ]
+            return RunAction.EDITED if self.edited and after.state is not RunState.FINISHED else RunAction.KEPT
+        if before.state is RunState.SUSPENDED and after.active:
+            return RunAction.RESUMED
+        return _BY_STATE[after.state]
 
-    def _one_sided(self) -> Action:
+    def _added_or_removed(self) -> RunAction:
         if self.before is None:
-            return Action.STARTED if self.starts else Action.ADDED
-        return Action.STOPPED if self.stops else Action.REMOVED
+            return RunAction.STARTED if self.starts else RunAction.ADDED
+        return RunAction.STOPPED if self.stops else RunAction.REMOVED
 
 
-def runs_of(pairs: Iterable[Pair], overlays: Mapping[str, Overlay], found: Findings) -> tuple[Run, ...]:
-    """The runs among the objects, and findings for what a cluster would not follow."""
+def run_changes(pairs: Iterable[Pair], overlays: Mapping[str, Overlay], found: Findings) -> tuple[RunChange, ...]:
+    """The runs among the objects. Reports changes of runs that have no effect, or an unwanted one, in a cluster."""
     runs = tuple(_run(pair, overlays, found) for pair in pairs if pair.workload is not None)
     for run in runs:
-        _judge(run, found)
+        _check(run, found)
     return runs
 
 
-def _run(pair: Pair, overlays: Mapping[str, Overlay], found: Findings) -> Run:
-    before = None if pair.before is None else _side(pair.before, overlays, found)
+def _run(pair: Pair, overlays: Mapping[str, Overlay], found: Findings) -> RunChange:
+    before = None if pair.before is None else _version(pair.before, overlays, found)
     after = before if pair.after is pair.before else None
     if pair.after is not None and after is None:
-        after = _side(pair.after, overlays, found)
-    return Run(pair, pair.item.job, before, after, edited=_edited(pair))
+        after = _version(pair.after, overlays, found)
+    return RunChange(pair, pair.object.job, before, after, edited=_edited(pair))
 
 
-def _side(item: Item, overlays: Mapping[str, Overlay], found: Findings) -> Side:
-    kind = workload(item)
-    assert kind is not None  # noqa: S101 - asked for runs only
-    overlay = overlays.get(item.key.scope)
+def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findings) -> RunVersion:
+    kind = workload(run)
+    assert kind is not None  # noqa: S101 - called for runs only
+    overlay = overlays.get(run.key.scope)
     resource = overlay.fields.gpu.resource if overlay is not None else None
-    state = State.FINISHED if _finished(item) else State.ACTIVE
-    if state is State.ACTIVE and kind.suspend is not None and at(item.outline, *kind.suspend) is True:
-        state = State.SUSPENDED
-    return Side(item.key.name, state, demand(item, kind, resource, found), item.label(QUEUE_LABEL))
+    state = RunState.FINISHED if _finished(run) else RunState.ACTIVE
+    if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
+        state = RunState.SUSPENDED
+    return RunVersion(run.key.name, state, demand(run, kind, resource, found), run.label(QUEUE_LABEL))
 
 
-def _finished(item: Item) -> bool:
-    skipped = item.annotation("argocd.argoproj.io/hook") == "Skip"
-    return skipped or item.annotation("kustomize.toolkit.fluxcd.io/ssa") == "Ignore"
+def _finished(run: RenderedObject) -> bool:
+    skipped = run.annotation("argocd.argoproj.io/hook") == "Skip"
+    return skipped or run.annotation("kustomize.toolkit.fluxcd.io/ssa") == "Ignore"
 
 
 def _edited(pair: Pair) -> bool:
@@ -150,10 +170,10 @@ def _edited(pair: Pair) -> bool:
     return _content(before) != _content(after)
 
 
-def _content(item: Item) -> Body:
-    """What is computed: all but metadata, and whether it is suspended."""
-    kind = workload(item)
-    content = {key: value for key, value in item.body.items() if key != "metadata"}
+def _content(run: RenderedObject) -> Body:
+    """The object without metadata and without the field that suspends it."""
+    kind = workload(run)
+    content = {key: value for key, value in run.body.items() if key != "metadata"}
     return content if kind is None or kind.suspend is None else _without(content, kind.suspend)
 
 
@@ -164,16 +184,15 @@ def _without(body: Body, route: tuple[str, ...]) -> Body:
     return {**kept, step: _without(inner, tuple(rest))} if rest and isinstance(inner, dict) else kept
 
 
-def _judge(run: Run, found: Findings) -> None:
-    place = Location(run.pair.item.path)
-    if run.edited and run.after is not None and run.after.state is not State.FINISHED:
-        message = f"{run.key.object} changed under its name: a cluster refuses that, or takes half of it"
-        if run.pair.item.run and run.pair.item.run in run.key.name:
-            hint = "run `gen render`, which names the run anew"
-            found.error("run-edited", place, message, hint)
+def _check(run: RunChange, found: Findings) -> None:
+    place = Location(run.pair.object.path)
+    if run.edited and run.after is not None and run.after.state is not RunState.FINISHED:
+        message = f"`{run.key}` changed but kept its name; the API server rejects the change or applies a part of it"
+        if run.pair.object.run and run.pair.object.run in run.key.name:
+            found.error("run-edited", place, message, "run `gen render`, which gives the run a new name")
         else:
-            hint = "delete the object in the cluster so that it is created anew, or leave out `runs: {naming: stable}`"
+            hint = "delete the object in the cluster so that it is recreated, or remove `runs: {naming: stable}`"
             found.warning("run-edited", place, message, hint)
-    if run.pair.replaced and run.after is not None and run.after.state is State.FINISHED and run.stops:
-        message = f"{run.key.object} is a record of a run that never ran, and it replaces one that may be running"
-        found.warning("never-ran", place, message, "finish a job and edit it in two pull requests")
+    if run.pair.replaced and run.after is not None and run.after.state is RunState.FINISHED and run.stops:
+        message = f"`{run.key}` is the record of a run that never ran; it replaces a run that may be active"
+        found.warning("never-ran", place, message, "finish the job and edit it in two pull requests")

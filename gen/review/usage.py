@@ -1,4 +1,4 @@
-"""What the active runs of a namespace ask for together, before and after, beside what the overlay grants."""
+"""GPUs of active runs per namespace and queue, before and after, compared with the quota of the overlay."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
     from gen.overlay.overlay import Overlay
     from gen.review.demand import Demand
-    from gen.review.runs import Run
+    from gen.review.runs import RunChange
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the active runs of a namespace and queue ask for together."""
+    """Total demand of the active runs in a namespace and queue."""
 
     gpus: int = 0
     gpu_hours: float = 0.0
-    """At most, without the runs that may go on for ever."""
+    """Maximum, without the runs that have no time limit."""
     unbounded: int = 0
-    """Runs with GPUs that may go on for ever."""
+    """Runs with GPUs and without a time limit."""
 
     def __add__(self, demand: Demand) -> Load:
         hours = demand.gpu_hours
@@ -35,70 +35,70 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """Whose GPUs they are."""
+class UsageKey:
+    """The namespace and queue that GPUs are counted for."""
 
     overlay: str
     namespace: str
     queue: str
-    """Empty where runs name none."""
+    """Empty for runs without a queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Before and after, for one place."""
+    """Load of one namespace and queue, before and after."""
 
-    place: Place
+    key: UsageKey
     before: Load
     after: Load
-    limit: int | None
-    """GPUs that the overlay grants the namespace, over all queues; None when it sets no limit."""
+    quota: int | None
+    """GPUs that the overlay grants the namespace, over all queues; None without a quota."""
 
 
-def usages(runs: Iterable[Run], overlays: Mapping[str, Overlay], found: Findings) -> tuple[Usage, ...]:
-    """Every place that has GPUs on either side, and a finding for a namespace that has too many."""
-    before: dict[Place, Load] = {}
-    after: dict[Place, Load] = {}
+def usage_changes(runs: Iterable[RunChange], overlays: Mapping[str, Overlay], found: Findings) -> tuple[Usage, ...]:
+    """Usage of every namespace and queue with GPUs before or after. Reports namespaces over their quota."""
+    before: dict[UsageKey, Load] = {}
+    after: dict[UsageKey, Load] = {}
     for run in runs:
-        for side, loads in ((run.before, before), (run.after, after)):
-            if side is not None and side.active and side.demand.gpus:
-                where = Place(run.key.scope, run.key.namespace, side.queue)
-                loads[where] = loads.get(where, Load()) + side.demand
+        for version, loads in ((run.before, before), (run.after, after)):
+            if version is not None and version.active and version.demand.gpus:
+                key = UsageKey(run.key.scope, run.key.namespace, version.queue)
+                loads[key] = loads.get(key, Load()) + version.demand
     rows = tuple(
-        Usage(place, before.get(place, Load()), after.get(place, Load()), _limit(overlays, place))
-        for place in sorted(before.keys() | after.keys())
+        Usage(key, before.get(key, Load()), after.get(key, Load()), _quota(overlays, key))
+        for key in sorted(before.keys() | after.keys())
     )
-    _within_limits(rows, overlays, found)
+    _check_quotas(rows, overlays, found)
     return rows
 
 
-def _limit(overlays: Mapping[str, Overlay], place: Place) -> int | None:
-    overlay = overlays.get(place.overlay)
-    grant = overlay.grant(place.namespace) if overlay is not None else None
+def _quota(overlays: Mapping[str, Overlay], key: UsageKey) -> int | None:
+    overlay = overlays.get(key.overlay)
+    grant = overlay.grant(key.namespace) if overlay is not None else None
     return None if grant is None else grant.gpus
 
 
-def _within_limits(rows: Iterable[Usage], overlays: Mapping[str, Overlay], found: Findings) -> None:
-    wanted: Counter[tuple[str, str, int]] = Counter()
+def _check_quotas(rows: Iterable[Usage], overlays: Mapping[str, Overlay], found: Findings) -> None:
+    requested: Counter[tuple[str, str, int]] = Counter()
     for row in rows:
-        if row.limit is not None:
-            wanted[row.place.overlay, row.place.namespace, row.limit] += row.after.gpus
-    for (name, namespace, limit), gpus in sorted(wanted.items()):
-        if gpus > limit:
+        if row.quota is not None:
+            requested[row.key.overlay, row.key.namespace, row.quota] += row.after.gpus
+    for (name, namespace, quota), gpus in sorted(requested.items()):
+        if gpus > quota:
             overlay = overlays[name]
             key = namespace if namespace in overlay.fields.namespaces else "*"
-            message = f"the active runs of `{namespace}` would have {gpus} GPUs in `{name}`, and {limit} are granted"
+            message = f"namespace `{namespace}` would request {gpus} GPUs in overlay `{name}`; its quota is {quota}"
             hint = "set some of its jobs to `state: suspended` or `finished`, or raise `gpus`"
             found.error("over-quota", overlay.place("namespaces", key, "gpus"), message, hint)
 
 
 def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[str, Overlay]:
-    """The overlays with the limits, by name; those that cannot be read are told, for then limits are not known."""
+    """The overlays of the work tree by name. Warns about unreadable ones among `scopes`: their quotas are unknown."""
     own = Findings()
     overlays = {overlay.name: overlay for overlay in OverlayReader(root, own).read()}
     for name in sorted(set(scopes) - overlays.keys()):
         place = next((f.place for f in own if f.place.file.startswith(overlays_path(name, ""))), None)
-        message = f"the limits of `{name}` are not known: its overlay cannot be read"
+        message = f"the GPU quotas of overlay `{name}` are unknown, because the overlay cannot be read"
         here = place or Location(overlay_file(name))
-        found.warning("limits-unknown", here, message, "`gen check` says what is wrong with it")
+        found.warning("limits-unknown", here, message, "run `gen check` to see its errors")
     return overlays

@@ -14,7 +14,7 @@ from gen.diagnostics import Findings
 from gen.resources.pods import pod_sets
 from gen.review.demand import demand
 from gen.review.matching import workload
-from gen.review.rendered_object import known_item
+from gen.review.rendered_object import generated_object
 from gen.rules.catalogue import rules_for
 from tests.gitops.test_health import cel_health, lua_health
 from tests.kinds.foreign import FOREIGN, definition
@@ -119,7 +119,7 @@ def test_the_plan_counts_its_pods_and_gpus(repo: Repository, kind: str) -> None:
     assert repo.render()[1] == 0
     facts = FOREIGN[kind].facts
     ((path, text),) = [(path, text) for path, text in repo.rendered().items() if f"\nkind: {facts.kind}\n" in text]
-    item = known_item(text.encode(), f"rendered/{path}")
+    item = generated_object(text.encode(), f"rendered/{path}")
     assert item is not None
     assert workload(item) is facts
     found = demand(item, facts, None, Findings())

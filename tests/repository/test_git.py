@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from gen.review.types import Review
+    from gen.review.review import Review
 
 
 @pytest.fixture

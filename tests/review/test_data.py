@@ -66,7 +66,9 @@ def test_a_renamed_volume_is_told_as_such(stored: History) -> None:
     stored.rendering(prune_storage=True)
     plan = stored.plan()
     assert [finding.code for finding in plan.findings] == ["data-renamed"] * 2
-    assert "PersistentVolumeClaim team/nas would be renamed to disk" in [f.message.split(":")[0] for f in plan.findings]
+    assert "`PersistentVolumeClaim team/nas` would be renamed to `disk`" in [
+        f.message.split(";")[0] for f in plan.findings
+    ]
     assert "copy the data" in plan.findings[0].hint
 
 
@@ -103,7 +105,7 @@ def test_what_a_cluster_cannot_change_is_refused_against_the_base(
     (finding,) = stored.plan().findings
     assert (finding.code, finding.place.file) == ("immutable-storage", path.relative_to(stored.root).as_posix())
     assert f"`{field}`" in finding.message
-    assert "declare another volume" in finding.hint
+    assert "declare a new volume" in finding.hint
 
 
 @pytest.mark.parametrize(
@@ -125,6 +127,6 @@ def test_data_in_another_file_is_the_same_data(stored: History) -> None:
     path = stored.file("persistentvolumeclaim-")
     path.rename(path.with_name("moved.yaml"))
     plan = stored.plan()
-    assert [item.change.value for item in plan.objects] == ["moved"]
+    assert [item.action.value for item in plan.objects] == ["moved"]
     assert [item.action.value for item in plan.data] == ["kept", "kept"]
     assert plan.findings == ()

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from gen.review.fields import MISSING, field_changes
-from gen.review.rendered_object import Item, Key
+from gen.review.rendered_object import ObjectKey, RenderedObject
 from tests.history import JOB, History, branch
 from tests.support import OVERLAY
 
-KEY = Key("dev", "", "Pod", "team", "a")
+KEY = ObjectKey("dev", "", "Pod", "team", "a")
 
 
 def differences(old: Any, new: Any) -> list[tuple[str, Any, Any]]:
-    changes = field_changes(Item(KEY, "", "", {"spec": old}), Item(KEY, "", "", {"spec": new}))
+    changes = field_changes(RenderedObject(KEY, "", "", {"spec": old}), RenderedObject(KEY, "", "", {"spec": new}))
     return [(change.path, change.before, change.after) for change in changes]
 
 
@@ -64,9 +64,11 @@ def test_header_lines_and_run_hashes_are_no_difference(history: History) -> None
 
 
 def test_the_hashes_of_two_runs_are_one_word_and_part_of_no_other() -> None:
-    def item(run: str, value: str) -> Item:
+    def item(run: str, value: str) -> RenderedObject:
         volumes = [{"name": f"demo-{run}-files", "x": value}]
-        return Item(KEY, "", "", {"metadata": {"labels": {"gen/run": run}}, "spec": {"volumes": volumes, "run": run}})
+        return RenderedObject(
+            KEY, "", "", {"metadata": {"labels": {"gen/run": run}}, "spec": {"volumes": volumes, "run": run}}
+        )
 
     old, new = "0123abcd", "89abcdef"
     assert field_changes(item(old, f"a-{old}"), item(new, f"a-{new}")) == ()

@@ -142,7 +142,7 @@ def test_a_job_file_that_is_renamed_moves_objects_that_neither_start_nor_stop(hi
     assert (told["runs"], told["objects"]) == ([], [])
     history.file("pytorchjob").rename(history.root / "rendered/dev/jobs/team/elsewhere.yaml")
     plan = history.plan()
-    assert [(item.change.value, item.pair.moved) for item in plan.objects] == [("moved", True)]
+    assert [(item.action.value, item.pair.moved) for item in plan.objects] == [("moved", True)]
     assert (plan.starting, plan.stopping, plan.kept) == ((), (), 1)
 
 

@@ -12,14 +12,14 @@ from gen.diagnostics import Findings
 from gen.kinds import KINDS
 from gen.review.demand import Demand, demand
 from gen.review.matching import workload
-from gen.review.rendered_object import Item, known_item, parsed_item
+from gen.review.rendered_object import RenderedObject, generated_object, parse_object
 from tests.history import JOB, History, branch
 from tests.support import OVERLAY, Repository
 
 
 def asked(path: str, text: str, found: Findings | None = None) -> Demand:
-    item = parsed_item(text.encode(), path, Findings())
-    assert isinstance(item, Item)
+    item = parse_object(text.encode(), path, Findings())
+    assert isinstance(item, RenderedObject)
     kind = workload(item)
     assert kind is not None
     return demand(item, kind, None, Findings() if found is None else found)
@@ -43,12 +43,12 @@ def test_what_did_not_change_is_counted_without_parsing_all_of_it(repo: Reposito
     assert repo.render()[1] == 0
     resource = KINDS[kind].facts.kind
     (text,) = [text for text in repo.rendered().values() if f"\nkind: {resource}\n" in text]
-    item = known_item(text.encode(), "rendered/dev/jobs/team/demo/x.yaml")
+    item = generated_object(text.encode(), "rendered/dev/jobs/team/demo/x.yaml")
     assert item is not None
     words = ("'env'", "'command'", "'args'", "'volumes'", "'volumeMounts'")
     assert [word for word in words if word in str(item.outline)] == []
     assert [word for word in words[:2] if word in str(item.body)] == list(words[:2])
-    whole = Item(item.key, item.path, item.text, parsed=item.body)
+    whole = RenderedObject(item.key, item.path, item.text, parsed=item.body)
     assert demand(item, KINDS[kind].facts, None, Findings()) == demand(whole, KINDS[kind].facts, None, Findings())
 
 
@@ -82,7 +82,7 @@ def test_more_than_is_granted_is_refused_over_all_queues(history: History) -> No
     history.overlay(OVERLAY.replace('  "*":\n', '  "*":\n    gpus: 40\n'))
     (finding,) = history.plan().findings
     assert (finding.code, str(finding.place)) == ("over-quota", "overlays/dev/overlay.yaml:4:11")
-    assert "would have 48 GPUs in `dev`, and 40 are granted" in finding.message
+    assert "would request 48 GPUs in overlay `dev`; its quota is 40" in finding.message
 
 
 def test_an_overlay_that_cannot_be_read_has_no_limits_and_that_is_told(history: History) -> None:

@@ -12,7 +12,7 @@ from gen.report.sanitize import sanitize
 from gen.report.templates import Phrase
 from gen.review.fields import MISSING, FieldChange
 from gen.review.rendered_object import DATA
-from gen.review.types import Change, ObjectChange, Review
+from gen.review.review import ObjectAction, ObjectChange, Review
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ _AROUND = 30
 """Characters of a long text that are printed before and after the difference."""
 _LINES = 40
 """Printed lines of the difference between two multi-line texts."""
-_ORDER = (Change.REPLACED, Change.CHANGED, Change.REMOVED, Change.ADDED, Change.MOVED)
+_ORDER = (ObjectAction.REPLACED, ObjectAction.CHANGED, ObjectAction.REMOVED, ObjectAction.ADDED, ObjectAction.MOVED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def difference_groups(review: Review) -> Iterator[GroupView]:
     known: dict[tuple[Any, ...], list[ObjectChange]] = {}
     for item in review.objects:
         if not _listed_elsewhere(item):
-            equal = (_ORDER.index(item.change), sanitize(item.pair.item.key.kind), repr(item.fields))
+            equal = (_ORDER.index(item.action), sanitize(item.pair.object.key.kind), repr(item.fields))
             known.setdefault(equal, []).append(item)
     for (order, kind, _), items in sorted(known.items(), key=_first):
         names = tuple(map(_name, items))
@@ -55,27 +55,27 @@ def difference_groups(review: Review) -> Iterator[GroupView]:
 
 
 def _name(item: ObjectChange) -> str:
-    pair, key = item.pair, item.pair.item.key
+    pair, key = item.pair, item.pair.object.key
     name = f"{key.scope} {key.namespace}/{key.name}".replace(" /", " ")
-    if pair.before is not None and item.change is Change.REPLACED:
+    if pair.before is not None and item.action is ObjectAction.REPLACED:
         kind = f"{pair.before.key.kind} " if pair.before.key.kind != key.kind else ""
         name += f" replaces {kind}{pair.before.key.name}"
-    elif pair.before is not None and item.change is Change.MOVED:
-        name += f" from {pair.before.path} to {pair.item.path}"
+    elif pair.before is not None and item.action is ObjectAction.MOVED:
+        name += f" from {pair.before.path} to {pair.object.path}"
     return sanitize(name)
 
 
 def _listed_elsewhere(item: ObjectChange) -> bool:
     """Whether the lists of runs or data already cover it: an object that is added, removed or renamed with them."""
-    whole = item.pair.item
-    if item.change in (Change.ADDED, Change.REMOVED):
+    whole = item.pair.object
+    if item.action in (ObjectAction.ADDED, ObjectAction.REMOVED):
         return bool(whole.run) or item.pair.workload is not None or whole.key.kind in DATA
-    return item.change is Change.REPLACED and not item.fields and item.pair.workload is None
+    return item.action is ObjectAction.REPLACED and not item.fields and item.pair.workload is None
 
 
 def _first(entry: tuple[tuple[Any, ...], list[ObjectChange]]) -> tuple[Any, ...]:
     (order, kind, _), items = entry
-    return order, kind, items[0].pair.item.key
+    return order, kind, items[0].pair.object.key
 
 
 def _field_lines(field: FieldChange) -> Iterator[str]:

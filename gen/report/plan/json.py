@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from gen.report.json import finding_data
 from gen.review.data import DataAction
 from gen.review.fields import MISSING, FieldChange
-from gen.review.runs import Action, State
-from gen.review.types import Change
+from gen.review.review import ObjectAction
+from gen.review.runs import RunAction, RunState
 
 if TYPE_CHECKING:
-    from gen.review.rendered_object import Key
-    from gen.review.runs import Run, Side
-    from gen.review.types import ObjectChange, Review
+    from gen.review.rendered_object import ObjectKey
+    from gen.review.review import ObjectChange, Review
+    from gen.review.runs import RunChange, RunVersion
     from gen.review.usage import Load, Usage
 
 
@@ -26,9 +26,9 @@ def as_json(review: Review) -> str:
         "summary": _summary(review),
         "findings": [finding_data(finding) for finding in review.findings],
         "gpus": [_usage(row) for row in review.usage],
-        "runs": [_run(run) for run in review.runs if run.action is not Action.KEPT],
+        "runs": [_run(run) for run in review.runs if run.action is not RunAction.KEPT],
         "data": [
-            {"action": data.action.value, **_key(data.pair.item.key)}
+            {"action": data.action.value, **_key(data.pair.object.key)}
             for data in review.data
             if data.action is not DataAction.KEPT
         ],
@@ -44,26 +44,30 @@ def _summary(review: Review) -> dict[str, Any]:
             "stopped": len(review.stopping),
             "kept": review.kept,
             **{
-                action.value: review.actions[action]
-                for action in Action
-                if action not in (Action.STARTED, Action.STOPPED, Action.KEPT)
+                action.value: review.run_actions[action]
+                for action in RunAction
+                if action not in (RunAction.STARTED, RunAction.STOPPED, RunAction.KEPT)
             },
         },
-        "tensorboards": {change.value: review.boards[change] for change in Change},
+        "tensorboards": {change.value: review.tensorboards[change] for change in ObjectAction},
         "data": {action.value: sum(item.action is action for item in review.data) for action in DataAction},
         "objects": {
             "before": review.before,
             "after": review.after,
-            **{change.value: review.changes[change] for change in Change if change is not Change.KEPT},
+            **{
+                change.value: review.object_actions[change]
+                for change in ObjectAction
+                if change is not ObjectAction.KEPT
+            },
         },
     }
 
 
-def _key(key: Key) -> dict[str, str]:
+def _key(key: ObjectKey) -> dict[str, str]:
     return {"overlay": key.scope, "kind": key.kind, "namespace": key.namespace, "name": key.name}
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run(run: RunChange) -> dict[str, Any]:
     return {
         "action": run.action.value,
         "starts": run.starts,
@@ -75,7 +79,7 @@ def _run(run: Run) -> dict[str, Any]:
     }
 
 
-def _side(side: Side | None) -> dict[str, Any] | None:
+def _side(side: RunVersion | None) -> dict[str, Any] | None:
     if side is None:
         return None
     asked = side.demand
@@ -86,17 +90,17 @@ def _side(side: Side | None) -> dict[str, Any] | None:
         "pods": asked.pods,
         "gpus": asked.gpus,
         "gpuHours": asked.gpu_hours,
-        "counted": side.state is State.ACTIVE,
+        "counted": side.state is RunState.ACTIVE,
     }
 
 
 def _usage(row: Usage) -> dict[str, Any]:
-    place = row.place
+    place = row.key
     return {
         "overlay": place.overlay,
         "namespace": place.namespace,
         "queue": place.queue or None,
-        "limit": row.limit,
+        "limit": row.quota,
         "before": _load(row.before),
         "after": _load(row.after),
     }
@@ -109,9 +113,9 @@ def _load(load: Load) -> dict[str, Any]:
 def _object(item: ObjectChange) -> dict[str, Any]:
     before, after = item.pair.before, item.pair.after
     return {
-        "change": item.change.value,
-        **_key(item.pair.item.key),
-        "path": item.pair.item.path,
+        "change": item.action.value,
+        **_key(item.pair.object.key),
+        "path": item.pair.object.path,
         "replaces": before.key.name if before is not None and item.pair.replaced else None,
         "from": before.path if before is not None and after is not None and before.path != after.path else None,
         "fields": [_field(field) for field in item.fields],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Sized
 
     from gen.report.plan.view import PlanView
-    from gen.review.types import Review
+    from gen.review.review import Review
 
 MAX_LENGTH = 65_000
 """Characters; GitHub allows 65,536 in a comment, and CI may add a line of its own."""

@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING
 
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
-from gen.review.runs import Action, State
-from gen.review.types import Change
+from gen.review.review import ObjectAction
+from gen.review.runs import RunAction
 from gen.review.usage import Load
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from gen.review.demand import Demand
-    from gen.review.runs import Run
-    from gen.review.types import Review
+    from gen.review.review import Review
+    from gen.review.runs import RunChange
 
 RUN_SECTIONS = {
-    Action.REPLACED: "runs that replace the previous run of their job",
-    Action.STARTED: "runs that start",
-    Action.STOPPED: "runs that stop",
-    Action.RESUMED: "runs that resume",
-    Action.SUSPENDED: "suspended runs",
-    Action.RETIRED: "retired runs, kept as records: GitOps engines neither start nor stop them",
-    Action.REOPENED: "reopened runs, recreated if they no longer exist in the cluster",
-    Action.EDITED: "runs edited in place, without a new name",
-    Action.ADDED: "new runs that do not start",
-    Action.REMOVED: "removed runs that were not active",
+    RunAction.REPLACED: "runs that replace the previous run of their job",
+    RunAction.STARTED: "runs that start",
+    RunAction.STOPPED: "runs that stop",
+    RunAction.RESUMED: "runs that resume",
+    RunAction.SUSPENDED: "suspended runs",
+    RunAction.RETIRED: "retired runs, kept as records: GitOps engines neither start nor stop them",
+    RunAction.REOPENED: "reopened runs, recreated if they no longer exist in the cluster",
+    RunAction.EDITED: "runs edited in place, without a new name",
+    RunAction.ADDED: "new runs that do not start",
+    RunAction.REMOVED: "removed runs that were not active",
 }
 """Titles of the lists of runs, the most important one first."""
 
@@ -44,29 +44,29 @@ def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
     rows = {
         "Runs": _run_summary(review),
         "GPUs": _gpu_summary(review),
-        "TensorBoards": _counted(review.boards, Change, skip=(Change.MOVED, Change.REPLACED)),
+        "TensorBoards": _counted(review.tensorboards, skip=(ObjectAction.MOVED, ObjectAction.REPLACED)),
         "Data": _data_summary(review),
-        "Objects": f"{review.before} → {review.after}: " + _counted(review.changes, Change, skip=(Change.KEPT,)),
+        "Objects": f"{review.before} → {review.after}: " + _counted(review.object_actions, skip=(ObjectAction.KEPT,)),
     }
     return ((Phrase(title), Phrase(text)) for title, text in rows.items())
 
 
 def _run_summary(review: Review) -> str:
-    replaced = review.actions[Action.REPLACED]
+    replaced = review.run_actions[RunAction.REPLACED]
     parts = [f"{len(review.starting)} start", f"{len(review.stopping)} stop", f"{review.kept} kept"]
     if replaced:
         parts.append(f"{replaced} replaced by a new run of the same job")
-    others = (Action.RETIRED, Action.SUSPENDED, Action.RESUMED, Action.REOPENED, Action.EDITED)
-    parts += [f"{review.actions[action]} {action.value}" for action in others if review.actions[action]]
+    others = (RunAction.RETIRED, RunAction.SUSPENDED, RunAction.RESUMED, RunAction.REOPENED, RunAction.EDITED)
+    parts += [f"{review.run_actions[action]} {action.value}" for action in others if review.run_actions[action]]
     return ", ".join(parts)
 
 
 def _gpu_summary(review: Review) -> str:
     before, after = (sum(load.gpus for load in loads) for loads in _sides(review))
-    asked = Load()
+    requested = Load()
     for run in review.starting:
-        asked += demand_of(run)
-    return f"{before} → {after}" + (f"; starting runs request {_load_phrase(asked)}" if review.starting else "")
+        requested += run.latest.demand
+    return f"{before} → {after}" + (f"; starting runs request {_load_phrase(requested)}" if review.starting else "")
 
 
 def _sides(review: Review) -> tuple[list[Load], list[Load]]:
@@ -112,24 +112,15 @@ def _data_summary(review: Review) -> str:
     return ", ".join(f"{count} {action.value}" for action, count in counts.items())
 
 
-def _counted(counts: Counter[Change], every: Iterable[Change], skip: tuple[Change, ...]) -> str:
-    return ", ".join(f"{counts[change]} {change.value}" for change in every if change not in skip)
+def _counted(counts: Counter[ObjectAction], skip: tuple[ObjectAction, ...]) -> str:
+    return ", ".join(f"{counts[action]} {action.value}" for action in ObjectAction if action not in skip)
 
 
-def _runs(runs: tuple[Run, ...], verb: str) -> str:
+def _runs(runs: tuple[RunChange, ...], verb: str) -> str:
     return f"{len(runs)} run {verb}s" if len(runs) == 1 else f"{len(runs)} runs {verb}"
 
 
-def demand_of(run: Run) -> Demand:
-    """Demand of the run after the merge, or before it if the merge removes the run."""
-    side = run.after or run.before
-    assert side is not None  # noqa: S101 - a run exists before or after
-    return side.demand
-
-
-def state_phrase(run: Run) -> Phrase:
+def state_phrase(run: RunChange) -> Phrase:
     """State of a run that is not active. Empty when its section already names the state."""
-    side = run.after or run.before
-    if side is None or run.action in (Action.RETIRED, Action.SUSPENDED):
-        return Phrase("")
-    return Phrase("" if side.state is State.ACTIVE else side.state.value)
+    named = run.latest.active or run.action in (RunAction.RETIRED, RunAction.SUSPENDED)
+    return Phrase("" if named else run.latest.state.value)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gen.report.plan.view import PlanView, UsageView
-    from gen.review.types import Review
+    from gen.review.review import Review
 
 MAX_ENTRIES = 40
 """Entries that are printed of one list."""

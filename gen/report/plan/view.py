@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from gen.report.plan.differences import GroupView, difference_groups
 from gen.report.plan.phrases import (
     RUN_SECTIONS,
-    demand_of,
     demand_phrase,
     headline,
     hours_phrase,
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Diagnostic
-    from gen.review.runs import Action, Run
-    from gen.review.types import Review
+    from gen.review.review import Review
+    from gen.review.runs import RunAction, RunChange
     from gen.review.usage import Usage
 
 
@@ -121,7 +120,7 @@ def plan_view(review: Review) -> PlanView:
 
 
 def _run_sections(review: Review) -> Iterator[RunSection]:
-    by_action: dict[Action, list[RunView]] = {action: [] for action in RUN_SECTIONS}
+    by_action: dict[RunAction, list[RunView]] = {action: [] for action in RUN_SECTIONS}
     for run in review.runs:
         if (action := run.action) in by_action:
             by_action[action].append(_run(run))
@@ -130,15 +129,14 @@ def _run_sections(review: Review) -> Iterator[RunSection]:
             yield RunSection(title=Phrase(f"{RUN_SECTIONS[action]} ({len(runs)})"), runs=tuple(runs))
 
 
-def _run(run: Run) -> RunView:
-    side = run.after or run.before
+def _run(run: RunChange) -> RunView:
     return RunView(
         overlay=run.key.scope,
         name=f"{run.key.namespace}/{run.key.name}",
         kind=run.key.kind,
-        queue=side.queue if side is not None else "",
-        replaces=run.pair.before.key.name if run.pair.replaced and run.pair.before is not None else "",
-        demand=demand_phrase(demand_of(run)),
+        queue=run.latest.queue,
+        replaces=run.replaces,
+        demand=demand_phrase(run.latest.demand),
         state=state_phrase(run),
     )
 
@@ -146,16 +144,16 @@ def _run(run: Run) -> RunView:
 def _data(review: Review) -> Iterator[DataView]:
     for data in review.data:
         if data.action is not DataAction.KEPT:
-            key = data.pair.item.key
-            yield DataView(action=Phrase(data.action.value), overlay=key.scope, object=key.object)
+            key = data.pair.object.key
+            yield DataView(action=Phrase(data.action.value), overlay=key.scope, object=str(key))
 
 
 def _usage(row: Usage) -> UsageView:
     return UsageView(
-        overlay=row.place.overlay,
-        namespace=row.place.namespace,
-        queue=row.place.queue,
+        overlay=row.key.overlay,
+        namespace=row.key.namespace,
+        queue=row.key.queue,
         gpus=Phrase(f"{row.before.gpus} → {row.after.gpus}"),
-        limit=Phrase("none" if row.limit is None else str(row.limit)),
+        limit=Phrase("none" if row.quota is None else str(row.quota)),
         hours=Phrase(f"{hours_phrase(row.before)} → {hours_phrase(row.after)}"),
     )

@@ -11,7 +11,7 @@ from gen.report.markdown import code_span, diff_block, table_cell
 from gen.report.plan.differences import folded
 from gen.report.plan.markdown import MAX_LENGTH
 from gen.review.fields import field_changes
-from gen.review.rendered_object import Item, Key
+from gen.review.rendered_object import ObjectKey, RenderedObject
 from tests.history import JOB, History, branch
 from tests.support import OVERLAY
 
@@ -183,8 +183,8 @@ def test_the_end_of_a_long_value_is_shown_when_that_is_what_differs(history: His
     ],
 )
 def test_one_change_of_several_roles_is_told_once(old: object, new: object, expected: list[str]) -> None:
-    key = Key("dev", "", "Pod", "team", "a")
-    changes = field_changes(Item(key, "", "", {"spec": old}), Item(key, "", "", {"spec": new}))
+    key = ObjectKey("dev", "", "Pod", "team", "a")
+    changes = field_changes(RenderedObject(key, "", "", {"spec": old}), RenderedObject(key, "", "", {"spec": new}))
     assert [change.path for change in folded(changes)] == expected
 
 

@@ -1,4 +1,4 @@
-"""What a plan has to say, before it is decided how."""
+"""The result of a review: what merging the work tree would do to runs, data, GPUs and objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gen.review.runs import Action, State
+from gen.review.runs import RunAction, RunState
 
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic
@@ -16,70 +16,69 @@ if TYPE_CHECKING:
     from gen.review.data import DataObject
     from gen.review.fields import FieldChange
     from gen.review.matching import Pair
-    from gen.review.runs import Run
+    from gen.review.runs import RunChange
     from gen.review.usage import Usage
 
 
-class Change(StrEnum):
-    """What merging does to an object."""
+class ObjectAction(StrEnum):
+    """Effect of a merge on an object."""
 
     ADDED = "added"
     CHANGED = "changed"
     REPLACED = "replaced"
     MOVED = "moved"
-    """It lies in another file, and nothing happens to it."""
+    """The same object in another file. Nothing changes in the cluster."""
     REMOVED = "removed"
     KEPT = "kept"
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """An object that a merge touches."""
+    """An object and the effect of the merge on it."""
 
     pair: Pair
-    change: Change
+    action: ObjectAction
     fields: tuple[FieldChange, ...] = ()
-    """For what is on both sides: how they differ."""
+    """Differing fields of an object that exists before and after."""
 
 
 @dataclass(frozen=True)
 class Review:
-    """What merging the work tree's `rendered/` into the base would do."""
+    """Effects of merging the work tree's `rendered/` into the base."""
 
     base: Base
-    runs: tuple[Run, ...]
-    boards: Counter[Change]
-    """TensorBoards, by what happens to them."""
+    runs: tuple[RunChange, ...]
+    tensorboards: Counter[ObjectAction]
     data: tuple[DataObject, ...]
     usage: tuple[Usage, ...]
     objects: tuple[ObjectChange, ...]
-    """Those that a merge touches."""
+    """Without those that are kept."""
     before: int
-    """Objects at the base."""
+    """Number of objects at the base."""
     after: int
     findings: tuple[Diagnostic, ...]
 
     @cached_property
-    def actions(self) -> Counter[Action]:
+    def run_actions(self) -> Counter[RunAction]:
         return Counter(run.action for run in self.runs)
 
     @cached_property
-    def changes(self) -> Counter[Change]:
-        return Counter(item.change for item in self.objects)
+    def object_actions(self) -> Counter[ObjectAction]:
+        return Counter(change.action for change in self.objects)
 
     @cached_property
-    def starting(self) -> tuple[Run, ...]:
+    def starting(self) -> tuple[RunChange, ...]:
         return tuple(run for run in self.runs if run.starts)
 
     @cached_property
-    def stopping(self) -> tuple[Run, ...]:
+    def stopping(self) -> tuple[RunChange, ...]:
         return tuple(run for run in self.runs if run.stops)
 
     @cached_property
     def kept(self) -> int:
-        """Runs that are as they were, without the records of finished ones."""
-        same = [run for run in self.runs if run.action is Action.KEPT]
-        return sum(run.after is not None and run.after.state is not State.FINISHED for run in same)
+        """Number of unchanged runs, without the records of finished ones."""
+        same = [run for run in self.runs if run.action is RunAction.KEPT]
+        return sum(run.after is not None and run.after.state is not RunState.FINISHED for run in same)
 
     @property
     def refused(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.diagnostics import Findings, UsageError
-from gen.review.guard import Guard
+from gen.review.removals import RemovalLimit
 from tests.cli.test_cli import gen
 from tests.history import JOB, History, branch
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 )
 def test_the_guard(most: str | None, removed: int, before: int, *, refused: bool) -> None:
     found = Findings()
-    Guard.parse(most).judge(removed, before, found)
+    RemovalLimit.parse(most).check(removed, before, found)
     assert [finding.code for finding in found] == (["too-many-removed"] if refused else [])
 
 
 @pytest.mark.parametrize("text", ["", "-1", "many", "1e3", "101%", "%", "1%%", "\u0661", "1.5"])
 def test_what_is_no_number_and_no_share(text: str) -> None:
     with pytest.raises(UsageError, match="--max-removed"):
-        Guard.parse(text)
+        RemovalLimit.parse(text)
 
 
 def test_objects_that_others_follow_do_not_count(history: History) -> None:
