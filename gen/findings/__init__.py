@@ -1,1 +1,1 @@
-"""Finding codes with their explanations: one constant each, and `registry` with all of them."""
+"""Finding codes with their explanations: one constant each, collected in `registry`."""

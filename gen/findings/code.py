@@ -12,7 +12,7 @@ class Code:
     name: str
     """Stable, kebab-case. The constant has the same name in upper case: `OVER_QUOTA` for `over-quota`."""
     summary: str
-    """What is wrong and when the finding is reported."""
+    """The problem, and when the finding is reported."""
     reason: str
     """Why it matters."""
     remedy: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gen.findings.code import Code
 
-_READERS_DIFFER = "YAML readers disagree about it, so a reviewer may see something else than what is applied."
+_READERS_DIFFER = "YAML readers disagree about it, so a reviewer may see other content than an engine applies."
 _BOUNDS = "A file from a pull request must not exhaust the memory or the time of the machine that checks it."
 
 INVALID_YAML = Code(
@@ -114,7 +114,7 @@ INVALID_NAME = Code(
 CONTROL_FILE = Code(
     "control-file",
     "A file in `jobs/` or `rendered/` configures Argo CD, Flux, Git or SOPS.",
-    "`kustomization.yaml` and `.argocd-source.yaml` change what an engine applies; `.gitattributes` hides diffs.",
+    "`kustomization.yaml` and `.argocd-source.yaml` make an engine apply other objects; `.gitattributes` hides diffs.",
     "Remove the file.",
 )
 KEPT = Code(

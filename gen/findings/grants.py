@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gen.findings.code import Code
 
-_GRANTED = "The owners of the overlay decide what a namespace may use."
+_GRANTED = "Access to shared resources is decided by the owners of the overlay."
 _NOT_IN_CLUSTER = "The job would wait for something that does not exist in the cluster."
 
 UNKNOWN_NAMESPACE = Code(
@@ -41,11 +41,11 @@ NOT_GRANTED = Code(
     "not-granted",
     "A job uses volumes, networks, image registries, metadata or host access that its namespace is not granted.",
     _GRANTED,
-    "Use what is granted, or ask the owners of the overlay to extend `namespaces`.",
+    "Use only granted resources, or ask the owners of the overlay to extend `namespaces`.",
 )
 OVER_QUOTA = Code(
     "over-quota",
     "The active jobs of a namespace request more GPUs than its quota.",
-    "Some of them would wait for the others.",
+    "Some jobs would wait for the others.",
     "Set some jobs to `state: suspended` or `finished`, or raise `gpus` in the overlay.",
 )

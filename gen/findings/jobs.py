@@ -81,13 +81,13 @@ DUPLICATE_JOB = Code(
     "duplicate-job",
     "Two jobs in a namespace of an overlay have the same name.",
     "The second one would overwrite the files of the first one.",
-    "Rename one of them.",
+    "Rename one job.",
 )
 DUPLICATE_OBJECT = Code(
     "duplicate-object",
     "Two files define the same object.",
     "Each sync would replace one with the other.",
-    "Rename one of them, or remove one of the files.",
+    "Rename one object, or remove one of the files.",
 )
 SHARED_MEMORY = Code(
     "shared-memory",
@@ -116,7 +116,7 @@ NO_INGRESS = Code(
 NO_RSYNC = Code(
     "no-rsync",
     "A job uses `code.rsync`, but the overlay does not define it.",
-    "There is no image to copy the code with.",
+    "gen would have no image for copying the code.",
     "Use `code.git`, or ask the owners of the overlay.",
 )
 SUSPENDED_IN_QUEUE = Code(

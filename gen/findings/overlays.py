@@ -24,7 +24,7 @@ UNKNOWN_KUBERNETES_VERSION = Code(
 )
 UNKNOWN_API_VERSION = Code(
     "unknown-api-version",
-    "An overlay selects an API version in which gen cannot render the kind.",
+    "An overlay selects an API version that gen does not support for the kind.",
     "gen does not support the fields of that version.",
     "Use one of the API versions in the finding.",
 )

@@ -49,7 +49,7 @@ IMMUTABLE_STORAGE = Code(
 NOT_A_MANIFEST = Code(
     "not-a-manifest",
     "A file in `rendered/` is not a manifest with a single Kubernetes object.",
-    "gen cannot determine what a GitOps engine would do with it.",
+    "gen cannot determine its effect on the cluster.",
     "Run `gen render` to restore generated files; remove all others.",
 )
 NOT_RENDERED = Code(
@@ -104,7 +104,7 @@ TOO_MANY_REMOVED = Code(
     "too-many-removed",
     "A change removes more objects than `--max-removed` allows.",
     "A mistake in a pattern can remove everything.",
-    "Review the removed objects; raise `--max-removed` if all of them should be removed.",
+    "Review the removed objects; raise `--max-removed` if the removal is intended.",
 )
 LIMITS_UNKNOWN = Code(
     "limits-unknown",

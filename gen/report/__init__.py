@@ -1,1 +1,1 @@
-"""How findings and changes are shown; `reporters` lists the ways."""
+"""Output of findings, file changes and plans; `formats` lists the formats."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gen.rules.rule import Rule
 
 MANIFESTS: Final = "Manifests"
-"""Title of the list of rules, beside the sections of codes."""
+"""Title of the list of rules."""
 _WIDTH = 100
 
 
@@ -29,7 +29,7 @@ def explanation(name: str, *, in_input: bool) -> Code | Rule | None:
 
 
 def explain(name: str) -> str:
-    """What a finding means, why it matters and how to fix it. UsageError for an unknown name."""
+    """The meaning of a finding, its reason and its remedy. UsageError for an unknown name."""
     rule, code = CATALOGUE.get(name), CODES.get(name)
     if rule is None and code is None:
         raise UsageError(f"unknown finding `{name}`: {did_you_mean(name, (*CATALOGUE, *CODES))}")

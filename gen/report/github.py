@@ -1,6 +1,6 @@
-"""For GitHub Actions: workflow commands, which appear beside the lines of a pull request.
+"""Findings as workflow commands of GitHub Actions, which appear next to the lines of a pull request.
 
-Escapes are those of actions/toolkit (`packages/core/src/command.ts`); without them a job file could give commands.
+Values are escaped as in actions/toolkit (`packages/core/src/command.ts`), so that a job file cannot inject commands.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""For programs: one JSON document. `version` changes when a field changes its meaning or goes."""
+"""Findings as one JSON document. `version` changes when a field is removed or its meaning changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def finding_data(finding: Diagnostic) -> dict[str, Any]:
         **_place(finding.place),
         "message": finding.message,
         "hint": finding.hint,
-        "related": [{**_place(place), "message": what} for place, what in finding.related],
+        "related": [{**_place(place), "message": message} for place, message in finding.related],
     }
 
 

@@ -1,4 +1,4 @@
-"""For CI servers: JUnit XML, a test case for each file that has findings or is not as it should be."""
+"""Findings as JUnit XML for CI servers: one test case for each finding and each file that differs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 if TYPE_CHECKING:
     from gen.report.types import Report
 
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INVALID_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(report: Report) -> str:
@@ -17,17 +17,17 @@ def junit(report: Report) -> str:
     for finding in report.findings:
         case = _case(suite, finding.place.file, finding.code)
         failed = finding.severity.value == "error"
-        said = (
-            ET.SubElement(case, "failure", message=_fit(finding.message))
+        element = (
+            ET.SubElement(case, "failure", message=_replace_invalid(finding.message))
             if failed
             else ET.SubElement(case, "system-out")
         )
-        said.text = _fit(f"{finding.place}: {finding.message}. {finding.hint}")
+        element.text = _replace_invalid(f"{finding.place}: {finding.message}. {finding.hint}")
     for change in () if report.done else report.changes:
         failure = ET.SubElement(_case(suite, change.path, change.status.value), "failure", message=change.status.value)
         failure.text = "run `gen render` and commit the result"
     if not len(suite):
-        ET.SubElement(suite, "testcase", name=_fit(report.summary))
+        ET.SubElement(suite, "testcase", name=_replace_invalid(report.summary))
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(len(suite.findall("*/failure"))))
     suite.set("errors", "0")
@@ -36,8 +36,8 @@ def junit(report: Report) -> str:
 
 
 def _case(suite: ET.Element, file: str, name: str) -> ET.Element:
-    return ET.SubElement(suite, "testcase", classname=_fit(file), name=_fit(name))
+    return ET.SubElement(suite, "testcase", classname=_replace_invalid(file), name=_replace_invalid(name))
 
 
-def _fit(text: str) -> str:
-    return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+def _replace_invalid(text: str) -> str:
+    return _INVALID_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,6 +1,6 @@
 """Put untrusted text into Markdown: code spans and code blocks with a fence longer than any inside them.
 
-Inside of them no Markdown, HTML, link or mention has a meaning.
+Inside them, Markdown, HTML, links and mentions have no effect.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def _rule(name: str, *, in_input: bool) -> dict[str, Any]:
 
 def _result(finding: Diagnostic) -> dict[str, Any]:
     text = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
-    related = [{**_place(place), "message": {"text": what}} for place, what in finding.related]
+    related = [{**_place(place), "message": {"text": message}} for place, message in finding.related]
     return {
         "ruleId": finding.code,
         "level": finding.severity.value,

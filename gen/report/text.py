@@ -1,4 +1,4 @@
-"""For people: one line a finding that editors can jump to, its remedy below, changes with their diff."""
+"""Findings for a terminal: one line each with a location that editors can open, its remedy, and diffs of files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from gen.render.write import Change
     from gen.report.types import Report
 
-_LISTED = 40
-"""Changes that are named one by one when their diff is not shown."""
+_MAX_PATHS = 40
+"""Paths that are printed when changes are listed without a diff."""
 
 
 def text(report: Report) -> str:
@@ -24,7 +24,7 @@ def text(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         yield from finding_lines(finding)
-    listed = report.changes[:_LISTED] if report.done else report.changes
+    listed = report.changes[:_MAX_PATHS] if report.done else report.changes
     for change in listed:
         yield sanitize(f"{_done(change) if report.done else change.status.value:<12} {change.path}")
     if len(listed) < len(report.changes):
@@ -41,14 +41,14 @@ def _done(change: Change) -> str:
 
 def finding_lines(finding: Diagnostic) -> Iterator[str]:
     yield sanitize(f"{finding.place}: {finding.severity.value}: {finding.message} [{finding.code}]")
-    for place, what in finding.related:
-        yield sanitize(f"    {place}: {what}")
+    for place, message in finding.related:
+        yield sanitize(f"    {place}: {message}")
     if finding.hint:
         yield sanitize(f"    {finding.hint}")
 
 
 def _diff(change: Change) -> Iterator[str]:
-    import difflib  # noqa: PLC0415 - where nothing differs it is not needed
+    import difflib  # noqa: PLC0415 - not needed if nothing differs
 
     old = (change.old or "").splitlines()
     new = (change.new or "").splitlines()

@@ -1,4 +1,4 @@
-"""What a command has to say, before it is decided how."""
+"""The report of a command: findings and file changes, independent of the output format."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ class Report:
     changes: tuple[Change, ...]
     summary: str
     done: bool = True
-    """Whether the changes were made; those that were not are shown in full."""
+    """Whether the changes were written. Otherwise formats include their diffs."""

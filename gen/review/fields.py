@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gen.review.rendered_object import RenderedObject
 
 _MERGE_KEYS = ("name", "mountPath", "containerPort", "port", "devicePath", "key", "ip", "host", "topologyKey")
-"""Merge keys of Kubernetes, in the order in which they are tried."""
+"""Merge keys of Kubernetes, in order of preference."""
 _PLAIN = re.compile(r"[\w/-]+")
 _HASH = re.compile(rf"(?<![0-9A-Za-z])[0-9a-f]{{{HASH_LENGTH}}}(?![0-9A-Za-z])")
 
@@ -56,7 +56,7 @@ def field_changes(before: RenderedObject, after: RenderedObject) -> tuple[FieldC
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """A comparison in which the hashes of some runs count as equal."""
+    """A comparison that treats the hashes of the two runs as equal."""
 
     runs: frozenset[str]
 

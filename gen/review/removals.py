@@ -44,7 +44,7 @@ class RemovalLimit:
         if (share if self.percent else removed) > self.maximum:
             limit = f"{self.maximum:g}%" if self.percent else f"{self.maximum:g}"
             message = f"{removed} of {before} objects ({share:.1f}%) would be removed; the limit is {limit}"
-            hint = "review the removed objects; raise --max-removed if all of them should be removed"
+            hint = "review the removed objects; raise --max-removed if the removal is intended"
             found.error("too-many-removed", Location(RENDERED), message, hint)
 
 

@@ -75,7 +75,7 @@ class RunVersion:
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
-    """A run before and after the merge, or two runs of which the second replaces the first."""
+    """A run before and after the merge, or a run and the one that it replaces."""
 
     pair: Pair
     job: str

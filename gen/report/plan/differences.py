@@ -33,7 +33,7 @@ class GroupView:
     action: Phrase
     kind: str
     names: tuple[str, ...]
-    """`overlay namespace/name` of each, with what it replaces or where it was moved from."""
+    """`overlay namespace/name` of each, with the object that it replaces or the path that it was moved from."""
     fields: tuple[FieldChange, ...]
 
     @property
@@ -101,7 +101,7 @@ def folded(fields: tuple[FieldChange, ...]) -> list[FieldChange]:
 
 
 def _folded(fields: list[FieldChange]) -> list[FieldChange]:
-    """One change if the paths differ in one step only; otherwise all of them."""
+    """One change if the paths differ in one step only; otherwise the changes as they are."""
     columns = list(zip(*(field.steps for field in fields), strict=True))
     differing = [index for index, steps in enumerate(columns) if len(set(steps)) > 1]
     if len(differing) != 1:

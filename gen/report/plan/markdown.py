@@ -1,7 +1,7 @@
 """A plan as a comment on a pull request: `templates/plan/plan.md.j2`, cut to the size that a comment may have.
 
-The template marks parts and their entries. A comment that would be too long loses the last entries of its parts and
-says how many.
+The template marks parts and their entries. If the comment would be too long, the last entries of its parts are
+omitted, and the comment ends with their number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 65_000
 """Characters; GitHub allows 65,536 in a comment, and CI may add a line of its own."""
 _RESERVED = 1500
-"""Characters for the list of what was omitted."""
+"""Characters for the list of omitted entries."""
 MAX_NAMES = 20
 """Names that are printed of one group of objects."""
 _ENTRY: Final = "\x1e"
