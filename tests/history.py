@@ -1,4 +1,4 @@
-"""A user's repository with a real history."""
+"""A repository with real commits."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class History(Repository):
         self.git("commit", "--quiet", "--message", message)
 
     def plan(self, **options: Any) -> Review:
-        """What merging the work tree as it is would do."""
+        """Review the work tree as it is."""
         return review(PlanRequest(root=self.root, **options))
 
-    def told(self, form: str = "json", **options: Any) -> Any:
-        """The plan after a render, in one of the formats; JSON comes parsed."""
+    def report(self, form: str = "json", **options: Any) -> Any:
+        """Render, and return the plan in one of the formats; JSON is parsed."""
         self.rendering()
         text = PLAN_REPORTERS[form](self.plan(**options))
         return json.loads(text) if form == "json" else text
@@ -58,12 +58,12 @@ class History(Repository):
         return [(finding.code, finding.severity.value) for finding in self.plan(**options).findings]
 
     def file(self, start: str) -> Path:
-        """The only rendered file whose name starts so."""
+        """The only rendered file with this prefix."""
         (found,) = (self.root / "rendered").rglob(f"{start}*.yaml")
         return found
 
 
 def branch(repository: History) -> None:
-    """What is there is merged; what comes is a pull request."""
+    """Commit the current state as the base; later changes are a pull request."""
     repository.commit("base")
     repository.git("switch", "--quiet", "--create", "topic")

@@ -41,11 +41,11 @@ def name_of(node: ast.AST) -> str:
     return constant.lower().replace("_", "-") if constant.isupper() else ""
 
 
-def test_every_reported_finding_is_explain() -> None:
+def test_every_reported_finding_is_explained() -> None:
     assert sorted(reported() - CODES.keys() - CATALOGUE.keys()) == []
 
 
-def test_every_finding_of_the_cases_is_explain() -> None:
+def test_every_finding_in_expected_outputs_is_explained() -> None:
     texts = [path.read_text("utf-8") for path in HERE.rglob("expected*.txt")]
     shown = {name for text in texts for name in SHOWN.findall(text)}
     assert len(shown) > 40

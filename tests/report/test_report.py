@@ -24,7 +24,7 @@ EMPTY = Report((), (), "all is well")
 
 
 @pytest.mark.parametrize("name", list(REPORTERS))
-def test_every_format_names_the_file_the_code_and_the_change(name: str) -> None:
+def test_every_format_contains_codes_files_and_changes(name: str) -> None:
     said = REPORTERS[name](REPORT)
     for word in ("unknown-field", "not-selected", "rendered/dev/a.yaml", "hand-edited"):
         assert word in said
@@ -53,14 +53,14 @@ def test_junit_is_xml_with_failures_for_errors_and_changes() -> None:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Report]:
-    """Of every case of a mistake, and those that no case is like."""
+    """Reports of every error case, and some special ones."""
     odd = Diagnostic(Location("jobs/a b/ü%#?.yaml"), "odd", "a\ufffe\x00b", "", severity=Severity.NOTE)
     repos = (copy_case(case, tmp_path_factory.mktemp("case") / "repo") for case in cases("errors"))
     return [REPORT, EMPTY, Report((odd,), (), ""), *(repo.render()[0] for repo in repos)]
 
 
-def test_sarif_fits_its_schema(reports: list[Report]) -> None:
-    """That of OASIS, for 2.1.0, without the bracket too many in its pattern of languages."""
+def test_sarif_is_valid(reports: list[Report]) -> None:
+    """Schema of OASIS for 2.1.0, without the superfluous bracket in its language pattern."""
     schema = json.loads((HERE / "data/sarif-2.1.0.json").read_text("utf-8"))
     validator = Draft7Validator(schema, validate_formats=True)
     for report in reports:
@@ -68,21 +68,21 @@ def test_sarif_fits_its_schema(reports: list[Report]) -> None:
     assert not validator.is_valid({"version": "2.1.0"})
 
 
-def test_junit_fits_its_schema(reports: list[Report]) -> None:
-    """That of Jenkins, which is the strictest of those in use."""
+def test_junit_is_valid(reports: list[Report]) -> None:
+    """Schema of Jenkins, the strictest one in use."""
     schema = XMLSchema(str(HERE / "data/junit-10.xsd"))
     for report in reports:
         schema.validate(REPORTERS["junit"](report))
     assert not schema.is_valid("<testsuite/>")
 
 
-def test_github_escapes_what_would_end_a_property_or_a_line() -> None:
+def test_github_escapes_separators_and_line_ends() -> None:
     line = REPORTERS["github"](REPORT).splitlines()[0]
     assert line.startswith("::error file=jobs/team/a%2Cb%3Ac.yaml,line=3,col=7,title=unknown-field::")
     assert line.endswith('%25%0Aa "hint"')
 
 
-def test_text_shows_the_difference_of_what_was_not_written() -> None:
+def test_text_contains_the_diff_of_unwritten_changes() -> None:
     said = REPORTERS["text"](REPORT)
     assert "hand-edited  rendered/dev/a.yaml\n--- a/rendered/dev/a.yaml" in said
     assert "-a: b\n+a: c\n" in said

@@ -191,14 +191,14 @@ def test_an_object_of_any_form_is_read_on_either_side(merged: History, text: str
     path.write_text(text)
     for form in ("text", "markdown", "json"):
         merged.plan()
-        assert merged_told(merged, form)
+        assert merged_report(merged, form)
     merged.git("add", "--all")
     merged.git("commit", "--quiet", "--message", "odd")
     path.write_text(text.replace("v1", "v2").replace("5", "{a: 1}"))
-    assert merged_told(merged, "text", base="HEAD")
+    assert merged_report(merged, "text", base="HEAD")
 
 
-def merged_told(history: History, form: str, **options: str) -> str:
+def merged_report(history: History, form: str, **options: str) -> str:
     from gen.report.formats import PLAN_REPORTERS  # noqa: PLC0415 - beside its only use
 
     return PLAN_REPORTERS[form](history.plan(**options))

@@ -1,4 +1,4 @@
-"""What a merge would do to data."""
+"""Effects of a merge on data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stored(history: History) -> History:
 
 
 def counts(history: History) -> dict[str, int]:
-    return {name: count for name, count in history.told()["summary"]["data"].items() if count}
+    return {name: count for name, count in history.report()["summary"]["data"].items() if count}
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -32,24 +32,24 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def test_a_job_that_goes_leaves_its_data(stored: History) -> None:
+def test_removing_a_job_keeps_its_data(stored: History) -> None:
     (stored.root / "jobs/team/demo.yaml").unlink()
     stored.job(JOB, name="other")
     assert counts(stored) == {"kept": 2}
     assert stored.plan().refused is False
 
 
-def test_new_data_is_told(stored: History) -> None:
+def test_new_data_is_listed(stored: History) -> None:
     stored.job(WITH_DATA, namespace="more")
-    told = stored.told()
-    assert [(item["action"], item["kind"], item["namespace"]) for item in told["data"]] == [
+    report = stored.report()
+    assert [(item["action"], item["kind"], item["namespace"]) for item in report["data"]] == [
         ("added", "PersistentVolume", ""),
         ("added", "PersistentVolumeClaim", "more"),
     ]
-    assert told["refused"] is False
+    assert report["refused"] is False
 
 
-def test_data_that_goes_is_refused_unless_that_is_allowed(stored: History) -> None:
+def test_removed_data_is_an_error_unless_allowed(stored: History) -> None:
     stored.job(JOB)
     stored.rendering(prune_storage=True)
     assert counts(stored) == {"removed": 2}
@@ -57,10 +57,10 @@ def test_data_that_goes_is_refused_unless_that_is_allowed(stored: History) -> No
     plan = stored.plan(allow_data_removal=True)
     assert [finding.severity.value for finding in plan.findings] == ["warning"] * 2
     assert (plan.refused, stored.plan().refused) == (False, True)
-    assert "2 data objects removed" in stored.told("text")
+    assert "2 data objects removed" in stored.report("text")
 
 
-def test_a_renamed_volume_is_told_as_such(stored: History) -> None:
+def test_a_renamed_volume_is_recognized(stored: History) -> None:
     stored.overlay(OVERLAY.replace("  nas: {", "  disk: {"))
     stored.job(WITH_DATA.replace("nas", "disk"))
     stored.rendering(prune_storage=True)
@@ -72,13 +72,13 @@ def test_a_renamed_volume_is_told_as_such(stored: History) -> None:
     assert "copy the data" in plan.findings[0].hint
 
 
-def test_a_smaller_claim_and_volume_are_refused_with_the_size_to_keep(stored: History) -> None:
+def test_shrinking_a_claim_or_volume_is_an_error(stored: History) -> None:
     for path in (stored.root / "rendered/dev/storage").rglob("*.yaml"):
         edit(path, "10Gi", "5Gi")
     plan = stored.plan()
     assert [(f.code, f.severity.value) for f in plan.findings] == [("data-shrunk", "error")] * 2
     assert all("from 10Gi to 5Gi" in f.message and "keep 10Gi" in f.hint for f in plan.findings)
-    assert stored.plan(allow_data_removal=True).refused, "no flag makes a cluster do it"
+    assert stored.plan(allow_data_removal=True).refused, "no option allows it"
 
 
 def test_a_larger_claim_is_a_change(stored: History) -> None:
@@ -96,9 +96,7 @@ def test_a_larger_claim_is_a_change(stored: History) -> None:
         ("persistentvolumeclaim-", 'storageClassName: ""', "storageClassName: fast", "spec.storageClassName"),
     ],
 )
-def test_what_a_cluster_cannot_change_is_refused_against_the_base(
-    stored: History, start: str, old: str, new: str, field: str
-) -> None:
+def test_a_changed_immutable_field_is_an_error(stored: History, start: str, old: str, new: str, field: str) -> None:
     path = stored.file(start)
     edit(path, old, new)
     stored.git("commit", "--all", "--quiet", "--message", "so that the work tree is clean")
@@ -117,13 +115,13 @@ def test_what_a_cluster_cannot_change_is_refused_against_the_base(
         ("persistentVolumeReclaimPolicy: Retain", "persistentVolumeReclaimPolicy: Delete"),
     ],
 )
-def test_data_keeps_its_protections(stored: History, old: str, new: str) -> None:
+def test_removed_protection_of_data_is_an_error(stored: History, old: str, new: str) -> None:
     edit(stored.file("persistentvolume-"), old, new)
     assert stored.codes() == [("data-unprotected", "error")]
     assert stored.codes(allow_data_removal=True) == [("data-unprotected", "warning")]
 
 
-def test_data_in_another_file_is_the_same_data(stored: History) -> None:
+def test_moving_a_file_does_not_change_data(stored: History) -> None:
     path = stored.file("persistentvolumeclaim-")
     path.rename(path.with_name("moved.yaml"))
     plan = stored.plan()

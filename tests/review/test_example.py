@@ -1,4 +1,4 @@
-"""The example of `docs/plan.md` is what comes out of this project's own jobs."""
+"""The example in `docs/plan.md` is the output for this project's own jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def example(root: Path) -> History:
-    """A pull request that edits a job, finishes one, adds one, and enlarges a volume."""
+    """A pull request that edits, finishes and adds a job and grows a volume."""
     history = History(root)
     for folder in ("jobs", "overlays", "rendered"):
         shutil.copytree(PROJECT / folder, root / folder)
@@ -37,7 +37,7 @@ def example(root: Path) -> History:
     return history
 
 
-def test_the_example_of_the_document(tmp_path: Path) -> None:
+def test_the_example_in_the_docs_is_current(tmp_path: Path) -> None:
     history = example(tmp_path / "repo")
     commit = history.git("rev-parse", "main")
     said = PLAN_REPORTERS["text"](history.plan()).replace(commit[:10], "3f2a1b09c4")

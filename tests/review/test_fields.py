@@ -1,4 +1,4 @@
-"""The semantic difference: what matters by its name, and no noise."""
+"""Differences of objects by field, without noise."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ def test_differences(old: Any, new: Any, expected: list[tuple[str, Any, Any]]) -
     assert differences(old, new) == expected
 
 
-def test_header_lines_and_run_hashes_are_no_difference(history: History) -> None:
+def test_header_lines_and_run_hashes_do_not_count_as_differences(history: History) -> None:
     batch = JOB.replace("pytorch", "batch") + "files: {/etc/a: b}\n"
     history.job(batch)
     branch(history)
     history.job(batch + "attempt: 2\n")
-    told = history.told()
-    assert {item["kind"]: item["change"] for item in told["objects"]} == {
+    report = history.report()
+    assert {item["kind"]: item["change"] for item in report["objects"]} == {
         "ConfigMap": "replaced",
         "Job": "replaced",
         "Service": "replaced",
     }
-    assert [item["fields"] for item in told["objects"]] == [[], [], []]
+    assert [item["fields"] for item in report["objects"]] == [[], [], []]
 
 
-def test_the_hashes_of_two_runs_are_one_word_and_part_of_no_other() -> None:
+def test_run_hashes_are_replaced_as_whole_words_only() -> None:
     def item(run: str, value: str) -> RenderedObject:
         volumes = [{"name": f"demo-{run}-files", "x": value}]
         return RenderedObject(
@@ -76,7 +76,7 @@ def test_the_hashes_of_two_runs_are_one_word_and_part_of_no_other() -> None:
     assert (change.path, change.before, change.after) == ("spec.volumes[demo-<hash>-files].x", f"{old}ef", f"{new}ef")
 
 
-def test_a_new_first_line_alone_is_no_change(history: History) -> None:
+def test_a_changed_first_line_does_not_count(history: History) -> None:
     history.job(JOB)
     branch(history)
     path = history.file("pytorchjob")
@@ -84,9 +84,9 @@ def test_a_new_first_line_alone_is_no_change(history: History) -> None:
     assert history.plan().objects == ()
 
 
-def test_a_change_of_the_overlay_shows_by_what_it_does(history: History) -> None:
+def test_a_changed_overlay_shows_in_the_changed_fields(history: History) -> None:
     history.job(JOB)
     branch(history)
     history.overlay(OVERLAY + "images: [{from: registry.example.com/, to: mirror.example.com/}]\n")
-    (item,) = history.told()["objects"]
+    (item,) = history.report()["objects"]
     assert [field["path"].rsplit(".", 1)[1] for field in item["fields"]] == ["image", "image"]

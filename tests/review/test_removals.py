@@ -1,9 +1,8 @@
-"""Guards against mass removal, and the command itself: options and exit codes."""
+"""The limit on removed objects, removed Applications, and the options and exit codes of `gen plan`."""
 
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,19 +30,19 @@ if TYPE_CHECKING:
         ("100%", 10, 10, False),
     ],
 )
-def test_the_guard(most: str | None, removed: int, before: int, *, refused: bool) -> None:
+def test_the_limit(most: str | None, removed: int, before: int, *, refused: bool) -> None:
     found = Findings()
     RemovalLimit.parse(most).check(removed, before, found)
     assert [finding.code for finding in found] == (["too-many-removed"] if refused else [])
 
 
 @pytest.mark.parametrize("text", ["", "-1", "many", "1e3", "101%", "%", "1%%", "\u0661", "1.5"])
-def test_what_is_no_number_and_no_share(text: str) -> None:
+def test_an_invalid_limit_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match="--max-removed"):
         RemovalLimit.parse(text)
 
 
-def test_objects_that_others_follow_do_not_count(history: History) -> None:
+def test_replaced_objects_do_not_count_as_removed(history: History) -> None:
     for name in ("a", "b", "c"):
         history.job(JOB, name=name)
     branch(history)
@@ -58,7 +57,7 @@ def test_objects_that_others_follow_do_not_count(history: History) -> None:
     assert history.codes(max_removed="34%") == []
 
 
-def test_what_an_engine_is_told_takes_more_along(history: History) -> None:
+def test_a_removed_application_is_a_warning(history: History) -> None:
     path = history.root / "rendered/argocd/dev/application-jobs.yaml"
     path.parent.mkdir(parents=True)
     path.write_text("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: jobs, namespace: argocd}\n")
@@ -85,7 +84,7 @@ def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:
         assert wrong.stderr.startswith("gen: ")
 
 
-def test_two_hundred_of_a_thousand_jobs_at_once(history: History) -> None:
+def test_a_large_change(history: History) -> None:
     for number in range(1000):
         history.job(JOB, name=f"job-{number:04}")
     branch(history)
@@ -96,9 +95,6 @@ def test_two_hundred_of_a_thousand_jobs_at_once(history: History) -> None:
     for number in range(50):
         history.job(JOB, name=f"new-{number:04}")
     history.rendering()
-    started = time.perf_counter()
     done = gen("plan", "--output", "json", cwd=history.root)
-    took = time.perf_counter() - started
     runs = json.loads(done.stdout)["summary"]["runs"]
     assert (runs["started"], runs["stopped"], runs["kept"], runs["replaced"]) == (150, 150, 850, 100)
-    assert took < 4.0, "two seconds where nothing else runs"

@@ -1,4 +1,4 @@
-"""What happens to runs, told from a history of real commits."""
+"""Effects on runs, between real commits."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from tests.history import JOB, History, branch
 from tests.support import OVERLAY
 
 
-def runs(told: dict[str, Any]) -> dict[str, str]:
-    return {run["job"]: run["action"] for run in told["runs"]}
+def runs(report: dict[str, Any]) -> dict[str, str]:
+    return {run["job"]: run["action"] for run in report["runs"]}
 
 
-def counts(told: dict[str, Any]) -> dict[str, int]:
+def counts(report: dict[str, Any]) -> dict[str, int]:
     """The counts of runs that are not zero."""
-    return {name: count for name, count in told["summary"]["runs"].items() if count}
+    return {name: count for name, count in report["summary"]["runs"].items() if count}
 
 
-def test_jobs_that_come_go_change_and_stay(history: History) -> None:
+def test_added_removed_edited_and_unchanged_jobs(history: History) -> None:
     for name in ("stays", "edited", "leaves"):
         history.job(JOB, name=name)
     branch(history)
     history.job(JOB, name="comes")
     history.job(JOB.replace("train:1", "train:2"), name="edited")
     (history.root / "jobs/team/leaves.yaml").unlink()
-    told = history.told()
-    assert runs(told) == {"comes": "started", "edited": "replaced", "leaves": "stopped"}
-    assert counts(told) == {"started": 2, "stopped": 2, "kept": 1, "replaced": 1}
-    (row,) = told["gpus"]
+    report = history.report()
+    assert runs(report) == {"comes": "started", "edited": "replaced", "leaves": "stopped"}
+    assert counts(report) == {"started": 2, "stopped": 2, "kept": 1, "replaced": 1}
+    (row,) = report["gpus"]
     assert (row["namespace"], row["queue"], row["before"], row["after"]) == (
         "team",
         None,
@@ -37,19 +37,19 @@ def test_jobs_that_come_go_change_and_stay(history: History) -> None:
         {"gpus": 72, "gpuHours": 864.0, "unboundedRuns": 0},
     )
     history.commit("the pull request")
-    assert runs(history.told()) == runs(told), "committed or not, it is the same branch"
+    assert runs(history.report()) == runs(report), "committed or not, it is the same branch"
 
 
-def test_an_edited_job_is_one_run_that_replaces_another_with_the_fields_that_changed(history: History) -> None:
+def test_the_run_of_an_edited_job_replaces_the_previous_one(history: History) -> None:
     job = JOB + "files: {/etc/app.conf: 'a: 1'}\nenv: {LR: 1e-3, RUN: '{{ run.id }}'}\n"
     history.job(job)
     branch(history)
     history.job(job.replace("1e-3", "3e-4").replace("a: 1", "a: 2"))
-    told = history.told()
-    (run,) = told["runs"]
+    report = history.report()
+    (run,) = report["runs"]
     assert (run["action"], run["before"]["gpus"], run["after"]["gpus"]) == ("replaced", 24, 24)
     assert run["before"]["name"] != run["after"]["name"] == run["name"]
-    changed = {item["kind"]: item for item in told["objects"]}
+    changed = {item["kind"]: item for item in report["objects"]}
     assert {kind: item["change"] for kind, item in changed.items()} == {
         "ConfigMap": "replaced",
         "PyTorchJob": "replaced",
@@ -73,22 +73,22 @@ def test_an_edited_job_is_one_run_that_replaces_another_with_the_fields_that_cha
         ("finished", "suspended", "suspended", False, False, (0, 0)),
     ],
 )
-def test_states(
+def test_changes_of_state(
     history: History, before: str, after: str, action: str, starts: bool, stops: bool, gpus: tuple[int, int]
 ) -> None:
     history.job(JOB + f"state: {before}\n")
     branch(history)
     history.job(JOB + f"state: {after}\n")
-    told = history.told()
-    (run,) = told["runs"]
+    report = history.report()
+    (run,) = report["runs"]
     assert (run["action"], run["starts"], run["stops"]) == (action, starts, stops)
-    rows = [(row["before"]["gpus"], row["after"]["gpus"]) for row in told["gpus"]]
+    rows = [(row["before"]["gpus"], row["after"]["gpus"]) for row in report["gpus"]]
     assert rows == ([gpus] if any(gpus) else [])
-    assert told["refused"] is False
+    assert report["refused"] is False
 
 
 @pytest.mark.parametrize("mark", ["argocd.argoproj.io/hook: Skip", "kustomize.toolkit.fluxcd.io/ssa: Ignore"])
-def test_the_mark_of_either_engine_makes_a_record(history: History, mark: str) -> None:
+def test_one_annotation_is_enough_for_a_record(history: History, mark: str) -> None:
     history.job(JOB)
     branch(history)
     history.job(JOB + "state: finished\n")
@@ -107,7 +107,7 @@ def test_the_mark_of_either_engine_makes_a_record(history: History, mark: str) -
         ("finished", None, "removed"),
     ],
 )
-def test_what_does_not_run_neither_starts_nor_stops(
+def test_inactive_runs_neither_start_nor_stop(
     history: History, before: str | None, after: str | None, action: str
 ) -> None:
     history.job(JOB, name="other")
@@ -118,63 +118,63 @@ def test_what_does_not_run_neither_starts_nor_stops(
         (history.root / "jobs/team/demo.yaml").unlink()
     else:
         history.job(JOB + f"state: {after}\n")
-    told = history.told()
-    assert runs(told) == {"demo": action}
-    assert counts(told) == {"kept": 1, action: 1}
+    report = history.report()
+    assert runs(report) == {"demo": action}
+    assert counts(report) == {"kept": 1, action: 1}
     assert history.plan().starting == history.plan().stopping == ()
 
 
-def test_a_label_is_a_change_of_the_object_and_not_of_the_run(history: History) -> None:
+def test_a_label_changes_the_object_but_not_the_run(history: History) -> None:
     history.job(JOB)
     branch(history)
     history.job(JOB + "labels: {team: a}\n")
-    told = history.told()
-    assert told["runs"] == []
-    (item,) = told["objects"]
+    report = history.report()
+    assert report["runs"] == []
+    (item,) = report["objects"]
     assert (item["change"], item["fields"]) == ("changed", [{"path": "metadata.labels.team", "after": "a"}])
 
 
-def test_a_job_file_that_is_renamed_moves_objects_that_neither_start_nor_stop(history: History) -> None:
+def test_moving_files_neither_starts_nor_stops_runs(history: History) -> None:
     history.job(JOB + "name: demo\n", name="one")
     branch(history)
     (history.root / "jobs/team/one.yaml").rename(history.root / "jobs/team/two.yaml")
-    told = history.told()
-    assert (told["runs"], told["objects"]) == ([], [])
+    report = history.report()
+    assert (report["runs"], report["objects"]) == ([], [])
     history.file("pytorchjob").rename(history.root / "rendered/dev/jobs/team/elsewhere.yaml")
     plan = history.plan()
     assert [(item.action.value, item.pair.moved) for item in plan.objects] == [("moved", True)]
     assert (plan.starting, plan.stopping, plan.kept) == ((), (), 1)
 
 
-def test_a_renamed_job_is_another_run(history: History) -> None:
+def test_renaming_a_job_stops_one_run_and_starts_another(history: History) -> None:
     history.job(JOB)
     branch(history)
     (history.root / "jobs/team/demo.yaml").rename(history.root / "jobs/team/other.yaml")
-    assert runs(history.told()) == {"demo": "stopped", "other": "started"}
+    assert runs(history.report()) == {"demo": "stopped", "other": "started"}
 
 
-def test_a_job_of_another_kind_replaces_the_run(history: History) -> None:
+def test_a_changed_kind_replaces_the_run(history: History) -> None:
     history.job(JOB)
     branch(history)
     history.job(JOB.replace("pytorch", "mpi"))
-    told = history.told()
-    (run,) = told["runs"]
+    report = history.report()
+    (run,) = report["runs"]
     assert (run["action"], run["kind"], run["before"]["gpus"]) == ("replaced", "MPIJob", 24)
-    assert "replaces PyTorchJob demo-" in history.told("text")
+    assert "replaces PyTorchJob demo-" in history.report("text")
 
 
-def test_an_edit_under_an_unchanged_name_is_told(history: History) -> None:
+def test_an_edit_with_a_stable_name_is_a_warning(history: History) -> None:
     history.overlay(OVERLAY + "runs: {naming: stable}\n")
     history.job(JOB)
     branch(history)
     history.job(JOB.replace("train:1", "train:2"))
-    told = history.told()
-    assert runs(told) == {"demo": "edited"}
+    report = history.report()
+    assert runs(report) == {"demo": "edited"}
     assert (history.plan().starting, history.plan().stopping) == ((), ())
     assert history.codes() == [("run-edited", "warning")]
 
 
-def test_an_edit_by_hand_under_the_name_of_a_run_is_refused(history: History) -> None:
+def test_an_edited_file_of_a_run_is_an_error(history: History) -> None:
     history.job(JOB)
     branch(history)
     path = history.file("pytorchjob")
@@ -182,12 +182,12 @@ def test_an_edit_by_hand_under_the_name_of_a_run_is_refused(history: History) ->
     assert history.codes() == [("run-edited", "error")]
 
 
-def test_to_finish_and_edit_a_job_at_once_stops_it_and_is_told(history: History) -> None:
+def test_finishing_and_editing_a_job_at_once_is_a_warning(history: History) -> None:
     history.job(JOB)
     branch(history)
     history.job(JOB.replace("train:1", "train:2") + "state: finished\n")
-    told = history.told()
-    assert [(run["action"], run["starts"], run["stops"]) for run in told["runs"]] == [("replaced", False, True)]
+    report = history.report()
+    assert [(run["action"], run["starts"], run["stops"]) for run in report["runs"]] == [("replaced", False, True)]
     assert history.codes() == [("never-ran", "warning")]
 
 
@@ -199,13 +199,13 @@ def test_tensorboards(history: History) -> None:
     history.job(JOB + "data: {nas: /data}\n", name="a")
     history.job(with_board.replace("/data/logs", "/data/other"), name="b")
     history.job(with_board, name="d")
-    told = history.told()
-    boards = {name: count for name, count in told["summary"]["tensorboards"].items() if count}
+    report = history.report()
+    boards = {name: count for name, count in report["summary"]["tensorboards"].items() if count}
     assert boards == {"added": 1, "removed": 1, "changed": 1, "kept": 1}
-    assert runs(told) == {"d": "started"}
+    assert runs(report) == {"d": "started"}
 
 
-def test_one_object_in_two_files_is_refused(history: History) -> None:
+def test_an_object_in_two_files_is_an_error(history: History) -> None:
     history.job(JOB)
     branch(history)
     path = history.file("pytorchjob")
@@ -214,9 +214,9 @@ def test_one_object_in_two_files_is_refused(history: History) -> None:
     assert history.plan().objects == ()
 
 
-def test_overlays_are_clusters_of_their_own(history: History) -> None:
+def test_overlays_are_compared_separately(history: History) -> None:
     history.job(JOB)
     branch(history)
     history.overlay(OVERLAY, name="prod")
-    assert [(run["overlay"], run["action"]) for run in history.told()["runs"]] == [("prod", "started")]
-    assert history.told(overlay=("dev",))["runs"] == []
+    assert [(run["overlay"], run["action"]) for run in history.report()["runs"]] == [("prod", "started")]
+    assert history.report(overlay=("dev",))["runs"] == []

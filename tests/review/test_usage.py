@@ -1,4 +1,4 @@
-"""GPUs and GPU-hours, from the objects alone."""
+"""GPUs and GPU-hours, read from rendered objects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def asked(path: str, text: str, found: Findings | None = None) -> Demand:
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_each_kind_reads_back_what_it_wrote(repo: Repository, kind: str) -> None:
+def test_the_demand_of_each_kind_matches_its_job(repo: Repository, kind: str) -> None:
     repo.job(job_text(kind, with_schema=False) + "timeout: 90m\n")
     assert repo.render()[1] == 0
     (text,) = [text for text in repo.rendered().values() if f"\nkind: {KINDS[kind].facts.kind}\n" in text]
@@ -36,7 +36,7 @@ def test_each_kind_reads_back_what_it_wrote(repo: Repository, kind: str) -> None
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_what_did_not_change_is_counted_without_parsing_all_of_it(repo: Repository, kind: str) -> None:
+def test_unchanged_runs_are_counted_from_an_outline(repo: Repository, kind: str) -> None:
     fields = {"timeout": "1h", "env": {"A": "b"}, "files": {"/a": "b"}, "data": {"nas": "/data"}, "network": "host"}
     command = ["sh", "  env:\n - x\n y\n\n", "\n- limits:", "a\n  command:\n  - b\n"]
     repo.job(json.dumps({"kind": kind, **KINDS[kind].example, **fields, "command": command}))
@@ -57,8 +57,8 @@ def test_queues_limits_and_time(history: History) -> None:
     history.job(JOB + "queue: research\n", name="queued")
     branch(history)
     history.job(JOB.replace("timeout: 12h\n", ""), name="endless")
-    told = history.told()
-    rows = {row["queue"]: row for row in told["gpus"]}
+    report = history.report()
+    rows = {row["queue"]: row for row in report["gpus"]}
     queued = {"gpus": 24, "gpuHours": 288.0, "unboundedRuns": 0}
     assert rows["research"] | {"after": None} == {
         "overlay": "dev",
@@ -69,12 +69,12 @@ def test_queues_limits_and_time(history: History) -> None:
         "after": None,
     }
     assert rows[None]["after"] == {"gpus": 24, "gpuHours": 0.0, "unboundedRuns": 1}
-    text = history.told("text")
+    text = history.report("text")
     assert "GPUs          24 → 48; starting runs request 24 GPUs, 1 run without a time limit\n" in text
     assert "dev      team       none   0 → 24  64     0 → unbounded" in text
 
 
-def test_more_than_is_granted_is_refused_over_all_queues(history: History) -> None:
+def test_a_quota_covers_all_queues(history: History) -> None:
     history.job(JOB + "queue: research\n", name="a")
     branch(history)
     history.job(JOB, name="b")
@@ -85,14 +85,14 @@ def test_more_than_is_granted_is_refused_over_all_queues(history: History) -> No
     assert "would request 48 GPUs in overlay `dev`; its quota is 40" in finding.message
 
 
-def test_an_overlay_that_cannot_be_read_has_no_limits_and_that_is_told(history: History) -> None:
+def test_an_unreadable_overlay_has_unknown_quotas(history: History) -> None:
     history.job(JOB)
     branch(history)
     history.overlay(OVERLAY + "unknown: 1\n")
     assert sorted(history.codes()) == [("limits-unknown", "warning"), ("not-rendered", "warning")]
 
 
-def test_the_resource_of_the_overlay_counts(history: History) -> None:
+def test_the_gpu_resource_of_the_overlay_is_counted(history: History) -> None:
     history.overlay(OVERLAY + "gpu: {resource: example.com/accelerator}\n")
     history.job(JOB)
     branch(history)
@@ -126,12 +126,12 @@ def test_a_pod_counts_as_the_scheduler_counts_it(spec: dict[str, Any], gpus: int
 
 
 @pytest.mark.parametrize("amount", ["many", -1, {}, [1], "1e99"])
-def test_an_amount_that_is_none_is_a_finding(amount: object) -> None:
+def test_an_invalid_amount_is_reported(amount: object) -> None:
     found = Findings()
     assert asked("rendered/dev/a.yaml", pod(containers=[container(amount)]), found) == Demand()
     assert [(finding.code, finding.place.file) for finding in found] == [("unknown-usage", "rendered/dev/a.yaml")]
 
 
 @pytest.mark.parametrize("spec", ["spec: 3", "spec: {pytorchReplicaSpecs: [1]}", "spec: {pytorchReplicaSpecs: {a: b}}"])
-def test_an_object_of_any_form_is_read(spec: str) -> None:
+def test_malformed_specs_are_read(spec: str) -> None:
     asked("rendered/dev/a.yaml", f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {{name: a}}\n{spec}\n")

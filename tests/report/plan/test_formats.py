@@ -1,4 +1,4 @@
-"""Text, Markdown and JSON of a plan: the same truth, and nothing that acts in a terminal, a log or a comment."""
+"""Text, Markdown and JSON of a plan contain the same facts, and text from jobs has no effect in them."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ HOSTILE = (
 ACTING = ("\x1b[31m", "\u202e", "\u2066", "\u200b", "\x07", "\u2028")
 
 
-def test_all_formats_say_the_same(history: History) -> None:
+def test_all_formats_contain_the_same_facts(history: History) -> None:
     for name in ("a", "b"):
         history.job(JOB, name=name)
     branch(history)
     history.job(JOB, name="c")
     history.job(JOB.replace("train:1", "train:2"), name="a")
     (history.root / "jobs/team/b.yaml").unlink()
-    told = history.told()
-    runs = told["summary"]["runs"]
+    report = history.report()
+    runs = report["summary"]["runs"]
     assert (runs["started"], runs["stopped"], runs["kept"]) == (2, 2, 0)
     for form in ("text", "markdown"):
-        text = history.told(form)
+        text = history.report(form)
         assert "2 runs start, 2 runs stop, 0 data objects removed" in text
         assert "starting runs request 48 GPUs, at most 576 GPU-hours" in text
-        for run in told["runs"]:
+        for run in report["runs"]:
             assert run["name"] in text
         assert "containers[pytorch].image: registry.example.com/train:1" in text
-    assert history.told() == told
-    assert told["base"] == {"ref": "main", "commit": history.git("rev-parse", "main")}
+    assert history.report() == report
+    assert report["base"] == {"ref": "main", "commit": history.git("rev-parse", "main")}
 
 
-def test_many_jobs_with_one_difference_are_one_thing_to_read(history: History) -> None:
+def test_equal_differences_are_printed_once(history: History) -> None:
     for number in range(60):
         history.job(JOB, name=f"j{number:02}")
     branch(history)
     for number in range(60):
         history.job(JOB.replace("train:1", "train:2"), name=f"j{number:02}")
-    text = history.told("text")
+    text = history.report("text")
     assert text.count("+ spec.pytorchReplicaSpecs.{Master,Worker}.template.spec.containers[pytorch].image") == 1
     assert text.count("… and 20 more") == 2
-    assert len(history.told()["objects"]) == 60
+    assert len(history.report()["objects"]) == 60
 
 
-def test_what_comes_and_goes_with_a_run_is_not_told_again(history: History) -> None:
+def test_objects_of_added_and_removed_runs_are_not_listed_again(history: History) -> None:
     job = JOB.replace("pytorch", "batch") + "files: {/etc/a: b}\ndata: {nas: /data}\ntensorboard: {logdir: /data}\n"
     history.job(job, name="edited")
     history.job(job, name="leaves")
@@ -63,7 +63,7 @@ def test_what_comes_and_goes_with_a_run_is_not_told_again(history: History) -> N
     history.job(job + "attempt: 2\n", name="edited")
     (history.root / "jobs/team/leaves.yaml").unlink()
     history.job(job, name="comes", namespace="other")
-    text = history.told("text")
+    text = history.report("text")
     titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == [
         "runs that replace the previous run of their job (1):",
@@ -81,12 +81,12 @@ def test_what_comes_and_goes_with_a_run_is_not_told_again(history: History) -> N
     assert re.search(r"(?m)^ .*-files", text) is None
 
 
-def test_the_comment_keeps_its_first_line_and_starts_with_the_summary(history: History) -> None:
+def test_a_comment_starts_with_the_marker_and_the_summary(history: History) -> None:
     history.job(JOB)
     branch(history)
-    empty = history.told("markdown").splitlines()
+    empty = history.report("markdown").splitlines()
     history.job(JOB.replace("train:1", "train:2"))
-    full = history.told("markdown").splitlines()
+    full = history.report("markdown").splitlines()
     assert empty[0] == full[0] == "<!-- gen plan -->"
     assert full[3:6] == [
         "| | |",
@@ -98,7 +98,7 @@ def test_the_comment_keeps_its_first_line_and_starts_with_the_summary(history: H
     assert text.index("| Runs |") < text.index("<details>")
 
 
-def test_a_comment_is_never_longer_than_it_may_be_and_says_what_it_leaves_out(history: History) -> None:
+def test_a_long_comment_is_cut_and_counts_the_omitted_entries(history: History) -> None:
     history.job(JOB, name="stays")
     branch(history)
     for number in range(300):
@@ -106,7 +106,7 @@ def test_a_comment_is_never_longer_than_it_may_be_and_says_what_it_leaves_out(hi
     history.commit("many")
     for number in range(300):
         history.job(JOB + f"env: {{A: '{number + 1}'}}\n", name=f"{'j' * 30}{number}")
-    whole, cut = history.told("markdown"), history.told("markdown", base="HEAD")
+    whole, cut = history.report("markdown"), history.report("markdown", base="HEAD")
     for comment in (whole, cut):
         assert comment.count("<details>") == comment.count("</details>")
         assert comment.count("```") % 2 == 0
@@ -116,11 +116,11 @@ def test_a_comment_is_never_longer_than_it_may_be_and_says_what_it_leaves_out(hi
     assert left_out is not None
     assert int(left_out[1]) + cut.count("| replaces `") == 300
     assert int(left_out[2]) + len(re.findall("(?m)^replaced ", cut)) == 300
-    assert len(history.told(base="HEAD")["runs"]) == 300
+    assert len(history.report(base="HEAD")["runs"]) == 300
 
 
 @pytest.mark.parametrize("place", ["env", "files", "command", "annotations"])
-def test_a_job_cannot_say_anything_through_a_plan(history: History, place: str) -> None:
+def test_text_from_a_job_has_no_effect_in_a_plan(history: History, place: str) -> None:
     history.overlay(OVERLAY)
     history.job(JOB)
     branch(history)
@@ -135,7 +135,7 @@ def test_a_job_cannot_say_anything_through_a_plan(history: History, place: str) 
     }[place]
     job = JOB.replace("command: python train.py", f"command: {lines}") if place == "command" else JOB
     history.job(job + more)
-    text, comment = history.told("text"), history.told("markdown")
+    text, comment = history.report("text"), history.report("markdown")
     for said in (text, comment):
         assert [word for word in ACTING if word in said] == []
         assert [line for line in said.splitlines() if line.lstrip().startswith("::")] == []
@@ -147,7 +147,7 @@ def test_a_job_cannot_say_anything_through_a_plan(history: History, place: str) 
 
 
 @pytest.mark.parametrize("text", ["", "`", "a`b", "``", "`a", "a`", "a``b```c", "|", "a|b`", "\n\n# x", " x "])
-def test_a_code_span_is_closed_by_nothing_in_it(text: str) -> None:
+def test_the_content_of_a_code_span_cannot_end_it(text: str) -> None:
     span = code_span(text)
     fence = re.match("`+", span)
     assert fence is not None
@@ -158,17 +158,17 @@ def test_a_code_span_is_closed_by_nothing_in_it(text: str) -> None:
     assert "|" not in table_cell(text).replace("\\|", "")
 
 
-def test_a_block_is_closed_by_nothing_in_it() -> None:
+def test_the_content_of_a_code_block_cannot_end_it() -> None:
     lines = diff_block(["+ ````", "+ x"]).splitlines()
     assert (lines[0], lines[-1]) == ("`````diff", "`````")
 
 
-def test_the_end_of_a_long_value_is_shown_when_that_is_what_differs(history: History) -> None:
+def test_a_long_value_is_cut_to_the_part_that_differs(history: History) -> None:
     long = JOB.replace("python train.py", "python train.py " + "--flag x " * 60 + "--lr 1")
     history.job(long)
     branch(history)
     history.job(long.replace("--lr 1", "--lr 2"))
-    text = history.told("text")
+    text = history.report("text")
     assert re.search(r'- spec\S+command\[2\]: "….{0,30}--lr 1"\n', text)
     assert re.search(r'\+ spec\S+command\[2\]: "….{0,30}--lr 2"\n', text)
 
@@ -182,18 +182,18 @@ def test_the_end_of_a_long_value_is_shown_when_that_is_what_differs(history: His
         ({"x": {"a": 1}, "y": {"a": 1}}, {"x": {"a": 2}, "y": {"a": 3}}, ["spec.x.a", "spec.y.a"]),
     ],
 )
-def test_one_change_of_several_roles_is_told_once(old: object, new: object, expected: list[str]) -> None:
+def test_equal_changes_of_several_roles_are_merged(old: object, new: object, expected: list[str]) -> None:
     key = ObjectKey("dev", "", "Pod", "team", "a")
     changes = field_changes(RenderedObject(key, "", "", {"spec": old}), RenderedObject(key, "", "", {"spec": new}))
     assert [change.path for change in folded(changes)] == expected
 
 
-def test_a_text_with_lines_differs_line_by_line(history: History) -> None:
+def test_multi_line_texts_are_compared_by_line(history: History) -> None:
     lines = "".join(f"line {number}\\n" for number in range(50))
     history.job(JOB + f'files: {{/etc/a: "{lines}"}}\n')
     branch(history)
     history.job(JOB + f'files: {{/etc/a: "{lines.replace("line 25", "LINE 25")}"}}\n')
-    text = history.told("text")
+    text = history.report("text")
     assert "    -   line 25" in text
     assert "    +   LINE 25" in text
     assert "line 40" not in text

@@ -1,4 +1,4 @@
-"""Hostile text in every field of the view: no format lets it act in a terminal, a log or a comment."""
+"""Hostile text in any field of the view has no effect in a terminal, a log or a comment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PLAN: PlanView = hostile(PlanView)
 
 
 @pytest.mark.parametrize("written", [text(PLAN), comment(PLAN)], ids=["text", "markdown"])
-def test_no_value_acts_in_a_terminal_or_a_log(written: str) -> None:
+def test_no_value_has_an_effect_in_a_terminal_or_log(written: str) -> None:
     assert [char for char in ("\x1b", "\u202e", "\x1e", "\x1f", "##[") if char in written] == []
     assert [line for line in written.splitlines() if line.lstrip().startswith("::")] == []
     assert written.count("everyone") > 15
