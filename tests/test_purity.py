@@ -17,7 +17,7 @@ ALLOWED = {
     "gen.commands.init": ({"disk"}, "writes a new repository"),
     "gen.commands.new": ({"disk"}, "writes a new job file"),
     "gen.commands.validate": ({"environment"}, "number of processors"),
-    "gen.load.named": ({"disk", "terminal"}, "reads the files that arguments name, and standard input"),
+    "gen.load.manifest_files": ({"disk", "terminal"}, "reads the files that arguments name, and standard input"),
     "gen.model.docs": ({"disk"}, "reads descriptions of fields from gen's own source"),
     "gen.overlay.cluster": ({"disk"}, "finds the overlay of a rendered file"),
     "gen.overlay.patches.read": ({"disk"}, "reads patch files"),

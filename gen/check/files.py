@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from gen.check.objects import check
 from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
+from gen.load.manifest_files import STDIN, named_files, read_bytes
 from gen.load.manifests import read_manifests
-from gen.load.named import STDIN, named_files, read_bytes
 from gen.overlay.cluster import cluster_of
 from gen.parallel import map_parallel
 from gen.repository.layout import overlay_folder

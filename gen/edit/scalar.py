@@ -7,7 +7,7 @@ import re
 
 from gen.diagnostics import Findings
 from gen.load import Plain
-from gen.load.text import parse
+from gen.load.strict import parse
 
 # what JSON leaves bare and a YAML reader refuses, takes for a line break, or shows in another order
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")

@@ -17,7 +17,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from gen.diagnostics import Findings
 from gen.edit.change import EditError, changed
 from gen.edit.scalar import scalar
-from gen.load.text import parse
+from gen.load.strict import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

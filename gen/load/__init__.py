@@ -1,9 +1,9 @@
-"""Reading: bytes of a file into plain data whose every value has a place. The only stage that reads inputs."""
+"""Reading files: bytes into plain data, with the place of every value."""
 
 from gen.load.layers import Layer, Layers, lay_over
 from gen.load.source import Source, read, source_of
-from gen.load.text import Data, Plain, forbidden_character
-from gen.load.typed import typed
+from gen.load.strict import Data, Plain, forbidden_character
+from gen.load.yaml12 import typed
 
 __all__ = [
     "Data",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
-from gen.load.text import Data
+from gen.load.strict import Data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from yaml.cyaml import CSafeLoader
 from yaml.nodes import MappingNode, SequenceNode
 
 from gen.diagnostics import Location
-from gen.load.text import Data, parse
+from gen.load.strict import Data, parse
 from gen.repository.safe_files import MAX_BYTES, NotRegularError, TooLargeError, linked_folder, read_regular
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Scalar types of user input, with their error messages.
 
-The reader returns scalars as text (see `gen.load.text`), and each type here parses that text. `Text` accepts any scalar
-and keeps it as written. The JSON Schema forms are for editors, which see typed YAML.
+The reader returns scalars as text (see `gen.load.strict`), and each type here parses that text. `Text` accepts any
+scalar and keeps it as written. The JSON Schema forms are for editors, which see typed YAML.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import Findings, Location
 from gen.kubernetes import JOB_LABEL, RUN_LABEL, Body, at
 from gen.load.source import source_of
-from gen.load.text import parse
-from gen.load.typed import typed
+from gen.load.strict import parse
+from gen.load.yaml12 import typed
 from gen.render.emit import HEADER, untouched
 from gen.repository.layout import RenderedPath
 

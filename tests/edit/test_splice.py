@@ -14,7 +14,7 @@ from gen.diagnostics import Findings
 from gen.edit.change import Change, EditError
 from gen.edit.scalar import scalar
 from gen.edit.splice import edited
-from gen.load.text import parse
+from gen.load.strict import parse
 
 
 def read(text: str) -> Any:

@@ -21,7 +21,7 @@ _REQUEST = "spec.resources.requests.storage"
 
 def immutable_change(old: str, new: str) -> str:
     """The first field that a cluster would refuse to change, dotted; empty when there is none."""
-    from gen.load.text import parse  # noqa: PLC0415 - for the rare file that changed
+    from gen.load.strict import parse  # noqa: PLC0415 - for the rare file that changed
 
     readable = old.encode("utf-8", "replace").decode("utf-8")  # somebody may have edited it
     before, after = parse(readable, "", Findings()), parse(new, "", Findings())

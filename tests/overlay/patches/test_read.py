@@ -101,13 +101,13 @@ def test_a_selector_that_cannot_be_read_is_no_selector_without_match(repo: Repos
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        ("    patch: |\n      spec: {}\n      spec: {}\n", ":6:7: error: `spec` is given twice"),
-        ("    patch: |-\n\n        spec:\n          a: 1\n          a: 2\n", ":8:11: error: `a` is given twice"),
-        ("    patch: |\n      ---\n      spec: [\n", ":7:1: error: not valid YAML"),
-        ("    patch: '{spec: {a: 1, a: 2}}'\n", ":4:27: error: `a` is given twice"),
+        ("    patch: |\n      spec: {}\n      spec: {}\n", ":6:7: error: duplicate key `spec`"),
+        ("    patch: |-\n\n        spec:\n          a: 1\n          a: 2\n", ":8:11: error: duplicate key `a`"),
+        ("    patch: |\n      ---\n      spec: [\n", ":7:1: error: invalid YAML"),
+        ("    patch: '{spec: {a: 1, a: 2}}'\n", ":4:27: error: duplicate key `a`"),
         (
             "    patch: >\n      spec: {a: 1,\n      a: 2}\n",
-            ":4:12: error: the text of the patch: `a` is given twice (its",
+            ":4:12: error: the text of the patch: duplicate key `a` (its",
         ),
         ("    patch: |\n      - {op: ad, path: /a, value: 1}\n", ":5:14: error: `ad` is no JSON 6902 operation"),
         (

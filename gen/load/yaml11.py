@@ -1,4 +1,4 @@
-"""Scalars without quotes as `sigs.k8s.io/yaml` reads them, which is YAML 1.1 as go-yaml 2 has it."""
+"""Plain scalars as `sigs.k8s.io/yaml` reads them: YAML 1.1 as in go-yaml 2."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 
 def forms(word: str) -> tuple[str, ...]:
-    """How a word may be written that is no text in YAML 1.1."""
+    """The spellings of a word that is not text in YAML 1.1."""
     return word, word.title(), word.upper()
 
 
@@ -26,7 +26,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 
 
 def resolved(text: str) -> Any:
-    """What a scalar without quotes is."""
+    """The value of a plain scalar."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] in _NUMERIC:
@@ -40,18 +40,18 @@ def resolved(text: str) -> Any:
 
 def _whole(text: str) -> int | float:
     sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.removeprefix("+"))
-    if len(digits) > _LONGEST:
+    if len(digits) > MAX_DIGITS:
         return float(digits) * sign if digits.isdecimal() else math.inf
     octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
     value = sign * (int(digits, 8) if octal else int(digits, 0))
     if -(2**63) <= value < 2**64:
         return value
-    return float(value) if value.bit_length() <= _BITS else math.inf
+    return float(value) if value.bit_length() <= MAX_BITS else math.inf
 
 
-_LONGEST = 300
-_BITS = 1023
-"""Of the largest number that is finite."""
-MOST_CACHED = 50_000
+MAX_DIGITS = 300
+MAX_BITS = 1023
+"""Of the largest finite number."""
+MAX_CACHED = 50_000
 CACHE: dict[str, Any] = {text: value for text, value in _WORDS.items() if not isinstance(value, float)}
-"""Scalars without quotes that were met before: the same few stand in manifests again and again."""
+"""Plain scalars seen before: manifests repeat the same few."""

@@ -9,9 +9,9 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.error import YAMLError
 
 from gen.diagnostics import Findings
-from gen.load.builder import Builder
-from gen.load.fast import fast
-from gen.load.refused import Refused
+from gen.load.compiled import read_compiled
+from gen.load.events import Refused, read_events
+from gen.load.manifest_policy import ManifestPolicy
 from tests.support import HERE, PROJECT
 
 pytest.importorskip("ryaml")
@@ -39,7 +39,8 @@ def slowly(text: str) -> object:
     """None when there is anything to say of it."""
     found = Findings()
     try:
-        documents = Builder(CParser(text), "a", found).documents()
+        stream = read_events(CParser(text), ManifestPolicy("a", found))
+        documents = [document for _, document in stream if document is not None]
     except (Refused, YAMLError):
         return None
     return documents[0] if len(documents) == 1 and not found.items else None
@@ -53,7 +54,7 @@ def slowly(text: str) -> object:
 @example("a:\r  !foo 5\n")
 @example("\x85 !a\n\n# x")
 def test_both_ways_say_the_same(text: str) -> None:
-    said = fast(text)
+    said = read_compiled(text)
     if said is not None:
         expected = slowly(text)
         assert (said, repr(said)) == (expected, repr(expected))
@@ -63,7 +64,7 @@ def test_both_ways_say_the_same(text: str) -> None:
 @pytest.mark.parametrize("shape", ["a: {}", "a:\n- {}", "a: [{}]", "{}: a", "a: {{b: {}}}", "a: b\nc: {}\nd: e"])
 def test_both_ways_say_the_same_of_a_word(shape: str, word: str) -> None:
     text = shape.format(word)
-    said = fast(text)
+    said = read_compiled(text)
     if said is not None:
         expected = slowly(text)
         assert (said, repr(said)) == (expected, repr(expected))
@@ -72,6 +73,6 @@ def test_both_ways_say_the_same_of_a_word(shape: str, word: str) -> None:
 def test_what_gen_renders_is_read_the_short_way() -> None:
     folders = (PROJECT / "rendered", *sorted((HERE / "golden").glob("*/rendered")))
     texts = [path.read_text("utf-8") for folder in folders for path in sorted(folder.rglob("*.yaml"))]
-    read = [fast(text) for text in texts]
+    read = [read_compiled(text) for text in texts]
     assert [one for one in read if one is not None] == [slowly(t) for t, one in zip(texts, read, strict=True) if one]
     assert sum(one is not None for one in read) > 0.8 * len(texts)

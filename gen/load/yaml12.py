@@ -1,16 +1,16 @@
-"""Text read as the YAML 1.2 core schema reads it, for the parts of a file that are Kubernetes data: patches."""
+"""Scalars of the YAML 1.2 core schema, for the parts of a strict file that are Kubernetes data: patches."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from gen.load.text import Data, Plain
+from gen.load.strict import Data, Plain
 
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,2})?")
-_EXACT = 2**53
-"""Up to here a float stands for one whole number."""
+MAX_EXACT = 2**53
+"""Up to here each float stands for exactly one integer."""
 _WORDS: dict[str, bool | None] = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
@@ -18,7 +18,7 @@ _WORDS: dict[str, bool | None] = {
 
 
 def typed(data: Data) -> Any:
-    """The same data with numbers, truth values and nulls where a scalar without quotes says one."""
+    """The same data with numbers, booleans and nulls for the plain scalars that YAML 1.2 reads as such."""
     if isinstance(data, dict):
         return {key: typed(value) for key, value in data.items()}
     if isinstance(data, list):
@@ -37,11 +37,11 @@ def _scalar(text: str) -> Any:
 
 
 def _number(value: float) -> float:
-    """`3.0` is the whole number 3, as it is for a server that gets it as JSON."""
-    return int(value) if value.is_integer() and abs(value) < _EXACT else value
+    """`3.0` is the integer 3, as for a server that gets it as JSON."""
+    return int(value) if value.is_integer() and abs(value) < MAX_EXACT else value
 
 
 def _leading_zero(text: str) -> bool:
-    """`010` is 8, 10 or a text, depending on the reader: it stays a text."""
+    """`010` is 8, 10 or text, depending on the reader: it stays text."""
     digits = text.lstrip("+-")
     return len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()

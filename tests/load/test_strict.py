@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gen.diagnostics import Findings, Location
 from gen.load import Plain, source_of, typed
-from gen.load.text import MAX_DEPTH
+from gen.load.strict import StrictPolicy
 
 
 def load(text: str | bytes) -> tuple[Any, list[tuple[str, str]]]:
@@ -67,7 +67,7 @@ def test_deep_nesting_is_a_finding_and_no_crash(opening: str) -> None:
     text = "".join(" " * depth + opening for depth in range(300)) if opening.endswith("\n") else opening * 200_000
     ((_, code),) = load(text)[1]
     assert code in ("too-deep", "invalid-yaml", "invalid-key")
-    assert MAX_DEPTH < 300
+    assert StrictPolicy.max_depth < 300
 
 
 def test_bytes_that_are_not_utf_8_have_a_place() -> None:

@@ -1,0 +1,120 @@
+"""Manifests as `sigs.k8s.io/yaml` reads them: YAML 1.1 with anchors, aliases and merges, within limits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from yaml.events import MappingStartEvent
+
+from gen.diagnostics import Location
+from gen.load.events import MERGE, Policy, Refused, Stack
+from gen.load.yaml11 import CACHE, MAX_CACHED, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.diagnostics import Findings
+    from gen.kubernetes import Body
+
+_TAGS = "tag:yaml.org,2002:"
+
+
+@dataclass(slots=True)
+class ManifestPolicy(Policy):
+    """Values that aliases stand for count as if they were written out."""
+
+    max_depth: ClassVar[int] = 200
+    max_values: ClassVar[int] = 2_000_000
+    known: ClassVar[Mapping[str, Any]] = CACHE
+
+    file: str
+    found: Findings
+    anchors: dict[str, Any] = field(default_factory=dict)
+    merged: dict[int, set[str]] = field(default_factory=dict)
+    """Keys that `<<` added to a mapping, which its own keys may replace."""
+    expanded: int = 0
+    """Values that aliases stand for."""
+
+    def start(self, event: Any) -> None:  # noqa: ARG002 - the other policy refuses a second document
+        self.anchors.clear()
+
+    def quoted(self, event: Any) -> None:
+        """Every character is allowed."""
+
+    def plain(self, event: Any) -> Any:
+        value = resolved(event.value)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Refused(event, "not-a-number", f"`{event.value[:40]}` is not a valid JSON number", "quote it")
+        if len(CACHE) < MAX_CACHED:
+            CACHE[event.value] = value
+        return value
+
+    def marked(self, event: Any) -> Any:
+        tag = event.tag.removeprefix(_TAGS) if event.tag is not None else "str" if not event.implicit[0] else ""
+        if tag in {"str", "!", "timestamp"}:
+            value: Any = event.value
+        elif tag in {"", "int", "float", "bool", "null"}:
+            value = self.plain(event)
+        else:
+            raise Refused(event, "tag", f"unsupported tag `{event.tag}`", "remove the tag, or quote the value")
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value
+        return value
+
+    def key(self, event: Any, value: Any, holder: Body) -> Any:
+        if event.value == "<<" and event.implicit[0]:
+            return MERGE
+        if value is None:
+            raise Refused(event, "invalid-key", "missing key", "write a key before the `:`")
+        key = str(value).lower() if isinstance(value, bool) else str(value)
+        from_merge = self.merged.get(id(holder), set())
+        if key in holder and key not in from_merge:
+            place = Location(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
+            self.found.error("duplicate-key", place, f"duplicate key `{key}`", "remove one of the two")
+        from_merge.discard(key)
+        return key
+
+    def container(self, event: Any) -> Any:
+        if event.tag not in {None, f"{_TAGS}map", f"{_TAGS}seq"}:
+            raise Refused(event, "tag", f"unsupported tag `{event.tag}`", "remove the tag")
+        value: Any = {} if event.__class__ is MappingStartEvent else []
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value
+        return value
+
+    def alias(self, event: Any, stack: Stack, holder: Any, *, expects_key: bool) -> Any:
+        if event.anchor not in self.anchors:
+            message = f"undefined alias `*{event.anchor}`"
+            raise Refused(event, "anchor", message, "correct the name, or define the anchor")
+        value = self.anchors[event.anchor]
+        if expects_key:
+            raise Refused(event, "invalid-key", "invalid key: expected a string, found an alias", "write the key")
+        if value.__class__ in {dict, list}:
+            if value is holder or any(value is one for one, _ in stack):
+                raise Refused(event, "anchor", f"`*{event.anchor}` refers to itself", "write the value")
+            size, depth = extent(value, {})
+            self.expanded += size
+            if len(stack) + depth > self.max_depth or self.expanded > self.max_values:
+                message = "document is too large with its aliases expanded"
+                raise Refused(event, "too-large", message, "use fewer aliases")
+        return value
+
+    def merge(self, event: Any, holder: Body, value: Any) -> None:
+        for one in value if isinstance(value, list) else [value]:
+            if not isinstance(one, dict):
+                raise Refused(event, "invalid-key", "`<<` expects a mapping", "use an alias of a mapping")
+            new = {key: inner for key, inner in one.items() if key not in holder}
+            self.merged.setdefault(id(holder), set()).update(new)
+            holder.update(new)
+
+
+def extent(value: Any, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """The number of values in a value with its aliases expanded, and the number of levels."""
+    if not isinstance(value, dict | list):
+        return 1, 0
+    if id(value) not in known:
+        inner = [extent(one, known) for one in (value.values() if isinstance(value, dict) else value)]
+        known[id(value)] = 1 + sum(size for size, _ in inner), 1 + max((depth for _, depth in inner), default=0)
+    return known[id(value)]

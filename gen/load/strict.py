@@ -1,0 +1,136 @@
+"""YAML text into plain data, for the files that job authors and platform owners write.
+
+Only mappings, lists and strings come out: `1e-3`, `on` or `010` stays that text until a model decides its type.
+Anchors, aliases and tags are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without exporting it
+from yaml.error import MarkedYAMLError, YAMLError
+from yaml.events import AliasEvent, MappingStartEvent
+
+from gen.diagnostics import Location
+from gen.load.events import Policy, Refused, Stack, read_events
+from gen.load.yaml_errors import explained, location, mark_of
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Findings
+
+Data = dict[str, "Data"] | list["Data"] | str
+"""The content of a file before a model reads it."""
+
+
+class Plain(str):
+    """A scalar without quotes: only these may be read as a number or a boolean."""
+
+    __slots__ = ()
+
+
+def parse(text: str, file: str, found: Findings) -> Data | None:
+    """The one document in `text`, or None with a finding if the text is unreadable."""
+    if (refused := _forbidden_character(text, file)) is not None:
+        found.error(*refused)
+        return None
+    try:
+        for _, document in read_events(CParser(text), policy := StrictPolicy(file, found)):
+            policy.document = document
+    except Refused as problem:
+        found.error(problem.code, location(file, problem.mark), problem.message, problem.hint)
+        return None
+    except MarkedYAMLError as error:
+        message, hint = explained(error, text)
+        found.error("invalid-yaml", location(file, mark_of(error, text)), message, hint)
+        return None
+    except YAMLError as error:  # pragma: no cover - libyaml gives a mark for every error it knows
+        found.error("invalid-yaml", Location(file), f"invalid YAML: {error}", "check the encoding of the file")
+        return None
+    if not policy.started:
+        found.error("empty-file", Location(file), "the file is empty", "write a mapping of fields")
+        return None
+    return policy.document
+
+
+@dataclass(slots=True)
+class StrictPolicy(Policy):
+    """One document without anchors, aliases and tags. Every scalar stays text."""
+
+    max_depth: ClassVar[int] = 64
+    max_values: ClassVar[int] = 20_000
+    checks_quoted: ClassVar[bool] = True
+
+    file: str
+    found: Findings
+    started: bool = False
+    document: Data = ""
+
+    def start(self, event: Any) -> None:
+        if self.started:
+            message = "more than one YAML document in the file"
+            raise Refused(event, "many-documents", message, "keep one document per file")
+        self.started = True
+
+    def plain(self, event: Any) -> Plain:
+        return Plain(event.value)
+
+    def quoted(self, event: Any) -> None:
+        # the text of other scalars was checked before parsing
+        if (match := _NEVER.search(event.value)) is not None:
+            raise Refused(event, "control-character", _invalid_character(match), "remove it")
+
+    def marked(self, event: Any) -> NoReturn:
+        raise _refused_mark(event)
+
+    def key(self, event: Any, value: Any, holder: dict[str, Any]) -> str:
+        key = str(value)
+        if key in holder:
+            place = location(self.file, event.start_mark)
+            self.found.error("duplicate-key", place, f"duplicate key `{key}`", "remove one of the two")
+        return key
+
+    def container(self, event: Any) -> Any:
+        if event.tag is not None or event.anchor is not None:
+            raise _refused_mark(event)
+        return {} if event.__class__ is MappingStartEvent else []
+
+    def alias(self, event: Any, stack: Stack, holder: Any, *, expects_key: bool) -> NoReturn:  # noqa: ARG002
+        raise _refused_mark(event)
+
+    def merge(self, event: Any, holder: dict[str, Any], value: Any) -> NoReturn:  # noqa: ARG002
+        raise _refused_mark(event)
+
+
+def _refused_mark(event: Any) -> Refused:
+    if isinstance(event, AliasEvent) or event.anchor is not None:
+        message = "anchors and aliases (`&`, `*`) are not supported"
+        return Refused(event, "anchor", message, "repeat the value, or quote it")
+    hint = "remove the tag; quote the value if it starts with `!`"
+    return Refused(event, "tag", f"unsupported tag `{event.tag}`", hint)
+
+
+_FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+_NEVER = re.compile("[\0\ufdd0-\ufdef]")
+"""Refused as escapes, too: no process can receive a NUL, and gen uses noncharacters itself."""
+
+
+def forbidden_character(text: str) -> re.Match[str] | None:
+    """The first control character, or character that shows a reviewer another order than programs read."""
+    return _FORBIDDEN.search(text)
+
+
+def _forbidden_character(text: str, file: str) -> tuple[str, Location, str, str] | None:
+    if (match := forbidden_character(text)) is None:
+        return None
+    before = text[: match.start()]
+    place = Location(file, before.count("\n") + 1, match.start() - (before.rfind("\n") + 1) + 1)
+    return "control-character", place, _invalid_character(match), "remove it"
+
+
+def _invalid_character(match: re.Match[str]) -> str:
+    return f"invalid character U+{ord(match[0]):04X}"
