@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gen.quantity import server_amount
 from gen.resources import Having, resource_of
 from gen.resources.kueue import CLUSTER_QUEUE, LOCAL_QUEUE
 from gen.rules.fault import Fault
-from gen.rules.quantities import amount
 from gen.rules.rule import operators
 from gen.rules.value_checks import dns_label, dns_name
 
@@ -152,7 +152,7 @@ def cluster_queue_quotas(view: ObjectView) -> Faults:
 
 
 def _quota(resource: Body, route: Route, cohort: Any) -> Faults:
-    amounts = {field: amount(resource[field]) for field in _QUOTAS if field in resource}
+    amounts = {field: server_amount(resource[field]) for field in _QUOTAS if field in resource}
     for field, value in amounts.items():
         if value is not None and value < 0:
             yield Fault((*route, field), f"`{resource[field]}` is negative")

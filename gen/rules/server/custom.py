@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
-from gen.rules.quantities import no_quantity
+from gen.rules.quantities import invalid_quantity
 from gen.rules.rule import server
 from gen.rules.value_checks import at_least
 
@@ -32,7 +32,7 @@ def _quantity(value: Any) -> Fault | None:
         return Fault((), f"{value} is not in quotes", f'write `"{value}"`')
     if isinstance(value, int) or _QUANTITY.fullmatch(value):
         return None
-    return no_quantity(value)
+    return invalid_quantity(value)
 
 
 _RESOURCE = FieldChecks(

@@ -10,9 +10,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean
+from gen.quantity import server_amount
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
-from gen.rules.quantities import amount, quantity
+from gen.rules.quantities import quantity
 from gen.rules.rule import server
 from gen.rules.value_checks import (
     config_key,
@@ -45,9 +46,9 @@ _RESOURCES = {f"{kind}.{name}" for kind in ("limits", "requests") for name in ("
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
 _SUBSCRIPT = re.compile(r"(metadata\.(?:labels|annotations))\['(.*)'\]", re.DOTALL)
 
-_CPU_DIVISORS = {amount(text) for text in ("1m", "1")}
-_BYTE_DIVISORS = {amount(text) for text in ("1", "1k", "1M", "1G", "1T", "1P", "1E")}
-_BINARY_DIVISORS = {amount(text) for text in ("1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")}
+_CPU_DIVISORS = {server_amount(text) for text in ("1m", "1")}
+_BYTE_DIVISORS = {server_amount(text) for text in ("1", "1k", "1M", "1G", "1T", "1P", "1E")}
+_BINARY_DIVISORS = {server_amount(text) for text in ("1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")}
 
 _KEYS = {
     f"env.*.valueFrom.{source}.{field}": check
@@ -152,7 +153,8 @@ def resource_reference(reference: Body, route: Route) -> Faults:
         return
     known = name in _RESOURCES or name.startswith(_HUGE_PAGES)
     of_bytes = _BINARY_DIVISORS if str(divisor).endswith("i") else _BYTE_DIVISORS
-    if known and amount(divisor) and amount(divisor) not in (_CPU_DIVISORS if name.endswith(".cpu") else of_bytes):
+    number = server_amount(divisor)
+    if known and number and number not in (_CPU_DIVISORS if name.endswith(".cpu") else of_bytes):
         expected = "`1` or `1m`" if name.endswith(".cpu") else "`1`, `1k`, `1Ki`, `1M`, `1Mi` and so on"
         yield Fault((*route, "divisor"), f"`{divisor}` is not a valid divisor of `{name}`", f"use {expected}")
 

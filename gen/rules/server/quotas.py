@@ -11,9 +11,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import near
+from gen.quantity import in_thousandths, is_whole, server_amount
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks
-from gen.rules.quantities import amount, in_thousandths, is_whole, not_negative, quantity
+from gen.rules.quantities import not_negative, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import VALUES, selector
 from gen.rules.server.workloads import is_more_than_all, number_or_percent
@@ -174,15 +175,15 @@ _ORDER = (("min", "max"), _DEFAULTS, *(("min", field) for field in _DEFAULTS), *
 def _order(limit: Body, route: Route) -> Faults:
     for low, high in _ORDER:
         for name in (limit.get(low) or {}).keys() & (limit.get(high) or {}).keys():
-            one, other = amount(limit[low][name]), amount(limit[high][name])
+            one, other = server_amount(limit[low][name]), server_amount(limit[high][name])
             if one is not None and other is not None and one > other:
                 hint = f"lower it to `{limit[high][name]}`, or raise `{high}`"
                 yield Fault((*route, low, name), f"`{limit[low][name]}` is more than `{high}`", hint)
     for name, value in (limit.get("maxLimitRequestRatio") or {}).items():
-        ratio = amount(value)
+        ratio = server_amount(value)
         if ratio is not None and ratio < 1:
             yield Fault((*route, "maxLimitRequestRatio", name), f"`{value}` is less than 1", "use 1 or more")
-        lowest, highest = (amount((limit.get(field) or {}).get(name, "")) for field in ("min", "max"))
+        lowest, highest = (server_amount((limit.get(field) or {}).get(name, "")) for field in ("min", "max"))
         if ratio and lowest and highest and ratio > highest / lowest:
             hint = "lower it, raise `max`, or lower `min`"
             yield Fault((*route, "maxLimitRequestRatio", name), f"`{value}` is more than `max` divided by `min`", hint)

@@ -13,10 +13,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import near
+from gen.quantity import in_thousandths, is_whole, server_amount
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.object_view import containers
-from gen.rules.quantities import amount, in_thousandths, is_whole, not_negative
+from gen.rules.quantities import not_negative
 from gen.rules.rule import server
 from gen.rules.value_checks import dns_label, if_set, qualified_name
 
@@ -118,7 +119,7 @@ def _value(name: str, value: object) -> Fault | None:
         return Fault((), message, f"use `{math.ceil(number)}` or another integer")
     if name.startswith(_HUGE_PAGES):
         size = name.removeprefix(_HUGE_PAGES)
-        page = amount(size) or Decimal(0)
+        page = server_amount(size) or Decimal(0)
         possible = page > 0 and is_whole(page)
         if not possible or math.ceil(number) % int(page):
             hint = f"use a multiple of `{size}`" if possible else "use a page size, as in `hugepages-2Mi`"
