@@ -19,9 +19,8 @@ ALLOWED = {
     "gen.commands.validate": ({"environment"}, "number of processors"),
     "gen.load.manifest_files": ({"disk", "terminal"}, "reads the files that arguments name, and standard input"),
     "gen.model.docs": ({"disk"}, "reads descriptions of fields from gen's own source"),
-    "gen.overlay.cluster": ({"disk"}, "finds the overlay of a rendered file"),
+    "gen.overlay.files": ({"disk"}, "reads overlays"),
     "gen.overlay.patches.read": ({"disk"}, "reads patch files"),
-    "gen.overlay.read": ({"disk"}, "reads overlays"),
     "gen.parallel": ({"processes"}, "starts worker processes"),
     "gen.render.cache": (
         {"disk", "environment"},
@@ -68,7 +67,6 @@ def test_nothing_is_allowed_without_need() -> None:
 def test_no_files_of_users_are_cached_for_the_life_of_the_process() -> None:
     """A watch mode runs many times in one process. What one run reads belongs to objects of that run."""
     of_packages = {"gen.model.docs", "gen.rules.server.cron", "gen.schemas.registry"}
-    of_packages |= {"gen.overlay.cluster"}
     caching = {
         module for module in modules() if caches(tree(module)) and "disk" in {kind for kind, _ in effects_of(module)}
     }

@@ -16,7 +16,7 @@ from gen.check.objects import check
 from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
 from gen.load.manifest_files import STDIN, named_files, read_bytes
 from gen.load.manifests import read_manifests
-from gen.overlay.cluster import cluster_of
+from gen.overlay.files import OverlayFiles
 from gen.parallel import map_parallel
 from gen.repository.layout import overlay_folder
 from gen.repository.root import find_root
@@ -127,7 +127,7 @@ class ManifestChecker:
         return self._of_folder[folder]
 
     def _chosen(self, file: str) -> Kinds:
-        cluster = cluster_of(self._root, file) if self._root is not None else None
+        cluster = self._overlays.cluster_of(file) if self._overlays is not None else None
         version = self.kubernetes or (cluster.kubernetes if cluster is not None else None)
         chosen = minor_version(version) if version is not None else versions()[-1]
         if chosen not in versions():
@@ -157,9 +157,10 @@ class ManifestChecker:
         return {}
 
     @cached_property
-    def _root(self) -> Path | None:
+    def _overlays(self) -> OverlayFiles | None:
+        """The overlays of the repository around the current folder. Errors in them are for `gen render` to report."""
         try:
-            return find_root(Path.cwd())
+            return OverlayFiles(find_root(Path.cwd()), Findings())
         except UsageError:
             return None
 

@@ -1,31 +1,33 @@
-"""Reads `overlays/<name>/overlay.yaml` and what it extends, each file once."""
+"""Reads overlays: merged with those that they extend, validated, with their patches."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
 
-from gen.diagnostics import Findings, Location, UsageError, did_you_mean
-from gen.load import Data, Layer, Layers, Source, lay_over, read
+from gen.diagnostics import Findings, UsageError, did_you_mean
+from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.model.explain import explain
 from gen.overlay.check import check_overlay
 from gen.overlay.fields import OverlayFields
+from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.overlay import Overlay
 from gen.overlay.patches.read import read_patches
-from gen.repository.layout import DEFINITIONS, overlay_file
+from gen.repository.layout import overlay_file
 from gen.repository.overlay_files import overlay_names
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from gen.diagnostics import Route
 
 _OWN = ("abstract", "patches")
-"""Fields that an overlay does not take from the one it extends: patches are added up file by file."""
+"""Fields that an overlay does not inherit: patches are collected file by file."""
 
 
 @dataclass
@@ -34,82 +36,46 @@ class OverlayReader:
 
     root: Path
     found: Findings
-    _sources: dict[str, Source | None] = field(default_factory=dict)
+
+    @cached_property
+    def _files(self) -> OverlayFiles:
+        return OverlayFiles(self.root, self.found)
 
     def read(self, names: Collection[str] = ()) -> list[Overlay]:
-        """The overlays that render something: those named, or all. UsageError when a name is unknown, or none does."""
+        """Overlays in `names`, or all, without abstract ones. UsageError for an unknown name, or if none remain."""
         existing = overlay_names(self.root, Findings() if names else self.found)
         for name in names:
             if name not in existing:
-                raise UsageError(f"there is no {overlay_file(name)}: {did_you_mean(name, existing)}")
+                raise UsageError(f"no {overlay_file(name)} found: {did_you_mean(name, existing)}")
         overlays = [self._overlay(name) for name in existing if not names or name in names]
         if not any(overlays) and not self.found.failed():
-            why = "there is none" if not existing else "those that are `abstract` are only extended"
-            raise UsageError(f"no overlay renders anything: {why}; add {overlay_file('<name>')}")
+            why = "none found" if not existing else "all are `abstract`"
+            raise UsageError(f"no overlay to render: {why}; add {overlay_file('<name>')}")
         return [overlay for overlay in overlays if overlay is not None]
 
     def _overlay(self, name: str) -> Overlay | None:
-        chain = self._chain(name)
-        if not chain:
+        chain = self._files.chain(name)
+        if not chain.complete:
             return None
         found = Findings()
-        data = _laid_over(chain)
-        layers = Layers(tuple(Layer(source) for source in chain))
+        data = _laid_over(chain.sources)
+        layers = Layers(tuple(Layer(source) for source in chain.sources))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
-        patches = read_patches(self.root, chain, found)
+        patches = read_patches(self.root, chain.sources, found)
         fields = _validated(data, layers, found, hidden)
         kubernetes = check_overlay(fields, data, layers, found) if fields is not None else ""
         self.found.extend(found.items)
         if fields is None or fields.abstract or found.failed():
             return None
         defaults = cast("dict[str, Data]", data.get("defaults", {}))
-        folders = ((self.root / source.file).parent / DEFINITIONS for source in chain)
-        definitions = tuple(folder for folder in folders if folder.is_dir())
-        return Overlay(name, fields, layers, defaults, patches, kubernetes, definitions)
-
-    def _chain(self, name: str) -> list[Source]:
-        """The overlay's own file, then those that it extends; empty when one is missing or extends itself."""
-        chain: list[Source] = []
-        seen = {name}
-        source = self._source(name)
-        while source is not None:
-            chain.append(source)
-            base = cast("dict[str, Data]", source.data).get("extends")
-            if not isinstance(base, str) or not base:
-                return chain
-            at = source.place(("extends",))
-            if base in seen:
-                self.found.error("extends-itself", at, f"`{base}` extends itself", "remove one `extends` of the circle")
-                return []
-            seen.add(base)
-            source = self._source(base, at)
-        return []
-
-    def _source(self, name: str, at: Location | None = None) -> Source | None:
-        if name not in self._sources:
-            existing = overlay_names(self.root, Findings())
-            if name in existing or at is None:
-                self._sources[name] = self._mapping(name)
-            else:
-                self.found.error("unknown-overlay", at, f"there is no overlay `{name}`", did_you_mean(name, existing))
-                self._sources[name] = None
-        return self._sources[name]
-
-    def _mapping(self, name: str) -> Source | None:
-        source = read(self.root, overlay_file(name), self.found)
-        if source is not None and not isinstance(source.data, dict):
-            self.found.error(
-                "invalid-value", source.place(()), "an overlay is a mapping of fields", "write `field: value`"
-            )
-            return None
-        return source
+        return Overlay(name, fields, layers, defaults, patches, kubernetes, chain.definitions)
 
 
-def _laid_over(chain: list[Source]) -> dict[str, Data]:
+def _laid_over(sources: Sequence[Source]) -> dict[str, Data]:
     data: dict[str, Data] = {}
-    for source in reversed(chain):
+    for source in reversed(sources):
         inherited = {key: value for key, value in data.items() if key not in _OWN}
-        data = lay_over(inherited, cast("dict[str, Data]", source.data))
+        data = lay_over(inherited, fields_of(source))
     return data
 
 

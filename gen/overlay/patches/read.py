@@ -19,12 +19,13 @@ from gen.overlay.patches.types import Patch
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from gen.diagnostics import Findings, Location
 
 
-def read_patches(root: Path, chain: list[Source], found: Findings) -> tuple[Patch, ...]:
+def read_patches(root: Path, chain: Sequence[Source], found: Findings) -> tuple[Patch, ...]:
     """The patches of the files in `chain`, which has the overlay's own file first."""
     patches: list[Patch] = []
     for source in reversed(chain):

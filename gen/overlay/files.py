@@ -1,0 +1,121 @@
+"""Reads the files of overlays, each once: `overlay.yaml` of an overlay and of those that it extends.
+
+It imports no models, so that `gen validate` finds the cluster of a file without loading them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from gen.diagnostics import Findings, did_you_mean
+from gen.load.source import Source, read
+from gen.repository.layout import DEFINITIONS, overlay_file, overlay_of, overlays_path
+from gen.repository.overlay_files import overlay_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.diagnostics import Location
+    from gen.load import Data
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The sources of an overlay, its own first, then those that it extends."""
+
+    sources: tuple[Source, ...]
+    complete: bool
+    """False if one is missing, unreadable, or extends itself."""
+    definitions: tuple[Path, ...]
+    """Folders of CustomResourceDefinitions, those of the overlay itself first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The cluster of an overlay, as far as its files are readable."""
+
+    kubernetes: str | None
+    definitions: tuple[Path, ...]
+    """Folders of CustomResourceDefinitions, those of the overlay itself first."""
+
+
+@dataclass
+class OverlayFiles:
+    """The overlays of one repository, for one run."""
+
+    root: Path
+    found: Findings
+    _sources: dict[str, Source | None] = field(default_factory=dict)
+    _clusters: dict[str, Cluster | None] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The existing overlays. Findings about other entries in `overlays/` are for `gen render` to report."""
+        return overlay_names(self.root, Findings())
+
+    def chain(self, name: str) -> Chain:
+        """The files of an overlay."""
+        sources: list[Source] = []
+        names = [name]
+        source = self._source(name)
+        while source is not None:
+            sources.append(source)
+            base = fields_of(source).get("extends")
+            if not isinstance(base, str) or not base:
+                return self._chain(names, sources, complete=True)
+            at = source.place(("extends",))
+            if base in names:
+                self.found.error(
+                    "extends-itself", at, f"overlay `{base}` extends itself", "remove one `extends` of the cycle"
+                )
+                break
+            names.append(base)
+            source = self._source(base, at)
+        return self._chain(names, sources, complete=False)
+
+    def cluster_of(self, file: str) -> Cluster | None:
+        """The cluster of a file in `rendered/<overlay>/` or `overlays/<overlay>/`; None for other files."""
+        path, start = os.path.abspath(file), f"{self.root}/"  # noqa: PTH100 - called for every folder
+        overlay = overlay_of(path.removeprefix(start)) if path.startswith(start) else None
+        if overlay is None:
+            return None
+        if overlay not in self._clusters:
+            self._clusters[overlay] = self._cluster(overlay)
+        return self._clusters[overlay]
+
+    def _cluster(self, name: str) -> Cluster | None:
+        chain = self.chain(name)
+        versions = (fields_of(source).get("kubernetes") for source in chain.sources)
+        kubernetes = next((version for version in versions if isinstance(version, str) and version), None)
+        return Cluster(kubernetes, chain.definitions) if chain.sources else None
+
+    def _chain(self, names: list[str], sources: list[Source], *, complete: bool) -> Chain:
+        read = names[: len(sources)]
+        folders = [path for name in read if (path := self.root / overlays_path(name, DEFINITIONS)).is_dir()]
+        return Chain(tuple(sources), complete, tuple(folders))
+
+    def _source(self, name: str, at: Location | None = None) -> Source | None:
+        if name not in self._sources:
+            if name in self.names or at is None:
+                self._sources[name] = self._mapping(name)
+            else:
+                hint = did_you_mean(name, self.names)
+                self.found.error("unknown-overlay", at, f"unknown overlay `{name}`", hint)
+                self._sources[name] = None
+        return self._sources[name]
+
+    def _mapping(self, name: str) -> Source | None:
+        source = read(self.root, overlay_file(name), self.found)
+        if source is not None and not isinstance(source.data, dict):
+            message, hint = "an overlay must be a mapping of fields", "write `field: value`"
+            self.found.error("invalid-value", source.place(()), message, hint)
+            return None
+        return source
+
+
+def fields_of(source: Source) -> dict[str, Data]:
+    """The fields of an overlay's file, which `OverlayFiles` only returns if it is a mapping."""
+    return cast("dict[str, Data]", source.data)
