@@ -29,6 +29,7 @@ LAYERS = (
     ("check",),
     ("rules",),
     ("overlay",),
+    ("plugins",),
     ("kinds",),
     ("storage", "networks", "gitops"),
     ("schemas",),

@@ -16,6 +16,7 @@ from gen.commands.compared import repository
 from gen.commands.options import Overlays, Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings
+from gen.overlay.plugins import load_repository_plugins
 from gen.report.formats import PLAN_REPORTERS
 from gen.repository.git import find_base
 from gen.review.compare import compare_trees, run_scopes
@@ -57,6 +58,7 @@ def review(request: Request) -> Review:
     limit = RemovalLimit.parse(request.max_removed)
     root = repository(request.root)
     base = find_base(root, request.base)
+    load_repository_plugins(root)
     found = Findings()
     trees = read_trees(root, base, found).select(request.overlay)
     return compare_trees(

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic.json_schema import models_json_schema
 
 from gen.commands.result import Result
+from gen.diagnostics import UsageError
 from gen.kinds import KINDS
 from gen.model.annotations import reachable
 from gen.model.docs import field_docs
 from gen.model.job import JobFields
 from gen.model.profile import Profile
-from gen.overlay.fields import OverlayFields
+from gen.overlay.fields import overlay_fields
+from gen.overlay.plugins import load_repository_plugins
+from gen.repository.root import find_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,8 +65,9 @@ def job_schema() -> Schema:
 
 def overlay_schema() -> Schema:
     """The schema of `overlay.yaml`, with the fields of jobs under `defaults`."""
-    definitions = _definitions([OverlayFields, JobFields, *KINDS.values()])
-    overlay = definitions.pop(OverlayFields.__name__)
+    model = overlay_fields()
+    definitions = _definitions([model, JobFields, *KINDS.values()])
+    overlay = definitions.pop(model.__name__)
     defaults = _as_defaults(definitions.pop(JobFields.__name__))
     kinds = {name: _as_defaults(definitions.pop(model.__name__)) for name, model in KINDS.items()}
     description = "Default fields for jobs of one kind."
@@ -88,7 +94,9 @@ class Request:
 
 
 def run(request: Request) -> Result[str]:
-    """Print the schema of a document."""
+    """The schema of a document, with the plugins of the repository that surrounds the working directory."""
+    with suppress(UsageError):
+        load_repository_plugins(find_root(Path.cwd()))
     return Result(output=schema_text(str(request.document)))
 
 

@@ -77,3 +77,27 @@ PATCH_BREAKS = Code(
     "The operator, a Service or a GitOps engine would no longer find the object, or would delete data.",
     "Remove the change; use the field or the alternative in the finding.",
 )
+MISSING_PLUGIN = Code(
+    "missing-plugin",
+    "An overlay names a plugin that is not installed.",
+    "gen cannot render what the plugin provides.",
+    "Install it with the command in the finding, and add it to the requirements of the repository.",
+)
+PLUGIN_VERSION = Code(
+    "plugin-version",
+    "The installed version of a plugin is outside of the range in the overlay.",
+    "Another version can render other manifests.",
+    "Install a version in the range, or change the range.",
+)
+INVALID_PLUGIN = Code(
+    "invalid-plugin",
+    "A plugin cannot be loaded: it raises an error, provides nothing, or uses a name that is taken.",
+    "gen cannot render what the plugin provides.",
+    "Remove the plugin, or use a version that works with this version of gen.",
+)
+PLUGIN_NOT_NAMED = Code(
+    "plugin-not-named",
+    "A job or an overlay uses a kind or a profile of a plugin that the overlay does not name under `plugins`.",
+    "The rendered files would depend on whether the plugin is installed.",
+    "Add the plugin to `plugins` of the overlay.",
+)

@@ -35,4 +35,4 @@ def profile_fields(registry: Mapping[str, type[Model]]) -> dict[str, Any]:
 
 def chosen(fields: Model, registry: Mapping[str, type[Model]]) -> dict[str, Any]:
     """Profiles that are set in `fields`, by key."""
-    return {key: value for key in registry if (value := getattr(fields, key)) is not None}
+    return {key: value for key in registry if (value := getattr(fields, key, None)) is not None}

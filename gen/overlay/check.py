@@ -9,7 +9,7 @@ from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.model.scalars import shown
 from gen.networks import POD_NETWORK
-from gen.overlay.fields import PERMISSIONS
+from gen.overlay.fields import permissions
 from gen.schemas.registry import minor_version, versions
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, str, Collecti
     """A field of `namespaces`, the finding about its entries, those that exist, and what to do when there are none."""
     yield "volumes", "unknown-volume", fields.volumes, "declare it under `volumes`"
     yield "networks", "unknown-network", {*fields.networks, POD_NETWORK}, "declare it under `networks`"
-    yield "allow", "unknown-permission", PERMISSIONS, ""
+    yield "allow", "unknown-permission", permissions(), ""
 
 
 def _kubernetes(fields: OverlayFields, layers: Layers, found: Findings) -> str:

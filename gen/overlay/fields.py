@@ -3,7 +3,8 @@
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self, cast
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema, create_model, model_validator
 
@@ -39,8 +40,13 @@ class VolumeFields(Model):
     """Mount options of the PersistentVolume, such as `nolock`."""
 
     @property
+    def given(self) -> dict[str, StorageProfile]:
+        """The profile by its key."""
+        return chosen(self, STORAGE)
+
+    @property
     def profile(self) -> StorageProfile:
-        return cast("StorageProfile", next(iter(chosen(self, STORAGE).values())))
+        return next(iter(self.given.values()))
 
     @model_validator(mode="after")
     def _one_profile(self) -> Self:
@@ -56,8 +62,13 @@ class NetworkFields(Model):
     """Network that jobs can use by name: one or more network profiles."""
 
     @property
+    def given(self) -> dict[str, NetworkProfile]:
+        """The profiles by their keys."""
+        return chosen(self, NETWORKS)
+
+    @property
     def profiles(self) -> tuple[NetworkProfile, ...]:
-        return tuple(chosen(self, NETWORKS).values())
+        return tuple(self.given.values())
 
     @model_validator(mode="after")
     def _profiles_agree(self) -> Self:
@@ -76,15 +87,47 @@ def _names(keys: Iterable[str]) -> str:
     return " and ".join(f"`{key}`" for key in keys) or "none"
 
 
-Volume: type[VolumeFields] = create_model(
-    "Volume", __base__=VolumeFields, __doc__=VolumeFields.__doc__, **profile_fields(STORAGE)
-)
-Network: type[NetworkFields] = create_model(
-    "Network", __base__=NetworkFields, __doc__=NetworkFields.__doc__, **profile_fields(NETWORKS)
-)
+def _volume() -> type[VolumeFields]:
+    return create_model("Volume", __base__=VolumeFields, __doc__=VolumeFields.__doc__, **profile_fields(STORAGE))
 
-PERMISSIONS = sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values()) if p.grant})
-Permission = Annotated[str, Field(json_schema_extra={"enum": PERMISSIONS})]
+
+def _network() -> type[NetworkFields]:
+    return create_model("Network", __base__=NetworkFields, __doc__=NetworkFields.__doc__, **profile_fields(NETWORKS))
+
+
+def permissions() -> list[str]:
+    """Privileges that some storage and network profiles require."""
+    return sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values()) if p.grant})
+
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Volume: TypeAlias = VolumeFields
+    Network: TypeAlias = NetworkFields
+else:
+    Volume, Network = _volume(), _network()
+Permission = Annotated[str, Field(json_schema_extra={"enum": permissions()})]
+PluginName = Annotated[
+    str,
+    matching(
+        re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"),
+        100,
+        "a name of a Python package",
+        "use the name that `pip install` takes",
+    ),
+    WithJsonSchema({"title": "package", "type": "string"}),
+]
+VersionRange = Annotated[
+    str,
+    matching(
+        re.compile(r"(?:~=|==|!=|<=|>=|<|>)[0-9][A-Za-z0-9.*+!]*(?:, ?(?:~=|==|!=|<=|>=|<|>)[0-9][A-Za-z0-9.*+!]*)*"),
+        100,
+        "a version range",
+        "write it like `>=1.2,<2`",
+    ),
+    WithJsonSchema({"title": "version range", "type": "string"}),
+]
 NamespaceKey = Annotated[
     str,
     matching(
@@ -203,6 +246,8 @@ class OverlayFields(Model):
     """Do not render this overlay; it exists to be extended. Not inherited."""
     kubernetes: KubernetesVersion | None = None
     """Kubernetes version of the cluster. Objects are validated against its schemas."""
+    plugins: dict[PluginName, VersionRange] = {}
+    """Python packages that add kinds, storage or network profiles, each with a version range such as `>=1.2,<2`."""
     select: Select = Select()
     """Jobs to render."""
     operators: dict[str, Text] = {}
@@ -231,3 +276,21 @@ class OverlayFields(Model):
     """Init containers that fetch source code."""
     tensorboard: TensorBoardDefaults = TensorBoardDefaults()
     """TensorBoard containers."""
+
+
+@cache
+def _extended(_profiles: tuple[str, ...]) -> type[OverlayFields]:
+    fields: dict[str, Any] = {
+        "volumes": (dict[Label, _volume()], OverlayFields.model_fields["volumes"]),  # type: ignore[misc] # made at run time
+        "networks": (dict[Label, _network()], OverlayFields.model_fields["networks"]),  # type: ignore[misc] # as above
+    }
+    return create_model("OverlayFields", __base__=OverlayFields, __doc__=OverlayFields.__doc__, **fields)
+
+
+_BUILT_IN = (*STORAGE, *NETWORKS)
+
+
+def overlay_fields() -> type[OverlayFields]:
+    """The model of an overlay, with the profiles of the plugins that are loaded."""
+    profiles = (*STORAGE, *NETWORKS)
+    return OverlayFields if profiles == _BUILT_IN else _extended(profiles)

@@ -12,10 +12,11 @@ from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.model.explain import explain
 from gen.overlay.check import check_overlay
-from gen.overlay.fields import OverlayFields
+from gen.overlay.fields import OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.overlay import Overlay
 from gen.overlay.patches.read import read_patches
+from gen.overlay.plugins import check_providers, load_named
 from gen.repository.layout import overlay_file
 from gen.repository.overlay_files import overlay_names
 from gen.secrets import report_secrets
@@ -62,8 +63,11 @@ class OverlayReader:
         layers = Layers(tuple(Layer(source) for source in chain.sources))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
         patches = read_patches(self.root, chain.sources, found)
-        fields = _validated(data, layers, found, hidden)
+        loaded = load_named(data, layers, found)
+        fields = _validated(data, layers, found, hidden) if loaded else None
         kubernetes = check_overlay(fields, data, layers, found) if fields is not None else ""
+        if fields is not None:
+            check_providers(fields, layers, found)
         self.found.extend(found.items)
         if fields is None or fields.abstract or found.failed():
             return None
@@ -82,8 +86,9 @@ def _laid_over(sources: Sequence[Source]) -> dict[str, Data]:
 def _validated(
     data: dict[str, Data], layers: Layers, found: Findings, hidden: Collection[Route]
 ) -> OverlayFields | None:
+    model = overlay_fields()
     try:
-        return OverlayFields.model_validate(data)
+        return model.model_validate(data)
     except ValidationError as error:
-        explain(error, OverlayFields, layers, found, hidden=hidden)
+        explain(error, model, layers, found, hidden=hidden)
         return None

@@ -23,7 +23,7 @@ from gen.diagnostics import Diagnostic, Findings
 from gen.render.manifest import File
 from gen.render.results import JobResult, Rendered, RenderedOverlay, RunResult
 from gen.repository.job_files import all_jobs
-from gen.repository.layout import OVERLAYS
+from gen.repository.layout import OVERLAY_FILE, OVERLAYS
 from gen.repository.safe_files import MAX_BYTES, read_regular
 
 if TYPE_CHECKING:
@@ -181,7 +181,8 @@ def _sha(raw: bytes) -> str:
 
 
 def _key(root: Path, kubernetes: str | None) -> str:
-    return _sha(orjson.dumps([*_tools(), kubernetes, *_overlays(root)]))
+    overlays = list(_overlays(root))
+    return _sha(orjson.dumps([*_tools(), kubernetes, *overlays, *_plugins(root)]))
 
 
 def _tools() -> Iterator[Any]:
@@ -194,6 +195,21 @@ def _tools() -> Iterator[Any]:
     for name in _DEPENDENCIES:
         spec = find_spec(name)
         yield _stamp(Path(spec.origin)) if spec is not None and spec.origin else name
+
+
+def _plugins(root: Path) -> Iterator[Any]:
+    """The installed plugins, if an overlay can name one: looking for them takes as long as reading a hundred jobs."""
+    if any(b"plugins" in _read_if_possible(path) for path in sorted((root / OVERLAYS).glob(f"*/{OVERLAY_FILE}"))):
+        from gen.plugins.load import plugin_stamps  # noqa: PLC0415 - few overlays name plugins
+
+        yield from plugin_stamps()
+
+
+def _read_if_possible(path: Path) -> bytes:
+    try:
+        return read_regular(path, MAX_BYTES)
+    except OSError:
+        return b""
 
 
 def _stamp(path: Path) -> tuple[str, int, int]:

@@ -26,6 +26,7 @@ Schema = dict[str, Any]
 _OWN = Path(__file__).parent / "data"
 _BUNDLES = _OWN / "bundles"
 DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
+_FOLDERS = [_OWN, _BUNDLES]
 _COMMON = "https://gen.invalid/common.json"
 _BOUNDS = {"int32": 2**31, "int64": 2**63}
 """Bounds of number formats, which validators ignore."""
@@ -57,6 +58,12 @@ def versions() -> list[str]:
     return list(_folders())
 
 
+def add_schema_folder(folder: Path) -> None:
+    """Add closed schemas in files `<group>_<version>_<kind>.json`. They may refer to the definitions of Kubernetes."""
+    if folder not in _FOLDERS:
+        _FOLDERS.append(folder)
+
+
 @cache
 def schemas(version: str) -> Schemas:
     """The schemas of one Kubernetes version, shared in this process."""
@@ -85,6 +92,11 @@ def compiled(schema: Schema, schemas: Schemas) -> Draft202012Validator:
     return Draft202012Validator(schema, registry=schemas.registry)
 
 
+def _complete() -> list[Path]:
+    """Files with complete schemas of kinds."""
+    return [path for folder in _FOLDERS if folder != _BUNDLES for path in sorted(folder.glob("*_*.json"))]
+
+
 class Schemas:
     """Schemas and validators of one Kubernetes version."""
 
@@ -102,13 +114,13 @@ class Schemas:
 
     def kinds(self) -> list[tuple[str, str]]:
         """Every API version and kind with a complete schema."""
-        own = [json.loads(path.read_text("utf-8"))["properties"] for path in sorted(_OWN.glob("*_*.json"))]
+        own = [json.loads(path.read_text("utf-8"))["properties"] for path in _complete()]
         return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self._core_kinds]
 
     def schema(self, api_version: str, kind: str) -> Schema:
         """The schema of a kind of object, with references for `resolve`."""
         file = _file(api_version, kind)
-        for folder in (_OWN, _BUNDLES):
+        for folder in _FOLDERS:
             if file in _files(folder):
                 return self._document(file, folder / file)
         name = self._core_kinds.get((api_version, kind))
@@ -137,7 +149,7 @@ class Schemas:
     def _document(self, name: str, path: Path) -> Schema:
         if name not in self._documents:
             text = path.read_text("utf-8")
-            for word, bound in (_LOOSE if path.is_relative_to(_OWN) else _BOUNDS).items():
+            for word, bound in (_LOOSE if not path.is_relative_to(self._folder) else _BOUNDS).items():
                 written = f'"format": "{word}"'
                 text = text.replace(written, f'{written}, "minimum": {-bound}, "maximum": {bound - 1}')
             self._documents[name] = json.loads(text)

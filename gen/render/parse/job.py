@@ -13,6 +13,8 @@ from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.model.explain import explain
 from gen.model.names import JOB_NAME
 from gen.model.scalars import empty, null, shown
+from gen.overlay.plugins import unnamed_plugin
+from gen.plugins.registries import KIND_GROUP
 from gen.render.parse.evaluation import evaluated
 from gen.secrets import report_secrets
 
@@ -46,7 +48,7 @@ class JobInput:
 def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> JobInput | None:
     """Check one job file; without an overlay only what can be judged alone. None when no job can be made of it."""
     kind = _kind(source, found)
-    if kind is None:
+    if kind is None or (overlay is not None and not _named(kind, source, overlay, found)):
         return None
     written = cast("dict[str, Data]", source.data)
     layers = Layers((Layer(source), *(overlay.layers_of(kind) if overlay else ())))
@@ -99,6 +101,15 @@ def _kind(source: Source, found: Findings) -> str | None:
     else:
         return kind
     return None
+
+
+def _named(kind: str, source: Source, overlay: Overlay, found: Findings) -> bool:
+    """Whether the kind is one of gen, or of a plugin that the overlay names."""
+    plugin = unnamed_plugin(KIND_GROUP, kind, overlay.fields.plugins)
+    if plugin is not None:
+        message = f"kind `{kind}` comes from plugin `{plugin}`, which overlay `{overlay.name}` does not name"
+        found.error("plugin-not-named", source.place(("kind",)), message, f"add `{plugin}` to `plugins` of the overlay")
+    return plugin is None
 
 
 def _validated(

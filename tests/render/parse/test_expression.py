@@ -152,7 +152,7 @@ def test_jinja_is_imported_only_for_more_than_lookups(repo: Repository, expressi
     repo.job(text)
     script = (
         "import sys\nfrom gen.commands.render import Request, render\nfrom pathlib import Path\n"
-        "code = render(Request(Path('.'), parallel=1))[1]\nprint(code, 'jinja2' in sys.modules)"
+        "code = render(Request(root=Path('.'), parallel=1)).exit_code\nprint(code, 'jinja2' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=True)
     assert done.stdout == f"0 {imported}\n"

@@ -1,0 +1,67 @@
+"""Plugins of overlays: loading those that are named, and refusing entries of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Findings
+from gen.load import Layer, Layers
+from gen.overlay.files import OverlayFiles, fields_of
+from gen.repository.overlay_files import overlay_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from gen.diagnostics import Route
+    from gen.load import Data
+    from gen.overlay.fields import OverlayFields
+
+
+def load_named(data: Mapping[str, Data], layers: Layers, found: Findings) -> bool:
+    """Load the plugins of an overlay; False after an error. Values that are not strings are left to the model."""
+    plugins = data.get("plugins")
+    if isinstance(plugins, dict) and plugins:
+        from gen.plugins.load import load_plugins  # noqa: PLC0415 - few overlays name plugins
+
+        return load_plugins({name: str(versions) for name, versions in plugins.items() if versions}, layers, found)
+    return True
+
+
+def load_repository_plugins(root: Path) -> None:
+    """Load the plugins of all overlays, for commands that do not read overlays. Errors are left to `gen render`."""
+    ignored = Findings()
+    files = OverlayFiles(root, ignored)
+    for name in overlay_names(root, ignored):
+        for source in files.chain(name).sources:
+            load_named(fields_of(source), Layers((Layer(source),)), ignored)
+
+
+def unnamed_plugin(group: str, name: str, plugins: Mapping[str, str]) -> str | None:
+    """The plugin that provides an entry, if the overlay does not name it."""
+    from gen.plugins.registries import provider_of  # noqa: PLC0415 - not needed without plugins
+
+    provider = provider_of(group, name)
+    return provider if provider is not None and provider not in plugins else None
+
+
+def check_providers(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Report profiles and kinds from plugins that the overlay does not name."""
+    for group, name, route in _used(fields):
+        plugin = unnamed_plugin(group, name, fields.plugins)
+        if plugin is not None:
+            message = f"`{name}` comes from plugin `{plugin}`, which the overlay does not name"
+            found.error("plugin-not-named", layers.place(route, key=True), message, f"add `{plugin}` to `plugins`")
+
+
+def _used(fields: OverlayFields) -> Iterator[tuple[str, str, Route]]:
+    from gen.plugins.registries import KIND_GROUP, NETWORK_GROUP, STORAGE_GROUP  # noqa: PLC0415 - as above
+
+    for name, volume in fields.volumes.items():
+        for key in volume.given:
+            yield STORAGE_GROUP, key, ("volumes", name, key)
+    for name, network in fields.networks.items():
+        for key in network.given:
+            yield NETWORK_GROUP, key, ("networks", name, key)
+    for kind in fields.operators:
+        yield KIND_GROUP, kind, ("operators", kind)

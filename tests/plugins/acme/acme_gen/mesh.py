@@ -1,0 +1,20 @@
+"""The network profile `mesh`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from gen.model.scalars import Text
+from gen.networks.base import Effect, NetworkProfile
+
+
+class Mesh(NetworkProfile):
+    """Mesh network."""
+
+    short: ClassVar[str] = "name"
+
+    name: Text
+    """Name of the mesh."""
+
+    def effect(self) -> Effect:
+        return Effect(annotations={"acme.example.com/mesh": self.name})

@@ -1,0 +1,1 @@
+"""Schemas of the objects that the plugin renders."""
