@@ -45,37 +45,37 @@ class GroupView:
 def difference_groups(review: Review) -> Iterator[GroupView]:
     """Groups of the objects that a merge changes, without those that other parts of the plan list."""
     known: dict[tuple[Any, ...], list[ObjectChange]] = {}
-    for item in review.objects:
-        if not _listed_elsewhere(item):
-            equal = (_ORDER.index(item.action), sanitize(item.pair.object.key.kind), repr(item.fields))
-            known.setdefault(equal, []).append(item)
-    for (order, kind, _), items in sorted(known.items(), key=_first):
-        names = tuple(map(_name, items))
-        yield GroupView(action=Phrase(_ORDER[order].value), kind=kind, names=names, fields=items[0].fields)
+    for change in review.objects:
+        if not _listed_elsewhere(change):
+            group = (_ORDER.index(change.action), sanitize(change.pair.object.key.kind), repr(change.fields))
+            known.setdefault(group, []).append(change)
+    for (order, kind, _), changes in sorted(known.items(), key=_first):
+        names = tuple(map(_name, changes))
+        yield GroupView(action=Phrase(_ORDER[order].value), kind=kind, names=names, fields=changes[0].fields)
 
 
-def _name(item: ObjectChange) -> str:
-    pair, key = item.pair, item.pair.object.key
+def _name(change: ObjectChange) -> str:
+    pair, key = change.pair, change.pair.object.key
     name = f"{key.scope} {key.namespace}/{key.name}".replace(" /", " ")
-    if pair.before is not None and item.action is ObjectAction.REPLACED:
+    if pair.before is not None and change.action is ObjectAction.REPLACED:
         kind = f"{pair.before.key.kind} " if pair.before.key.kind != key.kind else ""
         name += f" replaces {kind}{pair.before.key.name}"
-    elif pair.before is not None and item.action is ObjectAction.MOVED:
+    elif pair.before is not None and change.action is ObjectAction.MOVED:
         name += f" from {pair.before.path} to {pair.object.path}"
     return sanitize(name)
 
 
-def _listed_elsewhere(item: ObjectChange) -> bool:
+def _listed_elsewhere(change: ObjectChange) -> bool:
     """Whether the lists of runs or data already cover it: an object that is added, removed or renamed with them."""
-    whole = item.pair.object
-    if item.action in (ObjectAction.ADDED, ObjectAction.REMOVED):
-        return bool(whole.run) or item.pair.workload is not None or whole.key.kind in DATA
-    return item.action is ObjectAction.REPLACED and not item.fields and item.pair.workload is None
+    target = change.pair.object
+    if change.action in (ObjectAction.ADDED, ObjectAction.REMOVED):
+        return bool(target.run) or change.pair.workload is not None or target.key.kind in DATA
+    return change.action is ObjectAction.REPLACED and not change.fields and change.pair.workload is None
 
 
 def _first(entry: tuple[tuple[Any, ...], list[ObjectChange]]) -> tuple[Any, ...]:
-    (order, kind, _), items = entry
-    return order, kind, items[0].pair.object.key
+    (order, kind, _), changes = entry
+    return order, kind, changes[0].pair.object.key
 
 
 def _field_lines(field: FieldChange) -> Iterator[str]:

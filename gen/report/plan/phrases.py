@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import counted
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
 from gen.review.review import ObjectAction
@@ -11,7 +13,6 @@ from gen.review.runs import RunAction
 from gen.review.usage import Load
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterator
 
     from gen.review.demand import Demand
@@ -34,9 +35,9 @@ RUN_SECTIONS = {
 
 
 def headline(review: Review) -> Phrase:
-    removed = sum(item.action is DataAction.REMOVED for item in review.data)
-    data = f"{removed} data objects removed" if removed != 1 else "1 data object removed"
-    return Phrase(f"{_runs(review.starting, 'start')}, {_runs(review.stopping, 'stop')}, {data}")
+    removed = sum(data.action is DataAction.REMOVED for data in review.data)
+    runs = f"{_runs(review.starting, 'start')}, {_runs(review.stopping, 'stop')}"
+    return Phrase(f"{runs}, {counted(removed, 'data object')} removed")
 
 
 def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
@@ -44,9 +45,10 @@ def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
     rows = {
         "Runs": _run_summary(review),
         "GPUs": _gpu_summary(review),
-        "TensorBoards": _counted(review.tensorboards, skip=(ObjectAction.MOVED, ObjectAction.REPLACED)),
+        "TensorBoards": _action_counts(review.tensorboards, skip=(ObjectAction.MOVED, ObjectAction.REPLACED)),
         "Data": _data_summary(review),
-        "Objects": f"{review.before} → {review.after}: " + _counted(review.object_actions, skip=(ObjectAction.KEPT,)),
+        "Objects": f"{review.before} → {review.after}: "
+        + _action_counts(review.object_actions, skip=(ObjectAction.KEPT,)),
     }
     return ((Phrase(title), Phrase(text)) for title, text in rows.items())
 
@@ -62,33 +64,29 @@ def _run_summary(review: Review) -> str:
 
 
 def _gpu_summary(review: Review) -> str:
-    before, after = (sum(load.gpus for load in loads) for loads in _sides(review))
+    before, after = (sum(load.gpus for load in loads) for loads in _loads(review))
     requested = Load()
     for run in review.starting:
         requested += run.latest.demand
     return f"{before} → {after}" + (f"; starting runs request {_load_phrase(requested)}" if review.starting else "")
 
 
-def _sides(review: Review) -> tuple[list[Load], list[Load]]:
+def _loads(review: Review) -> tuple[list[Load], list[Load]]:
     return [row.before for row in review.usage], [row.after for row in review.usage]
 
 
 def _load_phrase(load: Load) -> str:
-    parts = [_gpus(load.gpus)]
+    parts = [counted(load.gpus, "GPU")]
     if load.gpu_hours:
         parts.append(f"at most {number(load.gpu_hours)} GPU-hours")
     if load.unbounded:
-        parts.append(f"{load.unbounded} run{'' if load.unbounded == 1 else 's'} without a time limit")
+        parts.append(f"{counted(load.unbounded, 'run')} without a time limit")
     return ", ".join(parts)
-
-
-def _gpus(count: int) -> str:
-    return f"{count} GPU{'' if count == 1 else 's'}"
 
 
 def demand_phrase(demand: Demand) -> Phrase:
     """`3 pods, 24 GPUs, at most 288 GPU-hours`."""
-    parts = [f"{demand.pods} pod{'' if demand.pods == 1 else 's'}", _gpus(demand.gpus)]
+    parts = [counted(demand.pods, "pod"), counted(demand.gpus, "GPU")]
     if demand.gpus:
         hours = demand.gpu_hours
         parts.append("without a time limit" if hours is None else f"at most {number(hours)} GPU-hours")
@@ -107,17 +105,16 @@ def number(value: float) -> str:
 
 
 def _data_summary(review: Review) -> str:
-    shown = (DataAction.ADDED, DataAction.CHANGED, DataAction.REMOVED, DataAction.KEPT)
-    counts = {action: sum(item.action is action for item in review.data) for action in shown}
-    return ", ".join(f"{count} {action.value}" for action, count in counts.items())
+    counts = Counter(data.action for data in review.data)
+    return ", ".join(f"{counts[action]} {action.value}" for action in DataAction)
 
 
-def _counted(counts: Counter[ObjectAction], skip: tuple[ObjectAction, ...]) -> str:
+def _action_counts(counts: Counter[ObjectAction], skip: tuple[ObjectAction, ...]) -> str:
     return ", ".join(f"{counts[action]} {action.value}" for action in ObjectAction if action not in skip)
 
 
 def _runs(runs: tuple[RunChange, ...], verb: str) -> str:
-    return f"{len(runs)} run {verb}s" if len(runs) == 1 else f"{len(runs)} runs {verb}"
+    return f"1 run {verb}s" if len(runs) == 1 else f"{len(runs)} runs {verb}"
 
 
 def state_phrase(run: RunChange) -> Phrase:
