@@ -1,4 +1,4 @@
-"""Running `gen validate` over one text, and what of its report tests ask for."""
+"""Run `gen validate` on one text, and extract parts of its report."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def places(report: Report) -> list[tuple[str, int, int]]:
 
 
 def refused(report: Report) -> list[str]:
-    """What is wrong whoever applies the objects."""
+    """Codes of findings, except those of GitOps rules."""
     return [one.code for one in report.findings if CATALOGUE[one.code].source is not RuleSource.GITOPS]

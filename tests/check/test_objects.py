@@ -1,4 +1,4 @@
-"""`gen validate`: what it reads, and what it says of it."""
+"""`gen validate`: inputs and findings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.rules.support import objects
 from tests.support import PROJECT, validated
 
 
-def test_a_good_object_is_clean(tmp_path: Path) -> None:
+def test_a_valid_object_has_no_findings(tmp_path: Path) -> None:
     report, code = inspect(tmp_path, POD)
     assert (report.findings, code) == ((), 0)
     assert report.summary == "1 object in 1 file: 0 errors, 0 warnings"
 
 
-def test_an_unknown_field_has_a_near_name(tmp_path: Path) -> None:
+def test_an_unknown_field_has_the_nearest_name_as_hint(tmp_path: Path) -> None:
     (finding,) = inspect(tmp_path, POD.replace("image: b", "imag: b\n      image: b"))[0].findings
     assert finding.hint == "did you mean `image`?"
 
@@ -46,14 +46,14 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert report.findings[0].place.file == "<stdin>"
 
 
-def test_nothing_to_look_at_is_a_mistake(tmp_path: Path) -> None:
+def test_no_manifests_are_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no manifests"):
         validated(str(tmp_path))
     with pytest.raises(UsageError, match="there is no"):
         validated(str(tmp_path / "none"))
 
 
-def test_an_unknown_kind_is_an_error_unless_it_may_be(tmp_path: Path) -> None:
+def test_an_unknown_kind_is_an_error_unless_ignored(tmp_path: Path) -> None:
     text = POD.replace("kind: Pod", "kind: Pdo")
     (finding,) = inspect(tmp_path, text)[0].findings
     assert (finding.code, finding.hint) == ("unknown-kind", "did you mean `Pod`?")
@@ -61,7 +61,7 @@ def test_an_unknown_kind_is_an_error_unless_it_may_be(tmp_path: Path) -> None:
     assert codes(tmp_path, text.replace("v1", "example.com/v1"), ignore_missing=True) == []
 
 
-def test_rules_look_at_what_the_schema_let_pass(tmp_path: Path) -> None:
+def test_rules_check_the_fields_that_match_the_schema(tmp_path: Path) -> None:
     text = POD.replace("name: a", "name: A_").replace(
         "image: b", "image: b\n      imagePullPolicy: Alway\n      porst: []"
     )
@@ -70,7 +70,7 @@ def test_rules_look_at_what_the_schema_let_pass(tmp_path: Path) -> None:
     assert [finding.hint for finding in report.findings][1:] == ["did you mean `Always`?", "did you mean `ports`?"]
 
 
-def test_a_truth_value_without_quotes_is_quoted_as_it_is(tmp_path: Path) -> None:
+def test_the_hint_for_an_unquoted_boolean_is_to_quote_it(tmp_path: Path) -> None:
     report, _ = inspect(tmp_path, POD + "      env: [{name: A, value: yes}]\n")
     assert report.findings[0].hint == "quote it as it is: YAML 1.1 reads the unquoted value as a boolean"
 
@@ -83,12 +83,12 @@ def test_a_truth_value_without_quotes_is_quoted_as_it_is(tmp_path: Path) -> None
         ("batch/v1beta1", "CronJob", "batch/v1"),
     ],
 )
-def test_a_version_that_is_gone_has_a_replacement(tmp_path: Path, api_version: str, kind: str, instead: str) -> None:
+def test_a_removed_api_version_has_a_replacement(tmp_path: Path, api_version: str, kind: str, instead: str) -> None:
     (finding,) = inspect(tmp_path, f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\n")[0].findings
     assert (finding.code, finding.hint, finding.place.line) == ("removed-api", f"use `{instead}`", 1)
 
 
-def test_a_version_that_will_go_is_a_warning(tmp_path: Path) -> None:
+def test_a_deprecated_api_version_is_a_warning(tmp_path: Path) -> None:
     text = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\nspec: {}\n"
     assert codes(tmp_path, text) == ["removed-api"]
     text = "apiVersion: v1\nkind: Endpoints\nmetadata: {name: a}\n"
@@ -97,7 +97,7 @@ def test_a_version_that_will_go_is_a_warning(tmp_path: Path) -> None:
     assert codes(tmp_path, text, kubernetes="1.32") == []
 
 
-def test_a_rule_is_silenced_for_a_reason_that_is_told(tmp_path: Path) -> None:
+def test_a_silenced_rule_is_a_note_with_its_reason(tmp_path: Path) -> None:
     bad = POD.replace("image: b", 'image: ""')
     silent = bad.replace("name: a\n", 'name: a\n  annotations: {gen/ignore-containers: "filled in later"}\n')
     report, code = inspect(tmp_path, silent)
@@ -108,7 +108,7 @@ def test_a_rule_is_silenced_for_a_reason_that_is_told(tmp_path: Path) -> None:
     assert codes(tmp_path, silent.replace("ignore-containers", "ignore-container")) == ["silenced", "containers"]
 
 
-def test_many_files_are_shared_among_processes(tmp_path: Path) -> None:
+def test_many_files_are_checked_in_parallel(tmp_path: Path) -> None:
     for number in range(450):
         name = "A" if number == 333 else "a"
         (tmp_path / f"{number:03}.yaml").write_text(POD.replace("name: a", f"name: {name}{number}"))
@@ -118,8 +118,8 @@ def test_many_files_are_shared_among_processes(tmp_path: Path) -> None:
     assert report.summary.startswith("450 objects in 450 files")
 
 
-def test_a_schema_of_what_gen_renders_is_for_that_alone(tmp_path: Path) -> None:
-    """Those of the engines' objects are a part of their definitions, which would refuse what others rightly write."""
+def test_a_partial_schema_is_only_for_generated_objects(tmp_path: Path) -> None:
+    """Schemas of the engines' objects only describe what gen renders, and would reject valid objects of others."""
     body = (PROJECT / "rendered/flux/ack/gitrepository-ack.yaml").read_text("utf-8")
     ours, theirs = tmp_path / "ours.yaml", tmp_path / "theirs.yaml"
     ours.write_text(body, "utf-8")
@@ -130,15 +130,15 @@ def test_a_schema_of_what_gen_renders_is_for_that_alone(tmp_path: Path) -> None:
     assert validated(str(theirs), ignore_missing=True)[1] == 0
 
 
-def test_words_in_a_sentence_are_no_choice(tmp_path: Path) -> None:
-    """What is expected is what a rule says is, and not what its sentence holds between quotes."""
+def test_the_hint_comes_from_the_rule_and_not_from_the_message(tmp_path: Path) -> None:
+    """Names in backticks in a message must not be taken for the allowed values."""
     claims = "      resources: {claims: [{name: other}]}\n"
     report, _ = inspect(tmp_path, POD + claims)
     (finding,) = [finding for finding in report.findings if "resource claim" in finding.message]
     assert finding.hint == "add it to the pod's `resourceClaims`"
 
 
-def test_a_silenced_fault_hides_no_other(tmp_path: Path) -> None:
+def test_a_silenced_problem_does_not_hide_others(tmp_path: Path) -> None:
     numbers = "".join(f"  k{number}: {number}\n" for number in range(40))
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_b, annotations: {gen/ignore-wrong-type: known}}\n"
     report, code = inspect(tmp_path, f"{head}data:\n{numbers}immutible: true\n")
@@ -147,13 +147,13 @@ def test_a_silenced_fault_hides_no_other(tmp_path: Path) -> None:
     assert told == ["metadata", "unknown-field"]
 
 
-def test_a_number_is_quoted_as_it_is_written(tmp_path: Path) -> None:
+def test_the_hint_for_an_unquoted_number_is_to_quote_it(tmp_path: Path) -> None:
     report, _ = inspect(tmp_path, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {version: 1.10}\n")
     (finding,) = report.findings
     assert finding.hint == "quote it as it is: YAML 1.1 reads the unquoted value as a number"
 
 
-def test_a_path_that_is_no_utf_8_is_reported_in_every_format(tmp_path: Path) -> None:
+def test_a_path_that_is_not_utf_8_is_reported_in_every_format(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"\xff.yaml")
     path.write_text("a: 1\n", "utf-8")
     report, _ = validated(str(path))
@@ -161,7 +161,7 @@ def test_a_path_that_is_no_utf_8_is_reported_in_every_format(tmp_path: Path) -> 
         assert reporter(report)
 
 
-def test_an_entry_that_cannot_be_read_ends_nothing(tmp_path: Path) -> None:
+def test_an_unreadable_file_does_not_stop_the_others(tmp_path: Path) -> None:
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A}\n", "utf-8")
     report, code = validated(str(tmp_path))

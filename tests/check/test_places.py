@@ -1,4 +1,4 @@
-"""Where findings stand: file, line and column of the value, whatever is around it."""
+"""Places of findings: file, line and column of the value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_findings_stand_where_the_value_stands(tmp_path: Path) -> None:
+def test_findings_have_the_place_of_the_value(tmp_path: Path) -> None:
     text = POD + "      imagePullPolcy: Always\n---\n" + POD.replace("image: b", "image: 3") + "---\n"
     report, code = inspect(tmp_path, text + POD.replace("name: main", "name: Main"))
     assert code == 1
@@ -33,7 +33,7 @@ def test_places_in_later_documents_count_characters(tmp_path: Path) -> None:
     assert [str(finding.place).rpartition("a.yaml")[2] for finding in report.findings] == [":7:18", ":11:19"]
 
 
-def test_of_a_document_that_no_cluster_stores_the_beginning_is_told(tmp_path: Path) -> None:
+def test_a_finding_about_a_large_document_has_the_place_of_the_document(tmp_path: Path) -> None:
     large = "".join(f"  k{number}: 1\n" for number in range(400_000))
     report, _ = inspect(tmp_path, f"# a\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{large}")
     told = {(finding.code, str(finding.place).rpartition("a.yaml")[2]) for finding in report.findings}

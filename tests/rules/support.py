@@ -1,4 +1,4 @@
-"""Small objects of all kinds, and changes of them that are written as paths and values."""
+"""Small objects of all kinds, and changes to them, written as paths and values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILES = ("kubernetes.yaml", "operators.yaml")
 
 @cache
 def objects(name: str) -> tuple[Body, ...]:
-    """Objects that a server accepts, of one of the files."""
+    """Objects of one of the files, which an API server accepts."""
     return tuple(yaml.load_all((HERE / "rules" / name).read_bytes(), yaml.CSafeLoader))
 
 
@@ -30,7 +30,7 @@ def an_object(name: str) -> Body:
 
 
 def changed(body: Body, changes: dict[str, Any]) -> Body:
-    """A copy with other values; null takes a field away."""
+    """A copy with other values; null removes a field."""
     copied = copy.deepcopy(body)
     for path, value in changes.items():
         holder: Any = copied

@@ -1,4 +1,4 @@
-"""What no object shows alone, in `gen validate` over several files."""
+"""Conflicts between objects, reported by `gen validate` for several files."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ CASES = {
 
 
 def found(folder: Path, objects: list[Body], *names: str) -> list[Diagnostic]:
-    """The objects, each in a file of its own."""
+    """Findings about conflicts between objects in separate files."""
     for number, body in enumerate(objects):
         path = folder / (names[number] if names else f"{number}.yaml")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_a_rule_finds_the_bad_and_lets_the_good_pass(rule: str, tmp_path: Path) -> None:
+def test_a_rule_reports_conflicts_only(rule: str, tmp_path: Path) -> None:
     bad, good = CASES[rule]
     (finding,) = found(tmp_path / "bad", bad)
     assert (finding.code, finding.severity) == (rule, Severity.WARNING)
@@ -98,7 +98,7 @@ def test_a_rule_finds_the_bad_and_lets_the_good_pass(rule: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("mode", ["ReadWriteMany", "ReadOnlyMany"])
-def test_a_claim_for_many_nodes_is_for_many_pods(tmp_path: Path, mode: str) -> None:
+def test_several_pods_may_use_a_claim_for_several_nodes(tmp_path: Path, mode: str) -> None:
     assert found(tmp_path, [one_node(mode), run("a", claim(), MOUNT)]) == []
 
 
@@ -112,11 +112,11 @@ def test_a_claim_for_many_nodes_is_for_many_pods(tmp_path: Path, mode: str) -> N
         ("staging/config.yaml", "production/config.yaml", False),
     ],
 )
-def test_objects_meet_in_their_cluster_alone(tmp_path: Path, first: str, second: str, clash: bool) -> None:
+def test_objects_of_different_clusters_do_not_conflict(tmp_path: Path, first: str, second: str, clash: bool) -> None:
     assert bool(found(tmp_path, [config("a"), config("a")], first, second)) is clash
 
 
-def test_what_gen_made_twice_is_an_error_and_a_reason_silences_it(tmp_path: Path) -> None:
+def test_duplicate_generated_objects_are_an_error_that_a_reason_silences(tmp_path: Path) -> None:
     body = changed(config("a"), {"metadata labels": {"app.kubernetes.io/managed-by": "gen"}})
     (finding,) = found(tmp_path, [body, body])
     assert (finding.severity, finding.related[0][0].file) == (Severity.ERROR, f"{tmp_path}/0.yaml")
@@ -125,7 +125,7 @@ def test_what_gen_made_twice_is_an_error_and_a_reason_silences_it(tmp_path: Path
     assert (finding.severity, finding.message[:16]) == (Severity.NOTE, "silenced (moved)")
 
 
-def test_what_is_no_object_says_nothing(tmp_path: Path) -> None:
+def test_malformed_objects_have_no_facts(tmp_path: Path) -> None:
     odd = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": {"spec": [1]}}}
     assert (
         found(tmp_path, [odd, {"kind": "Job"}, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {}}])
@@ -133,7 +133,7 @@ def test_what_is_no_object_says_nothing(tmp_path: Path) -> None:
     )
 
 
-def test_runs_of_gen_that_write_to_one_place_are_found(repo: Repository) -> None:
+def test_rendered_runs_with_a_shared_output_are_reported(repo: Repository) -> None:
     repo.overlay(OVERLAY)
     for name in ("a", "b"):
         repo.job("kind: batch\nimage: a:1\ncommand: x\ndata: {nas: {path: /out, subPath: out}}\n", name=name)

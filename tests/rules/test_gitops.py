@@ -1,4 +1,4 @@
-"""Rules of GitOps: whose fault, how bad, and that a render looks for what a job had better say."""
+"""GitOps rules: place and severity of findings, and best practices in rendered runs."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def places(repo: Repository) -> list[tuple[str, int, str]]:
         ("workers: 2\nroles:\n  master:\n    cpu: 1\n", 1, "no-limits"),
     ],
 )
-def test_advice_stands_at_the_field_that_decides(repo: Repository, job: str, line: int, code: str) -> None:
+def test_a_warning_is_placed_at_the_deciding_field(repo: Repository, job: str, line: int, code: str) -> None:
     repo.job(HEAD + job)
     assert places(repo) == [("jobs/team/demo.yaml", line, code)]
 
 
-def test_advice_about_a_default_stands_in_the_overlay(repo: Repository) -> None:
+def test_a_warning_about_a_default_is_placed_in_the_overlay(repo: Repository) -> None:
     repo.overlay(OVERLAY + "defaults:\n  image: registry.example.com/train\n")
     repo.job("kind: pytorch\ncommand: python train.py\n")
     assert places(repo) == [("overlays/dev/overlay.yaml", OVERLAY.count("\n") + 2, "mutable-image")]
 
 
-def test_advice_counts_what_a_patch_made(repo: Repository) -> None:
-    """A patch may do what the job did not, or the other way round."""
+def test_best_practices_are_checked_after_patches(repo: Repository) -> None:
+    """A patch can follow a best practice that the job breaks, or break one that the job follows."""
     patch = "{spec: {runPolicy: {activeDeadlineSeconds: 60}}}"
     repo.overlay(OVERLAY + f"patches:\n  - target: {{kind: PyTorchJob}}\n    patch: {patch}\n")
     repo.job(HEAD + "gpus: 1\n")
@@ -66,8 +66,8 @@ def test_advice_counts_what_a_patch_made(repo: Repository) -> None:
     assert {code for _, _, code in places(repo)} == {"no-deadline", "keeps-pods"}
 
 
-def test_nothing_is_advised_about_a_finished_run(repo: Repository) -> None:
-    """What one would change in it makes a new run of it."""
+def test_a_finished_run_has_no_warnings(repo: Repository) -> None:
+    """Any change to a finished run would start a new one."""
     repo.job(HEAD + "gpus: 1\nstate: finished\n")
     assert places(repo) == []
 
@@ -83,7 +83,7 @@ def test_nothing_is_advised_about_a_finished_run(repo: Repository) -> None:
         ("PersistentVolumeClaim", "{spec: {storageClassName: null}}", "no-storage-class"),
     ],
 )
-def test_a_patch_that_costs_runs_or_data_is_refused(repo: Repository, target: str, patch: str, code: str) -> None:
+def test_a_patch_that_would_lose_runs_or_data_is_an_error(repo: Repository, target: str, patch: str, code: str) -> None:
     repo.overlay(OVERLAY + f"patches:\n  - target: {{kind: {target}}}\n    patch: {patch}\n")
     repo.job(HEAD + "data: {nas: /data}\ntensorboard: true\n")
     report, status = repo.render()
@@ -101,7 +101,7 @@ def test_a_reason_silences_a_rule(repo: Repository) -> None:
     assert "it ends by itself" in finding.message
 
 
-def test_in_manifests_of_others_it_is_advice(tmp_path: Path) -> None:
+def test_gitops_rules_are_warnings_for_objects_that_gen_did_not_generate(tmp_path: Path) -> None:
     text = "apiVersion: v1\nkind: Secret\nmetadata: {{name: a, labels: {{{}}}}}\nstringData: {{b: c}}\n"
     for labels, code, severity in (("", 0, "warning"), ("app.kubernetes.io/managed-by: gen", 1, "error")):
         (tmp_path / "a.yaml").write_text(text.format(labels))
@@ -109,7 +109,7 @@ def test_in_manifests_of_others_it_is_advice(tmp_path: Path) -> None:
         assert (status, [(one.code, one.severity) for one in report.findings]) == (code, [("secret-object", severity)])
 
 
-def test_no_secret_is_shown(tmp_path: Path) -> None:
+def test_a_finding_does_not_contain_the_secret(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: 'ghp_" + "a1" * 18 + "'}\n"
     )
@@ -118,7 +118,7 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
     assert "ghp_" not in finding.message
 
 
-def test_the_protection_that_gen_writes_is_what_is_asked_for() -> None:
+def test_generated_protection_satisfies_the_rules() -> None:
     for kind in ("PersistentVolume", "PersistentVolumeClaim"):
         body = changed(an_object(kind), {"metadata labels": OURS, "metadata annotations": dict(PROTECTION)})
         assert check(body, Kinds("1.34")).problems == ()
@@ -128,7 +128,7 @@ def test_every_kind_of_gen_is_a_run() -> None:
     assert [kind for kind in KINDS.values() if kind.facts.key not in RUNS] == []
 
 
-def test_what_costs_runs_or_data_is_an_error() -> None:
+def test_gitops_rules_that_are_only_warnings() -> None:
     weights = {name: rule.severity for name, rule in CATALOGUE.items() if rule.source is RuleSource.GITOPS}
     assert {name for name, severity in weights.items() if severity is Severity.WARNING} == {
         "engine-order",

@@ -1,4 +1,4 @@
-"""Every rule finds what it is for, in its place, and lets the good pass; gen's own output breaks none."""
+"""Every rule reports invalid objects with their place and accepts valid ones, such as gen's own output."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ def found(rule: str, kind: str, changes: dict[str, Any]) -> list[Fault]:
     return list(find(view))
 
 
-def test_every_rule_has_cases_of_both_sorts() -> None:
+def test_every_rule_has_valid_and_invalid_cases() -> None:
     assert set(CASES) == {name for name, rule in CATALOGUE.items() if rule.find is not None}
     assert [rule for rule, case in CASES.items() if not case["good"] or not case["bad"]] == []
 
 
 @pytest.mark.parametrize(("rule", "kind", "change"), each("good"))
-def test_a_rule_lets_the_good_pass(rule: str, kind: str, change: dict[str, Any]) -> None:
+def test_a_rule_accepts_valid_objects(rule: str, kind: str, change: dict[str, Any]) -> None:
     assert found(rule, kind, change) == []
 
 
 @pytest.mark.parametrize(("rule", "kind", "change"), each("bad"))
-def test_a_rule_finds_the_bad_in_its_place(rule: str, kind: str, change: dict[str, Any]) -> None:
+def test_a_rule_reports_invalid_objects_with_their_place(rule: str, kind: str, change: dict[str, Any]) -> None:
     where = change.get("at")
     faults = found(rule, kind, {path: value for path, value in change.items() if path != "at"})
     assert faults
@@ -72,7 +72,7 @@ def test_a_rule_finds_the_bad_in_its_place(rule: str, kind: str, change: dict[st
 
 
 @pytest.mark.parametrize(("rule", "kind", "change"), each("bad", RuleSource.SERVER))
-def test_a_fault_that_a_server_refuses_has_a_remedy_of_its_own(rule: str, kind: str, change: dict[str, Any]) -> None:
+def test_every_fault_of_a_server_rule_has_a_hint(rule: str, kind: str, change: dict[str, Any]) -> None:
     for fault in found(rule, kind, {path: value for path, value in change.items() if path != "at"}):
         assert len(fault.hint.split()) > 1
         assert fault.hint[0].islower() or not fault.hint[0].isalpha()
@@ -81,12 +81,12 @@ def test_a_fault_that_a_server_refuses_has_a_remedy_of_its_own(rule: str, kind: 
 
 
 @pytest.mark.parametrize("number", range(len(objects("kubernetes.yaml"))))
-def test_nothing_is_wrong_with_an_ordinary_object(number: int) -> None:
+def test_an_ordinary_object_has_no_problems(number: int) -> None:
     problems = check(objects("kubernetes.yaml")[number], Kinds(VERSION)).problems
     assert [one for one in problems if CATALOGUE[one.rule].source is not RuleSource.GITOPS] == []
 
 
-def test_what_gen_renders_breaks_no_rule() -> None:
+def test_rendered_objects_have_no_problems() -> None:
     kinds = Kinds(VERSION)
     assert RENDERED
     for path in RENDERED:
@@ -114,7 +114,7 @@ def test_time_zones_are_the_same_on_every_machine(tmp_path: Path) -> None:
         zoneinfo.reset_tzpath()
 
 
-def test_an_odd_value_hides_nothing_else() -> None:
+def test_a_wrong_type_does_not_hide_other_problems() -> None:
     body = changed(an_object("CronJob"), {"spec schedule": "never", "spec timeZone": 1.5})
     problems = check(body, Kinds(VERSION)).problems
     assert {(one.rule, one.route) for one in problems} == {
@@ -141,6 +141,6 @@ def test_an_odd_value_hides_nothing_else() -> None:
         ("PyTorchJob", {"spec pytorchReplicaSpecs Master template spec imagePullSecrets": [{}, {"name": ""}]}, "spec"),
     ],
 )
-def test_a_server_was_found_to_refuse(kind: str, change: dict[str, Any], where: str) -> None:
+def test_objects_that_real_servers_rejected_are_reported(kind: str, change: dict[str, Any], where: str) -> None:
     problems = check(changed(an_object(kind), change), Kinds(VERSION)).problems
     assert route(where) in {one.route[: len(route(where))] for one in problems}

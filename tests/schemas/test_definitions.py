@@ -1,4 +1,4 @@
-"""A user's own definitions: closed, with their rules, and of the repository that a file lies in."""
+"""Users' CustomResourceDefinitions: closed schemas, CEL rules, and the choice by repository and overlay."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def widget(spec: str, version: str = "v1") -> str:
         ("{size: 1, limit: 2, home: a, parts: [{name: a}, {name: a}]}", "double-entry"),
     ],
 )
-def test_a_definition_of_the_user_is_closed(tmp_path: Path, widgets: tuple[Path, ...], spec: str, code: str) -> None:
+def test_a_users_definition_is_closed(tmp_path: Path, widgets: tuple[Path, ...], spec: str, code: str) -> None:
     assert code in codes(tmp_path, widget(spec), schemas=widgets)
 
 
-def test_a_rule_that_cannot_be_evaluated_is_said(tmp_path: Path, widgets: tuple[Path, ...]) -> None:
+def test_a_rule_that_cannot_be_evaluated_is_a_warning(tmp_path: Path, widgets: tuple[Path, ...]) -> None:
     good = widget("{size: 1, limit: 2, home: a, port: 80, any: {thing: [1]}, parts: [{name: a}, {name: b}]}")
     report, code = inspect(tmp_path, good, schemas=widgets)
     assert ([finding.code for finding in report.findings], code) == (["cel-not-evaluated"], 0)
@@ -96,7 +96,7 @@ def test_a_deprecated_version_of_a_definition_is_a_warning(tmp_path: Path, widge
     assert codes(tmp_path, widget("{}", "v1alpha1").replace("spec: {}\n", ""), schemas=widgets) == ["deprecated-api"]
 
 
-def test_definitions_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+def test_an_invalid_definition_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "crd.yaml").write_text("kind: CustomResourceDefinition # of kind: Widget\nspec: [")
     with pytest.raises(UsageError, match="crd"):
         codes(tmp_path, widget("{}"), schemas=(tmp_path / "crd.yaml",))
@@ -114,7 +114,7 @@ def test_every_upstream_definition_can_be_used(tmp_path: Path) -> None:
     assert defined <= kinds
 
 
-def test_a_repository_says_version_and_definitions(
+def test_the_overlay_of_a_file_sets_version_and_definitions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, widgets: tuple[Path, ...]
 ) -> None:
     for folder in ("jobs", "overlays/base/crds", "overlays/dev", "rendered/dev/jobs"):
@@ -123,7 +123,7 @@ def test_a_repository_says_version_and_definitions(
     (tmp_path / "overlays/base/crds/widgets.yaml").write_text((widgets[0] / "widgets.yaml").read_text())
     (tmp_path / "overlays/dev/overlay.yaml").write_text("extends: base\n")
     (tmp_path / "rendered/dev/jobs/a.yaml").write_text(widget("{size: 3, limit: 2, home: a}"))
-    # until 1.32 the name of a variable was held to more
+    # before 1.32, names of variables were more restricted
     (tmp_path / "rendered/dev/jobs/b.yaml").write_text(POD + "      env: [{name: a b, value: c}]\n")
     monkeypatch.chdir(tmp_path)
     report, _ = validated("rendered")

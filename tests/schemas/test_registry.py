@@ -36,7 +36,7 @@ EXPLAINED = {
     "required metadata": "an object needs a name",
     "replica map: named": "the CRD takes any key, and patches find containers by the names of these",
 }
-"""Differences that are meant, by what `difference` says of them."""
+"""Intended differences, as `difference` reports them."""
 
 POD = {"metadata", "spec"}
 
@@ -49,14 +49,14 @@ def test_every_api_version_of_every_kind_is_compared() -> None:
 
 
 @pytest.mark.parametrize(("gvk", "file"), CRDS.items(), ids=[f"{kind}-{version}" for version, kind in CRDS])
-def test_our_schema_says_what_the_crd_says(gvk: tuple[str, str], file: str) -> None:
+def test_our_schema_is_equivalent_to_the_crd(gvk: tuple[str, str], file: str) -> None:
     crd = upstream(file, gvk[0].split("/")[1])
     ours = Schemas(versions()[-1])
     found = set(difference(ours, ours.schema(*gvk), "", crd, "object"))
     assert found - EXPLAINED.keys() == set()
 
 
-def test_the_comparison_sees_a_field_that_is_missing_on_either_side() -> None:
+def test_the_comparison_finds_a_field_that_is_missing_on_either_side() -> None:
     crd = upstream("kubeflow.org/pytorchjobs.yaml", "v1")
     ours = Schemas(versions()[-1])
     schema = ours.schema("kubeflow.org/v1", "PyTorchJob")
@@ -79,12 +79,12 @@ def upstream(file: str, version: str) -> Schema:
 
 
 def difference(ours: Schemas, mine: Schema, base: str, theirs: Schema, name: str) -> Iterator[str]:
-    """What one schema says of a value and the other does not, down to pod templates, which are Kubernetes' own."""
+    """Differences between two schemas of a value. Pod templates are not compared, because both are Kubernetes' own."""
     mine, base = ours.resolve(mine, base)
     if theirs.get("properties", {}).keys() == POD:
         yield from () if mine["properties"].keys() == POD else (f"{name}: no pod template here",)
         return
-    if name in {"metadata", "status"}:  # nobody writes a status
+    if name in {"metadata", "status"}:  # manifests have no status
         return
     yield from types(mine, theirs, name)
     if mine.get("enum") != theirs.get("enum"):
@@ -126,7 +126,7 @@ def properties(ours: Schemas, mine: Schema, base: str, theirs: Schema, name: str
 
 
 @pytest.mark.parametrize("version", versions())
-def test_every_kubernetes_version_has_the_schemas_that_are_rendered(version: str) -> None:
+def test_every_kubernetes_version_has_schemas_of_all_rendered_kinds(version: str) -> None:
     kinds = [("v1", "Service"), ("v1", "ConfigMap"), ("v1", "PersistentVolume"), ("v1", "PersistentVolumeClaim")]
     kinds += [("apps/v1", "Deployment"), ("networking.k8s.io/v1", "Ingress"), ("batch/v1", "Job"), *CRDS]
     for api_version, kind in kinds:
@@ -138,6 +138,6 @@ def test_a_kind_without_a_schema_is_a_bug_of_gen() -> None:
         schemas(versions()[-1]).schema("example.com/v1", "Nothing")
 
 
-def test_versions_are_in_the_order_of_their_numbers() -> None:
+def test_versions_are_sorted_by_number() -> None:
     assert versions().index("1.25") < versions().index("1.30")
     assert minor_version("v1.34.2") == minor_version("1.34") == "1.34"

@@ -22,9 +22,9 @@ _PV, _PVC = PERSISTENT_VOLUME.key, PERSISTENT_VOLUME_CLAIM.key
 @gitops(
     "unprotected-data",
     *(resource.key for resource in DATA),
-    reason="When its file goes, an engine prunes the object, and with it the data. Pruning and deleting the "
-    "Application are two things: one option does not cover the other (argo-cd#9853, #7124). Engines read both from the "
-    "object in the cluster, so they must have been applied before.",
+    reason="When its file is removed, an engine prunes the object, and with it the data. Pruning and deleting the "
+    "Application are separate: one option does not cover the other (argo-cd#9853, #7124). Engines read both from the "
+    "object in the cluster, so they must be applied first.",
     remedy=f"Annotate it with `{SYNC_OPTIONS}: Prune=false,Delete=false` and `{_FLUX_PRUNE}: disabled`.",
 )
 def unprotected_data(view: ObjectView) -> Faults:
