@@ -30,7 +30,7 @@ _FORM = (
     ),
     Rule(
         "unknown-kind",
-        "There is no schema for the kind in that API version.",
+        "The kind is unknown in that API version: no schema describes it.",
         "An object without a schema cannot be checked.",
         "Correct `apiVersion` or `kind`, name the folder of its definition with `--schema-location`, or "
         "skip such objects with `--ignore-missing-schemas`.",

@@ -43,7 +43,7 @@ class ObjectView:
 
     @classmethod
     def of(cls, body: Body, version: str, *, defined: bool = False, empty: Empty = lambda _: "") -> ObjectView:
-        """`empty` returns the value that stands for a null entry of the list at a route."""
+        """`empty` returns the replacement for a null entry of the list at a route."""
         json = _json(body)
         if json is None or b"null" in json:  # checked in compiled code: most objects have no nulls and need no copy
             present: Body = _without_nulls(body, (), empty)

@@ -74,7 +74,7 @@ def operators(
     remedy: str,
     severity: Severity = Severity.ERROR,
 ) -> Callable[[Find], Rule]:
-    """Make a rule of an operator from a function whose docstring describes it. Kinds are `group/Kind`.
+    """Make a rule of an operator from a function, with its docstring as summary. Kinds are `group/Kind`.
 
     `of` is an alternative to kinds: a set of groups and kinds.
     """
@@ -117,7 +117,7 @@ _BY_SERVER = "The API server rejects the object, or the pods made from its templ
 def server(
     name: str, *kinds: str, remedy: str, reason: str = _BY_SERVER, of_pods: bool = False
 ) -> Callable[[Find], Rule]:
-    """Make a rule of the API server from a function whose docstring describes it. Kinds are `group/Kind`.
+    """Make a rule of the API server from a function, with its docstring as summary. Kinds are `group/Kind`.
 
     Such a rule is a family of checks: each fault has its own hint, and `remedy` is for `gen explain`.
     """

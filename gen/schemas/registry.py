@@ -106,7 +106,7 @@ class Schemas:
         self._documents: dict[str, Schema] = {}
 
     def validator(self, api_version: str, kind: str) -> Draft202012Validator:
-        """The compiled validator of a kind of object. BugError if there is no schema."""
+        """The compiled validator of a kind of object. BugError for a kind without a schema."""
         key = api_version, kind
         if key not in self._validators:
             self._validators[key] = compiled(self.schema(api_version, kind), self)

@@ -47,7 +47,7 @@ _COUNTED_ANEW = {"Pod", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulS
     "PodDisruptionBudget",
     "PriorityClass",
 }
-"""Kinds whose `generation` is always set by the API server."""
+"""Kinds for which the API server always sets `generation`."""
 
 _FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}
 """Finalizers without a domain."""
