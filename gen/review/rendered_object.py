@@ -17,11 +17,12 @@ from gen.load.strict import parse
 from gen.load.yaml12 import typed
 from gen.render.emit import HEADER, untouched
 from gen.repository.layout import RenderedPath
+from gen.resources import core
 
 if TYPE_CHECKING:
     from typing import Any
 
-DATA = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
+DATA = frozenset(resource.kind for resource in core.DATA)
 
 _HEAD = re.compile(
     r"apiVersion: (?:(?P<group>[a-z0-9.-]+)/)?v[a-z0-9]+\nkind: (?P<kind>\w+)\nmetadata:\n"
