@@ -40,6 +40,23 @@ def with_hash(text: str) -> str:
     return text.replace(RUN, "0" * HASH_LENGTH) if RUN in text else text
 
 
+def qualified(namespace: str, name: str) -> str:
+    """`namespace/name`; only the name for an object without a namespace."""
+    return f"{namespace}/{name}" if namespace else name
+
+
+def identity(kind: str, namespace: str, name: str) -> str:
+    """`Kind namespace/name`, as messages name an object."""
+    return f"{kind} {qualified(namespace, name)}"
+
+
+def identity_of(body: Any) -> str:
+    """`Kind namespace/name` of any data, without parts that are missing or not text."""
+    kind, namespace, name = at(body, "kind"), at(body, "metadata", "namespace"), at(body, "metadata", "name")
+    names = (part for part in (namespace, name) if isinstance(part, str) and part)
+    return f"{kind if isinstance(kind, str) else ''} {'/'.join(names)}".strip()
+
+
 def present(**fields: Any) -> Body:
     """The fields that are not None, empty text, empty list or empty mapping; `False` and 0 stay.
 

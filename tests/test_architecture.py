@@ -173,6 +173,23 @@ def test_a_message_and_a_folder_are_no_path_put_together(source: str) -> None:
     assert list(written_paths(ast.parse(f"x = {source}"))) == []
 
 
+IDENTITY = re.compile(r"\{\} \{\}/\{\}.*")
+
+
+def written_identities(module: ast.Module) -> Iterator[str]:
+    """`Kind namespace/name` that a module puts together."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.JoinedStr) and IDENTITY.fullmatch(flattened(node)):
+            yield ast.unparse(node)
+
+
+def test_one_author_of_object_identities() -> None:
+    assert list(written_identities(ast.parse("f'{kind} {namespace}/{name}'")))
+    assert list(written_identities(ast.parse("f'{run.namespace}/{run.name}'"))) == []
+    found = {module: list(written_identities(tree(module))) for module in modules()}
+    assert {module: texts for module, texts in found.items() if texts} == {}
+
+
 def test_one_author_of_paths_in_a_repository() -> None:
     found = {module: list(written_paths(tree(module))) for module in modules() if module != "gen.repository.layout"}
     assert {module: paths for module, paths in found.items() if paths} == {}

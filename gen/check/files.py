@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.check.objects import check
 from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
+from gen.kubernetes import identity_of
 from gen.load.manifest_files import STDIN, named_files, read_bytes
 from gen.load.manifests import read_manifests
 from gen.overlay.files import OverlayFiles
@@ -197,20 +198,10 @@ def _finding(
 ) -> Diagnostic:
     rule = CATALOGUE[problem.rule]
     place = manifests.place(number, (*route, *problem.route), key=problem.rule == "unknown-field")
-    where = f"{_identity(body)}, {dotted(problem.route)}" if problem.route else _identity(body)
+    where = f"{identity_of(body)}, {dotted(problem.route)}" if problem.route else identity_of(body)
     message = f"{where}: {problem.message}" if where else problem.message
     if reason is not None:
         return Diagnostic(place, problem.rule, said(f"silenced ({reason}): {message}"), severity=Severity.NOTE)
     return Diagnostic(
         place, problem.rule, said(message), said(problem.hint or rule.hint), severity=rule.severity_of(body)
     )
-
-
-def _identity(body: Any) -> str:
-    if not isinstance(body, dict):
-        return ""
-    metadata = body.get("metadata") if isinstance(body.get("metadata"), dict) else {}
-    parts = [metadata.get("namespace"), metadata.get("name")]  # type: ignore[union-attr] # a mapping, see above
-    name = "/".join(part for part in parts if isinstance(part, str) and part)
-    kind = body.get("kind")
-    return f"{kind if isinstance(kind, str) else ''} {name}".strip()

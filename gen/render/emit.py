@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import BugError
+from gen.kubernetes import identity_of
 from gen.render.manifest import File, Manifest, Sealed
 from gen.repository.layout import object_file
 
@@ -56,15 +57,10 @@ def _file(manifest: Manifest, overlay: str) -> File:
         path=path,
         text=first + text,
         digest=digest,
-        identity=_identity(body),
+        identity=identity_of(body),
         source=manifest.source,
         storage=storage,
     )
-
-
-def _identity(body: Body) -> str:
-    metadata = body["metadata"]
-    return f"{body['kind']} {metadata.get('namespace', '')}/{metadata['name']}".replace(" /", " ")
 
 
 def digest_of(text: str) -> str:

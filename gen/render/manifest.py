@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
-from gen.kubernetes import Body
+from gen.kubernetes import Body, at, identity
 from gen.repository.layout import Tree, rendered_folder
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ class Manifest:
     @property
     def identity(self) -> str:
         """`Kind namespace/name`, for messages."""
-        namespace = self.body.get("metadata", {}).get("namespace", "")
-        return f"{self.body.get('kind')} {namespace}/{self.name}".replace(" /", " ")
+        return identity(self.body["kind"], at(self.body, "metadata", "namespace") or "", self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location
-from gen.kubernetes import JOB_LABEL, RUN_LABEL, Body, at
+from gen.kubernetes import JOB_LABEL, RUN_LABEL, Body, at, identity
 from gen.load.source import source_of
 from gen.load.strict import parse
 from gen.load.yaml12 import typed
@@ -51,7 +51,7 @@ class ObjectKey:
 
     def __str__(self) -> str:
         """`Kind namespace/name`."""
-        return f"{self.kind} {self.namespace}/{self.name}".replace(" /", " ")
+        return identity(self.kind, self.namespace, self.name)
 
 
 @dataclass(frozen=True, eq=False)

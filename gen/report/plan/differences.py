@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gen.kubernetes import qualified
 from gen.render.emit import scalar
 from gen.report.sanitize import sanitize
 from gen.report.templates import Phrase
@@ -56,7 +57,7 @@ def difference_groups(review: Review) -> Iterator[GroupView]:
 
 def _name(change: ObjectChange) -> str:
     pair, key = change.pair, change.pair.object.key
-    name = f"{key.scope} {key.namespace}/{key.name}".replace(" /", " ")
+    name = f"{key.scope} {qualified(key.namespace, key.name)}"
     if pair.before is not None and change.action is ObjectAction.REPLACED:
         kind = f"{pair.before.key.kind} " if pair.before.key.kind != key.kind else ""
         name += f" replaces {kind}{pair.before.key.name}"

@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gen.diagnostics import Diagnostic, Location, Severity, said
-from gen.kubernetes import at
+from gen.kubernetes import at, identity
 from gen.resources import resource_of
 from gen.resources.apps import DEPLOYMENT
 from gen.resources.core import CONFIG_MAP, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
@@ -102,7 +102,7 @@ def facts(body: Any) -> list[Fact]:
 def _facts(body: Body) -> Iterator[Fact]:
     metadata, kind, group = body["metadata"], body["kind"], body["apiVersion"].rpartition("/")[0]
     name, namespace = metadata["name"], metadata.get("namespace", "")
-    who = f"{kind} {namespace}/{name}".replace(" /", " ")
+    who = identity(kind, namespace, name)
     yield Fact(SAME_OBJECT.name, (group, kind, namespace, name), who, ("metadata", "name"))
     if (group, kind) == PERSISTENT_VOLUME.key and (csi := body["spec"].get("csi")):
         yield Fact(SAME_HANDLE.name, (csi["driver"], csi["volumeHandle"]), who, ("spec", "csi", "volumeHandle"))
