@@ -1,4 +1,4 @@
-"""What is wrong and where: findings as data. Nothing here prints or exits; `gen.report` renders."""
+"""Findings as data, with their places. Nothing here prints or exits; `gen.report` renders them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gen.findings.code import Code
 
 Route = tuple[str | int, ...]
-"""The way into nested data: mapping keys and list indices, outermost first."""
+"""A path into nested data: mapping keys and list indices, outermost first."""
 
 
 class Severity(StrEnum):
@@ -38,7 +38,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Diagnostic:
-    """One finding. `code` is stable and kebab-case; `hint` says what to do about it."""
+    """One finding. `code` is stable and kebab-case; `hint` is the remedy."""
 
     place: Location
     code: str
@@ -58,7 +58,7 @@ class BugError(Exception):
 
 @dataclass
 class Findings:
-    """Collects what the stages find, so that one run reports everything."""
+    """Collects the findings of all stages, so that one run reports everything."""
 
     items: list[Diagnostic] = field(default_factory=list)
 
@@ -79,26 +79,26 @@ class Findings:
         self.items.extend(others)
 
     def failed(self) -> bool:
-        """Whether one of them is an error."""
+        """Whether any finding is an error."""
         return any(item.severity is Severity.ERROR for item in self.items)
 
     def __iter__(self) -> Iterator[Diagnostic]:
-        """In order of place; the same finding made for two overlays counts once."""
+        """Sorted by place; equal findings for two overlays count once."""
         return iter(sorted(set(self.items)))
 
 
-_MOST = 600
-"""Characters of a message: names in it come from files that strangers write."""
+MAX_MESSAGE = 600
+"""Characters of a message: it contains names from untrusted files."""
 
 
 def said(text: str) -> str:
-    """A message on one line, without what stands for the run's hash."""
+    """A message of limited length, with `<hash>` for the placeholder of the run's hash."""
     text = text.replace(RUN, "<hash>")
-    return text if len(text) <= _MOST else text[:_MOST] + "…"
+    return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "…"
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """The known name that `word` was probably meant to be, or an empty string."""
+    """The known name that is most similar to `word`, or an empty string."""
     import difflib  # noqa: PLC0415 - where nothing is wrong it is not needed
 
     lowered = {name.lower(): name for name in known}
@@ -111,16 +111,16 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-_LISTED = 16
-"""Names in a hint; of more than that nobody finds the one that was meant."""
+MAX_HINT_NAMES = 16
+"""Names in a hint; longer lists do not help."""
 
 
 def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """A hint with the near name where there is one, else the whole list, else `otherwise`."""
+    """A hint with the most similar name, else with all names, else `otherwise`."""
     names = sorted(known)
     if guess := near(word, names):
         return f"did you mean `{guess}`?"
     if not names:
         return otherwise
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED + 1 else ""
-    return "expected one of " + ", ".join(f"`{name}`" for name in (names[:_LISTED] if more else names)) + more
+    more = f" and {len(names) - MAX_HINT_NAMES} more" if len(names) > MAX_HINT_NAMES + 1 else ""
+    return "expected one of " + ", ".join(f"`{name}`" for name in (names[:MAX_HINT_NAMES] if more else names)) + more

@@ -1,4 +1,4 @@
-"""Words of Kubernetes that several stages use: object bodies, field names, labels and annotations of ours."""
+"""Names of Kubernetes that several stages use: object bodies, identities, labels and annotations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Body = dict[str, Any]
 """A Kubernetes object, or a part of one, as plain data."""
 
 RUN = "\ufdd0"
-"""Stands for the run's hash from plan to patch, when the hash cannot be known yet.
+"""Placeholder of the run's hash from plan to patch, before the hash is known.
 
 A Unicode noncharacter, which is there for such uses inside a program; no input can hold it.
 """
@@ -36,7 +36,7 @@ MAX_NAME = 63
 
 
 def with_hash(text: str) -> str:
-    """The text with a hash where `RUN` stands, to judge its form: any hash has as many letters and digits."""
+    """The text with a sample hash instead of `RUN`, to check its form: all hashes have the same length."""
     return text.replace(RUN, "0" * HASH_LENGTH) if RUN in text else text
 
 
@@ -66,7 +66,7 @@ def present(**fields: Any) -> Body:
 
 
 def at(body: Any, *route: str | int) -> Any:
-    """What stands at the end of a route through mappings; None where the route does not lead."""
+    """The value at a route through mappings, or None."""
     for step in route:
         if not isinstance(body, dict):
             return None

@@ -16,40 +16,40 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_WARM = 4
-"""Items that are done before others are started, so that what is read and compiled for them is there in all."""
-_LARGEST = 256
-"""Items whose results are handed over at once: few hand-overs, and no large piece of memory twice."""
-_SMALLEST = 4
-_EACH = 4
-"""A batch is what is left, divided by this and by the processes: the last ones are small, so that all end together."""
+WARM_UP_ITEMS = 4
+"""Items before other processes start, so that all share the schemas and templates that these items load."""
+MAX_BATCH = 256
+"""Items whose results are transferred at once: few transfers, and no large piece of memory twice."""
+MIN_BATCH = 4
+BATCHES_PER_PROCESS = 4
+"""Divides the remaining items: the last batches are small, so that all processes end together."""
 
-_AHEAD = 2
-"""Batches that each of the others has before it."""
+QUEUED_BATCHES = 2
+"""Batches that wait for each other process."""
 
 _task: Callable[[Any], Any] | None = None
-"""What a process is to do, set once when it starts, so that it is not sent with every item."""
+"""The task of a process, set once when it starts, so that it is not sent with every item."""
 
 
 def map_parallel(
     work: Callable[[Item], Result], items: Sequence[Item], parallel: int, *, worth_it: int
 ) -> list[Result]:
-    """`work` for every item, in their order. This process does its share, too: what the others have no time for.
+    """Results of `work` for all items, in order. This process works on batches, too.
 
-    `worth_it` is the number of items below which starting a process takes longer than it saves. UsageError when the
-    system ends one of the others, which it does where memory is short.
+    `worth_it` is the number of items below which starting a process takes longer than it saves. UsageError if the
+    system kills a process, which happens when memory is short.
     """
     processes = min(parallel, len(items) // worth_it)
     if processes <= 1:
         return [work(item) for item in items]
-    results = [work(item) for item in items[:_WARM]]
-    batches = deque(enumerate(_batches(items[_WARM:], processes)))
+    results = [work(item) for item in items[:WARM_UP_ITEMS]]
+    batches = deque(enumerate(_batches(items[WARM_UP_ITEMS:], processes)))
     done: dict[int, list[Result]] = {}
     handed: dict[int, Future[list[Result]]] = {}
     with _pool(processes - 1, work) as pool:
         while batches:
             busy = sum(not future.done() for future in handed.values())
-            for _ in range(min(_AHEAD * (processes - 1) - busy, len(batches))):
+            for _ in range(min(QUEUED_BATCHES * (processes - 1) - busy, len(batches))):
                 number, batch = batches.popleft()
                 handed[number] = pool.submit(_batch, batch)
             if batches:
@@ -60,18 +60,18 @@ def map_parallel(
 
 
 def _batches(items: Sequence[Item], processes: int) -> Iterator[Sequence[Item]]:
-    """Large ones first, then ever smaller ones."""
+    """Large batches first, then smaller ones."""
     start = 0
     while start < len(items):
-        size = (len(items) - start) // (_EACH * processes)
-        size = max(_SMALLEST, min(size, _LARGEST))
+        size = (len(items) - start) // (BATCHES_PER_PROCESS * processes)
+        size = max(MIN_BATCH, min(size, MAX_BATCH))
         yield items[start : start + size]
         start += size
 
 
 @contextmanager
 def _pool(processes: int, work: Callable[[Any], Any]) -> Iterator[Executor]:
-    """Processes that are ended, and not waited for, when something goes wrong."""
+    """Processes that are terminated on an error, without waiting for them."""
     import multiprocessing  # noqa: PLC0415 - takes a while, and one process needs none of it
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor  # noqa: PLC0415
 

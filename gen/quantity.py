@@ -25,7 +25,7 @@ _EXACT = Context(prec=2000, rounding=ROUND_CEILING)
 _NANO, _MILLI = Decimal("1e-9"), Decimal("1e-3")
 MAX_AMOUNT = 2**63 - 1
 MAX_STRICT_LENGTH = 32
-"""Of a quantity in a job: the API server keeps 18 digits."""
+"""Length limit of quantities in a job: the API server keeps 18 digits."""
 MAX_STRICT_EXPONENT = 2
 """Digits of an exponent in a job."""
 MAX_LENGTH = 200

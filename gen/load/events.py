@@ -1,4 +1,4 @@
-"""The YAML event reader: libyaml's events into plain data, with a policy for what they may be and stand for.
+"""The YAML event reader: libyaml's events into plain data. A policy decides what is allowed, and the values of scalars.
 
 It reads events and not nodes, because libyaml's composer recurses: 200,000 opening brackets would crash it.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MERGE = object()
-"""Stands for a `<<` key. The next value is an alias whose mappings the policy merges."""
+"""The key `<<`: the policy merges the mappings of the alias that follows."""
 
 Stack = list[tuple[Any, Any]]
 """Containers around the current one, each with the key that waits for its value."""
@@ -38,7 +38,7 @@ class Refused(Exception):  # noqa: N818 - it becomes a finding, and is not an er
 
 
 class Policy(ABC):
-    """What scalars stand for, which of YAML's features are allowed, and how large a file may be. One for each file.
+    """Values of scalars, allowed features of YAML, and size limits. One instance per file.
 
     Methods raise `Refused` for an event that ends the reading.
     """
@@ -70,7 +70,7 @@ class Policy(ABC):
 
     @abstractmethod
     def key(self, event: Any, value: Any, holder: dict[str, Any]) -> Any:
-        """The key that a scalar stands for, or `MERGE`; `value` is what it would be elsewhere."""
+        """The key of a scalar with this value, or `MERGE`."""
 
     @abstractmethod
     def container(self, event: Any) -> Any:
@@ -78,7 +78,7 @@ class Policy(ABC):
 
     @abstractmethod
     def alias(self, event: Any, stack: Stack, holder: Any, *, expects_key: bool) -> Any:
-        """The value that an alias stands for."""
+        """The value of an alias."""
 
     @abstractmethod
     def merge(self, event: Any, holder: dict[str, Any], value: Any) -> None:

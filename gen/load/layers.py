@@ -1,4 +1,4 @@
-"""Values that come from several files: which file set what, and how the files are laid over each other."""
+"""Values from several files: merging the files, and finding the file that set a value."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Files laid over each other, the one that wins first."""
+    """Files merged with each other, the one with the highest precedence first."""
 
     layers: tuple[Layer, ...]
 
     def place(self, route: Route, *, key: bool = False) -> Location:
-        """The place in the file that set the value at `route`; for a missing one, in the file that came nearest."""
+        """The place in the file that set the value at `route`; without one, in the file with most of the route."""
         found = [layer.find(route) for layer in self.layers]
         deciding = min(len(route), _entry_depth(route))
         setting = (one for one in found if one.steps >= deciding or (one.steps > 0 and one.ends))
@@ -43,7 +43,7 @@ class Layers:
         return best.key if key else best.value
 
     def place_of(self, route: Route, part: str) -> Location:
-        """Where `part` of the text at `route` stands, which has no line break; the text itself when it is escaped."""
+        """The place of `part`, which has no line break, in the text at `route`; of the text if it is escaped."""
         start = self.place(route)
         source = next(layer.source for layer in self.layers if layer.source.file == start.file)
         lines = _LINE.split(source.text)[start.line - 1 :]
@@ -59,16 +59,16 @@ _LINE = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 
 _NESTED = {"roles": 2, "kinds": 2, "defaults": 1}
-"""Fields whose entries (or which themselves) hold the fields of a job, and how many steps lie above those."""
+"""Fields that contain the fields of a job, in their entries or directly, with the length of the route to those."""
 _ENTRYWISE = {"placement": 2, "namespaces": 2}
-"""How many levels of mappings are merged key by key below a field; one below all others."""
+"""Levels of mappings that are merged key by key below a field; 1 for other fields."""
 
 
 def lay_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
     """`top` over `base`: mappings of a field merge by key, an entry and a list are replaced as a whole.
 
-    An entry is not merged any deeper, so that `X: {secret: …}` over `X: {configMap: …}` is not both. What holds the
-    fields of a job again, such as a role or an overlay's defaults, is laid over field by field.
+    Entries are not merged any deeper, so `X: {secret: …}` over `X: {configMap: …}` does not give both. Values that
+    contain the fields of a job, such as a role or the defaults of an overlay, are merged field by field.
     """
     merged = dict(base)
     for name, value in top.items():
@@ -95,7 +95,7 @@ def _merged(base: Data | None, top: Data, levels: int) -> Data:
 
 
 def _entry_depth(route: Route) -> int:
-    """How many steps of a route lead to what is replaced as a whole."""
+    """Length of the route to the value that is replaced as a whole."""
     name = str(route[0]) if route else ""
     if name in _NESTED:
         return _NESTED[name] + _entry_depth(route[_NESTED[name] :])

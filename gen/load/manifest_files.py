@@ -1,4 +1,4 @@
-"""The manifests that a command line names: which files these are, and their bytes."""
+"""Finds and reads the manifests that the command line names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIECE = 1 << 16
 
 
 def named_files(names: Iterable[str]) -> Iterator[str]:
-    """Files by themselves, those in folders, and `STDIN`. UsageError for a name behind which there is nothing."""
+    """Files, the manifests in folders, and `STDIN`. UsageError for a path that does not exist."""
     for name in names:
         path = Path(name)
         if name == STDIN:
@@ -34,7 +34,7 @@ def named_files(names: Iterable[str]) -> Iterator[str]:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """Manifests in a folder, in order; a folder that cannot be listed, which is told when it is to be read."""
+    """Sorted manifests in a folder; the folder itself if it is unreadable, so that reading it reports the error."""
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -49,7 +49,7 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Also what nobody can tell, such as a link to itself: it cannot be read, and that is told."""
+    """Also True for entries without a known type, such as a link to itself: reading them reports the error."""
     try:
         return entry.is_file()
     except OSError:
@@ -57,7 +57,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def read_bytes(file: str) -> bytes:
-    """No more than is looked at: a file may be a device without an end. OSError when it cannot be read."""
+    """At most one byte more than the limit: a device may have no end. OSError if it cannot be read."""
     if file == STDIN:
         if sys.stdin is None:
             raise OSError(errno.EBADF, "it is closed")
@@ -65,7 +65,7 @@ def read_bytes(file: str) -> bytes:
     with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 - asked for every file
         size = os.fstat(stream.fileno()).st_size
         raw = stream.read(min(size, MAX_BYTES) + 1) or b""
-        # what is no regular file has no size, and comes in pieces
+        # other files than regular ones have no size, and are read in pieces
         while not size and len(raw) <= MAX_BYTES and (more := stream.read(_PIECE)):
             raw += more
     return raw

@@ -23,7 +23,7 @@ _TAGS = "tag:yaml.org,2002:"
 
 @dataclass(slots=True)
 class ManifestPolicy(Policy):
-    """Values that aliases stand for count as if they were written out."""
+    """Expanded aliases count towards the limits."""
 
     max_depth: ClassVar[int] = 200
     max_values: ClassVar[int] = 2_000_000
@@ -35,7 +35,7 @@ class ManifestPolicy(Policy):
     merged: dict[int, set[str]] = field(default_factory=dict)
     """Keys that `<<` added to a mapping, which its own keys may replace."""
     expanded: int = 0
-    """Values that aliases stand for."""
+    """Number of values in expanded aliases."""
 
     def start(self, event: Any) -> None:  # noqa: ARG002 - the other policy refuses a second document
         self.anchors.clear()

@@ -1,4 +1,4 @@
-"""One input file as it was read, and where in it each value stands."""
+"""One parsed input file, and the places of its values."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How far a route could be followed, and where that is."""
+    """The part of a route that exists in a file, and its place."""
 
     steps: int
-    """Steps of the route that are there."""
+    """Number of steps that exist."""
     ends: bool
-    """Whether a text or a list stands where the route would go on into a mapping."""
+    """Whether the route ends at a text or a list where it would need a mapping."""
     key: Location
     value: Location
 
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed file. Places are looked up only when a finding needs one, by composing the text once more."""
+    """A parsed file. Places are looked up only when a finding needs one, by parsing the text again."""
 
     file: str
     text: str
@@ -47,7 +47,7 @@ class Source:
         return CSafeLoader(self.text).get_single_node()
 
     def find(self, route: Route) -> Found:
-        """Follow a route as far as this file has it."""
+        """Follow a route as far as it exists in this file."""
         node = self._root
         key_mark = node.start_mark
         steps = 0
@@ -67,7 +67,7 @@ class Source:
         return Found(steps, not isinstance(node, MappingNode), self._at(key_mark), self._at(value_mark))
 
     def place(self, route: Route, *, key: bool = False) -> Location:
-        """Where the value at `route` stands (or its key), or the nearest thing around it that is there."""
+        """The place of the value at `route`, or of its key; else of the nearest value around it."""
         found = self.find(route)
         return found.key if key else found.value
 
@@ -76,7 +76,7 @@ class Source:
 
 
 def read(root: Path, file: str, found: Findings) -> Source | None:
-    """Read the file at a path below `root`: a regular one, as a link could lead anywhere. None with a finding."""
+    """Read a regular file at a path below `root`; links could lead anywhere. None, with a finding, on errors."""
     here = Location(file)
     if (folder := linked_folder(root, file)) is not None:
         hint = "links are not followed; put the folder itself there"
@@ -95,7 +95,7 @@ def read(root: Path, file: str, found: Findings) -> Source | None:
 
 
 def source_of(raw: bytes, file: str, found: Findings) -> Source | None:
-    """Decode and parse; split from `read` so that text need not lie on a disk."""
+    """Decode and parse bytes that need not come from a file."""
     try:
         text = raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -51,7 +51,7 @@ def _whole(text: str) -> int | float:
 
 MAX_DIGITS = 300
 MAX_BITS = 1023
-"""Of the largest finite number."""
+"""Length of the largest finite number."""
 MAX_CACHED = 50_000
 CACHE: dict[str, Any] = {text: value for text, value in _WORDS.items() if not isinstance(value, float)}
 """Plain scalars seen before: manifests repeat the same few."""

@@ -1,4 +1,4 @@
-"""Errors of the YAML parser as messages: where to look, what is wrong, and what to do."""
+"""Errors of the YAML parser as messages with a place and a hint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def location(file: str, mark: Any) -> Location:
 
 
 def mark_of(error: MarkedYAMLError, text: str) -> Any:
-    """Where to look: at the problem, or at the start of what is unclosed at the end of the file."""
+    """The mark of the problem; for an unclosed quote or bracket at the end of the file, the mark of its start."""
     problem, opening = error.problem_mark, error.context_mark
     if problem is None or (opening is not None and problem.index >= len(text.rstrip())):
         return opening

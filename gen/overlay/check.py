@@ -1,4 +1,4 @@
-"""What the fields of an overlay do not show one by one: names that must exist, and defaults that jobs can take."""
+"""Checks across the fields of an overlay: names that must exist, and defaults that jobs accept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_DEFAULTS = frozenset({"kind", "name"})
 
 
 def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layers, found: Findings) -> str:
-    """Report what is wrong, and return the Kubernetes version whose schemas count (empty when it has none)."""
+    """Report faults, and return the Kubernetes version for the schemas; empty for a missing or unknown version."""
     _operators(fields, layers, found)
     _defaults(data, layers, found)
     for name in fields.volumes.keys() & RESERVED_VOLUMES:
@@ -86,7 +86,7 @@ def _operators(fields: OverlayFields, layers: Layers, found: Findings) -> None:
 
 
 def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None:
-    """Names alone: whether a value fits is seen where it lies under a job, whatever the job itself says."""
+    """Check names only: values are checked once merged with a job."""
     defaults = data.get("defaults", {})
     if not isinstance(defaults, dict):
         return

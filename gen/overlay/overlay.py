@@ -1,4 +1,4 @@
-"""An overlay, ready for use: a cluster or environment, what jobs may use there and what is different there."""
+"""A validated overlay: a cluster or environment, with the grants, defaults and patches for its jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Overlay:
-    """The files of an overlay laid over each other: its own over those of the overlay that it extends."""
+    """An overlay merged with those that it extends."""
 
     name: str
     fields: OverlayFields
@@ -29,7 +29,7 @@ class Overlay:
     defaults: Mapping[str, Data]
     patches: tuple[Patch, ...]
     kubernetes: str
-    """Version whose schemas count, such as `1.34`."""
+    """Version of the schemas, such as `1.34`."""
     definitions: tuple[Path, ...] = ()
     """Folders with CustomResourceDefinitions of its cluster, its own before those that it extends."""
 
@@ -43,28 +43,28 @@ class Overlay:
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The GitOps engines that apply what is rendered; all of them where it is not said."""
+        """The GitOps engines that apply the rendered files; all of them if the overlay names none."""
         return tuple(self.fields.gitops.engines if self.fields.gitops else ENGINES)
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.layers.place(route, key=key)
 
     def grant(self, namespace: str) -> Grant | None:
-        """What the namespace may use; None when the overlay names namespaces and this is none of them."""
+        """The grant of a namespace; None if the overlay lists namespaces without this one."""
         granted = self.fields.namespaces
         if not granted:
             return Grant()
         return granted.get(namespace, granted.get("*"))
 
     def defaults_of(self, kind: str) -> Mapping[str, Data]:
-        """The fields that lie under every job of a kind."""
+        """Defaults for the jobs of a kind."""
         common = {name: value for name, value in self.defaults.items() if name != "kinds"}
         kinds = self.defaults.get("kinds")
         own = kinds.get(kind) if isinstance(kinds, dict) else None
         return lay_over(common, own) if isinstance(own, dict) else common
 
     def layers_of(self, kind: str) -> tuple[Layer, ...]:
-        """The places of `defaults_of`, what wins first."""
+        """The layers of `defaults_of`, highest precedence first."""
         sources = [layer.source for layer in self.layers.layers]
         own = tuple(Layer(source, ("defaults", "kinds", kind)) for source in sources)
         return own + tuple(Layer(source, ("defaults",)) for source in sources)

@@ -1,1 +1,1 @@
-"""A user's repository: its layout, job files, overlay files, and how files are read and replaced safely."""
+"""A user's repository: its layout, job files, overlay files, and safe reading and replacing of files."""

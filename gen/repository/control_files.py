@@ -1,8 +1,8 @@
-"""Files by which a pull request would steer the tools around gen, and not gen itself.
+"""File names that configure Argo CD, Flux, Git or SOPS. gen refuses them in `jobs/` and `rendered/`.
 
-Argo CD chooses its tool by `kustomization.yaml` and `Chart.yaml` and takes overrides from `.argocd-source*.yaml`
-(argo-cd docs/user-guide/tool_detection.md, parameters.md); Flux leaves out what `.sourceignore` says; Git hides a
-diff by `.gitattributes` and fetches by `.gitmodules`; SOPS takes its keys from `.sops.yaml`.
+Argo CD selects its tool by `kustomization.yaml` and `Chart.yaml` and reads overrides from `.argocd-source*.yaml`
+(argo-cd docs/user-guide/tool_detection.md, parameters.md); Flux skips the files in `.sourceignore`; Git hides
+diffs with `.gitattributes` and fetches with `.gitmodules`; SOPS reads its keys from `.sops.yaml`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENDS = (".jsonnet", ".libsonnet")
 
 
 def is_control_file(name: str) -> bool:
-    """Whether a file of this name steers a tool; some file systems do not tell case apart."""
+    """Whether a file name configures a tool; some file systems ignore case."""
     name = name.lower()
     return name in _NAMES or name.startswith(_STARTS) or name.endswith(_ENDS)
 

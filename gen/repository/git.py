@@ -1,7 +1,7 @@
-"""What a commit holds below `rendered/`, by a few Git processes and without a checkout.
+"""Files of `rendered/` at a commit, read by a few Git processes without a checkout.
 
-Only plumbing that reads objects: no filter, hook or attribute of the repository runs, so that a pull request cannot
-have a say in how it is read.
+Only plumbing that reads objects: no filter, hook or attribute of the repository runs, so a pull request cannot
+influence how it is read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
-"""Where the default branch may be, the best place first."""
+"""Refs of the default branch, in order of preference."""
 _DEEPEN = (
     "this clone is shallow: give the checkout `fetch-depth: 0`, or run `git fetch --unshallow`, and fetch the base"
 )
@@ -31,28 +31,28 @@ class Entry:
     mode: str
     """`100644` and `100755` are regular files."""
     digest: str
-    """Its object's name: SHA-1, or SHA-256 in a repository that uses it."""
+    """Object name: SHA-1, or SHA-256 in a repository that uses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The commit that a plan starts from."""
+    """The commit that a plan compares with."""
 
     root: Path
     prefix: str
-    """Where the repository of jobs lies in that of Git; empty, or with `/` at its end."""
+    """Path of the repository of jobs within the Git repository; empty, or ending with `/`."""
     ref: str
-    """What was compared with, as it was named."""
+    """The ref as the user named it."""
     commit: str
 
     def files(self) -> dict[str, Entry]:
-        """The files below `rendered/` by their path in the repository of jobs."""
+        """Files in `rendered/` by their path in the repository of jobs."""
         path = self.prefix + rendered_path("")
         listed = _git(self.root, "ls-tree", "-r", "-z", "--full-tree", self.commit, "--", path)
         return dict(self._entries(listed.decode("utf-8", "surrogateescape")))
 
     def inputs_differ(self) -> bool:
-        """Whether a job or an overlay of the work tree is another than at this commit."""
+        """Whether a job or an overlay in the work tree differs from this commit."""
         inputs = ("--", jobs_path(""), overlays_path(""))
         changed = _tried(self.root, "diff", "--quiet", self.commit, *inputs).returncode == 1
         return changed or bool(_git(self.root, "ls-files", "--others", "--exclude-standard", *inputs))
@@ -65,7 +65,7 @@ class Base:
                 yield path.removeprefix(self.prefix), Entry(mode, digest)
 
     def blobs(self, digests: Iterable[str]) -> dict[str, bytes]:
-        """The contents of objects by their names, from one process."""
+        """Contents of objects by name, from one process."""
         wanted = sorted(set(digests))
         if not wanted:
             return {}
@@ -74,7 +74,7 @@ class Base:
 
 
 def find_base(root: Path, ref: str | None) -> Base:
-    """Where the work tree left `ref`, or the default branch. UsageError when that cannot be told."""
+    """The merge base with `ref`, or with the default branch. UsageError if Git cannot find it."""
     told = _git(root, "rev-parse", "--is-shallow-repository", "--is-inside-work-tree", "--show-prefix").decode()
     shallow, _, prefix = told.split("\n")[:3]
     remedy = _DEEPEN if shallow == "true" else ""
@@ -112,7 +112,7 @@ def _commit(root: Path, ref: str) -> str | None:
 
 
 def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
-    """`<name> <type> <size>`, the content and an end of line, one after the other."""
+    """Parse a sequence of `<name> <type> <size>` lines, each followed by the content and a line feed."""
     at = 0
     while at < len(out):
         end = out.index(b"\n", at)

@@ -1,4 +1,4 @@
-"""Which job files a repository has, and which of them the command line names."""
+"""Finds job files: all of a repository, or those that the command line names."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _STEM = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,200}[A-Za-z0-9])?")
 
 
 def all_jobs(root: Path, found: Findings) -> list[JobFile]:
-    """Every job file, in order; files that look like one but lie or are named wrongly are findings."""
+    """All job files, sorted. Misplaced and misnamed files are findings."""
     return sorted(job for entry in _entries(root / JOBS) for job in _at(root, entry.name, found))
 
 
 def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[JobFile]:
-    """The job files that paths, folders or patterns name. A path is looked up alone, however many others there are."""
+    """The job files that match paths, folders or patterns. A path is looked up without listing other files."""
     chosen: set[JobFile] = set()
     everything: list[JobFile] | None = None
     for pattern in patterns:
@@ -48,7 +48,7 @@ def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[Jo
 
 
 def _existing(root: Path, pattern: str) -> tuple[str, ...] | None:
-    """The steps below `jobs/` to what a path names; None when nothing is there."""
+    """The parts of an existing path below `jobs/`; None if it does not exist."""
     for path in (pattern, root / pattern, root / jobs_path(pattern), root / jobs_path(f"{pattern}{ENDING}")):
         parts = _below(root, path) if pattern else None
         if parts is not None and os.path.lexists(root / jobs_path(*parts)):
@@ -66,14 +66,14 @@ def _named(root: Path, parts: tuple[str, ...], found: Findings) -> list[JobFile]
 
 
 def _relative(root: Path, pattern: str) -> str:
-    """A pattern over `<namespace>/<stem>`, from one over paths."""
+    """A pattern for `<namespace>/<stem>`, from a pattern for paths."""
     if parts := _below(root, pattern):
         pattern = "/".join(parts)
     return job_key(pattern)
 
 
 def _below(root: Path, path: str | Path) -> tuple[str, ...] | None:
-    """The steps from `jobs/` to a path, by whatever links one gets to the root; None when it is not below."""
+    """The parts of a path below `jobs/`, also if symbolic links lead to the root; None for other paths."""
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow a link out of the repository
     above = [root] if absolute.is_relative_to(root) else reversed((absolute, *absolute.parents))
     for folder in above:
@@ -91,7 +91,7 @@ def _same(folder: Path, root: Path) -> bool:
 
 
 def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> Iterator[JobFile]:
-    """The jobs of what lies in `jobs/`, which should be a namespace's folder; or the one of them in the file `only`."""
+    """The jobs of an entry in `jobs/`, which should be the folder of a namespace; or the job in the file `only`."""
     path, place = root / jobs_path(folder), Location(jobs_path(shown_path(folder)))
     if is_control_file(folder):
         refuse_control_file(place.file, found)
@@ -135,7 +135,7 @@ def _too_deep(path: str, namespace: str, found: Findings) -> None:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder, in order, without hidden files that steer nothing. UsageError when it cannot be read."""
+    """Sorted entries of a folder, without hidden files unless they configure a tool. UsageError if it is unreadable."""
     try:
         with os.scandir(folder) as entries:
             seen = (entry for entry in entries if not entry.name.startswith(".") or is_control_file(entry.name))

@@ -91,14 +91,14 @@ def is_job(path: str) -> bool:
 
 
 def overlay_of(path: str) -> str | None:
-    """The overlay whose folder in `overlays/` or `rendered/` contains a path; None for an engine's folder."""
+    """The overlay with the folder in `overlays/` or `rendered/` that contains a path; None for engines."""
     top, _, rest = path.partition("/")
     overlay, _, below = rest.partition("/")
     return overlay if top in {OVERLAYS, RENDERED} and below and overlay not in ENGINES else None
 
 
 def overlay_folder(path: str) -> str | None:
-    """The folder `rendered/<overlay>/` whose `jobs/` or `storage/` contains a path, with all that is before it."""
+    """The prefix of a path up to `rendered/<overlay>/`, if `jobs/` or `storage/` follows."""
     match = _OVERLAY_FOLDER.match(path)
     return match[0] if match is not None else None
 

@@ -1,4 +1,4 @@
-"""Which overlays a repository has: each is a folder below `overlays/` with an `overlay.yaml`."""
+"""Finds overlays: folders in `overlays/` with an `overlay.yaml`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 
 def overlay_names(root: Path, found: Findings) -> list[str]:
-    """The folders that hold an overlay, in order; what looks like one and is none is found.
+    """Sorted names of overlays. Misplaced and misnamed ones are findings.
 
-    Were it passed over, everything that it had rendered would be taken for left over. Hidden files and folders, and
-    files such as a README, are nobody's business.
+    Else gen would treat their rendered files as left over. Hidden entries and files such as a README are ignored.
     """
     return [name for name in _listed(root / OVERLAYS) if not name.startswith(".") and _is_overlay(root, name, found)]
 

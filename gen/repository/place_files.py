@@ -1,4 +1,4 @@
-"""Putting files of the user in place: each whole or not at all, all of them or none, through no link."""
+"""Writes files that users own: each atomically, all or none, and never through a symbolic link."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def replace_files(root: Path, texts: Mapping[str, bytes]) -> None:
-    """Put new bytes in the place of regular files below `root`, which keep their modes. UsageError when that fails."""
+    """Replace the content of regular files below `root`, which keep their modes. UsageError if that fails."""
     for file in texts:
         refuse_links(root, file)
     _place(root, texts, new=False)
 
 
 def create_files(root: Path, texts: Mapping[str, bytes]) -> None:
-    """Put new files below `root`, with the folders that they need; scripts can be run. UsageError when that fails."""
+    """Create files below `root`, with their folders; scripts are executable. UsageError if that fails."""
     for file in texts:
         refuse_links(root, file)
         if os.path.lexists(root / file):
@@ -31,13 +31,13 @@ def create_files(root: Path, texts: Mapping[str, bytes]) -> None:
 
 
 def refuse_links(root: Path, file: str) -> None:
-    """UsageError when the way from `root` to a file goes through a link, which could lead anywhere."""
+    """UsageError if a folder between `root` and a file is a symbolic link, which could lead anywhere."""
     if folder := linked_folder(root, file):
         raise UsageError(f"{folder} is a link, and links are not followed; put a folder there")
 
 
 def _place(root: Path, texts: Mapping[str, bytes], *, new: bool) -> None:
-    """Everything that can fail for want of room or rights is done beside the targets, before the first is touched."""
+    """Write all files next to their targets first, so that a lack of space or permission changes nothing."""
     staged: dict[str, Path] = {}
     try:
         for file, raw in texts.items():

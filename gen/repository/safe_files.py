@@ -1,4 +1,4 @@
-"""Reading files that strangers may have put there: regular files alone, through no link, and never without end."""
+"""Reads untrusted files: only regular files, without following symbolic links, up to a size limit."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 1 << 20
-"""Of a file that a person writes."""
+"""Size limit of files that people write."""
 _CHUNK = 4096
 _IRREGULAR = frozenset({errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP})
-"""What opening a link (Linux, FreeBSD) and a socket (Linux, macOS) fails with."""
+"""Errors of opening a symbolic link (Linux, FreeBSD) and a socket (Linux, macOS)."""
 
 
 class NotRegularError(OSError):
-    """A link, a folder, a pipe, a device or a socket stands where a file should be."""
+    """Found a link, a folder, a pipe, a device or a socket instead of a file."""
 
 
 class TooLargeError(OSError):
-    """The file has more bytes than were asked for."""
+    """The file exceeds the size limit."""
 
 
 def read_regular(path: str | Path, limit: int) -> bytes:
     """The bytes of a regular file with at most `limit` of them.
 
-    NotRegularError, TooLargeError or another OSError otherwise. What the path leads to is decided by the file that
-    was opened, so nothing can be put in its place in between; a pipe without a writer does not block.
+    NotRegularError, TooLargeError or another OSError otherwise. The checks use the opened file, so it cannot be
+    exchanged between check and read; a pipe without a writer does not block.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -51,7 +51,7 @@ def read_regular(path: str | Path, limit: int) -> bytes:
 
 
 def _bounded(descriptor: int, chunk: int, limit: int, path: str | Path) -> bytes:
-    """Read to the end, however far the file has grown meanwhile, but no further than the limit."""
+    """Read to the end, even if the file grows meanwhile, but at most to the limit."""
     parts: list[bytes] = []
     room = limit + 1
     while room > 0 and (part := os.read(descriptor, min(room, chunk))):
@@ -67,7 +67,7 @@ def _too_large(path: str | Path, limit: int) -> TooLargeError:
 
 
 def linked_folder(root: Path, file: str) -> str | None:
-    """The first folder on the way from `root` to `file` that is a link; None when there is none."""
+    """The first folder between `root` and `file` that is a symbolic link, or None."""
     at = file.find("/")
     while at > 0:
         if os.path.islink(f"{root}/{file[:at]}"):  # noqa: PTH114 - a tenth of the time of a Path, per file
@@ -77,10 +77,10 @@ def linked_folder(root: Path, file: str) -> str | None:
 
 
 def shown_path(path: str) -> str:
-    """A path for messages: names on a disk are bytes, which need not be UTF-8."""
+    """A path for messages: file names are bytes, which may not be UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def unusable(path: str | Path, error: OSError, remedy: str) -> UsageError:
-    """What to raise where the system refuses something: about what, why, and what to do."""
+    """The error to raise when a system call fails: path, reason and remedy."""
     return UsageError(f"{shown_path(str(path))}: {error.strerror or error}; {remedy}")

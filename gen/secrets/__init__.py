@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HINT = "put it into a Secret and write `{secret: <name>, key: <entry>}`; if it was ever pushed, revoke it"
 _HINT_FOR_URLS = "leave it out of the URL; for Git, `credentials` names a Secret; if it was ever pushed, revoke it"
 _NAMED = ("env", "params")
-"""Fields that map a name to a value, wherever they stand."""
+"""Fields that map names to values, at any depth."""
 
 
 def report_secrets(
@@ -75,7 +75,7 @@ def _texts(data: Any, route: Route) -> Iterator[tuple[Route, str, bool]]:
 
 
 def _named(data: Data, route: Route) -> Iterator[tuple[Route, str, str]]:
-    """Every text that stands behind a name: in `env` and `params`, and in entries of a `name` and a `value`."""
+    """Every text with a name: in `env` and `params`, and in entries with `name` and `value`."""
     if isinstance(data, list):
         for index, entry in enumerate(data):
             yield from _named(entry, (*route, index))

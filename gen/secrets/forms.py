@@ -1,4 +1,4 @@
-"""Secrets that can be told by their form. The patterns are those of the issuers' own keys, tight enough to trust."""
+"""Detects secrets by their form. The patterns match the issuers' own keys, and are strict enough to trust."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _KEY = "[0-9A-Za-z]"
 _TOKEN = "[0-9A-Za-z_-]"  # noqa: S105 - a class of characters
 _FREE = r"[^\s/?#@:'\"\\${}<>]"
-"""What a user name or a password in a URL consists of, when it is no variable."""
+"""Characters of a user name or a password in a URL, unless it is a variable."""
 
 _FORMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "an AWS access key": (("AKIA", "ASIA"), (rf"(?:AKIA|ASIA)[0-9A-Z]{{16}}(?!{_KEY})",)),
@@ -72,7 +72,7 @@ _BY_PART: tuple[Form, ...] = tuple(
 
 _PARTS = BytesAhoCorasick([part.encode() for part, _, _ in _BY_PART])
 _LONGEST = 1 << 16
-"""Bytes that are looked through at once; what is found costs memory for each time that it stands there."""
+"""Bytes that are searched at once; each occurrence takes memory."""
 
 
 def forms_in(data: Any, json: bytes | None = None) -> list[Form]:
@@ -83,7 +83,7 @@ def forms_in(data: Any, json: bytes | None = None) -> list[Form]:
         return []
     everything = json.decode()
     if "\\" in everything:
-        everything = _ESCAPE.sub(" ", everything)  # whatever it stands for, it is no part of a secret
+        everything = _ESCAPE.sub(" ", everything)  # a variable is not part of a secret
     return [form for form in there if _stands_in(everything, form)]
 
 
@@ -110,5 +110,5 @@ def _stands_in(everything: str, form: Form) -> bool:
 
 
 def known_form(text: str, forms: Iterable[Form]) -> str | None:
-    """What a text holds that must not be in Git."""
+    """The secret in a text, which must not be in Git."""
     return next((what for part, what, pattern in forms if part in text and pattern.search(text)), None)

@@ -17,7 +17,7 @@ _SECRET = frozenset(
     {"passwords", "passphrase", "secrets", "credential", "credentials"}
     | {"apikey", "accesskey", "secretkey", "privatekey", "apitoken", "authtoken", "accesstoken"}
 )
-"""Words that make a secret of a name, wherever they stand in it."""
+"""Words that mark a name as that of a secret, at any position."""
 _ENDINGS = ("password", "passwd", "secret")
 _KEYS = frozenset({"access", "account", "api", "auth", "encryption", "license", "private", "secret", "signing", "ssh"})
 """Words that make a secret of the word `key` behind them."""

@@ -31,7 +31,7 @@ def check_directives(patch: Any, layer: Layer, found: Findings) -> bool:
 
 
 def directive(item: Any) -> str | None:
-    """What a mapping's `$patch` says."""
+    """The value of `$patch` in a mapping."""
     return item.get(PATCH) if isinstance(item, dict) else None
 
 

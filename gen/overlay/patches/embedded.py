@@ -18,7 +18,7 @@ _AT_THE_START = ("---", "...", "%")
 
 
 def read_embedded(source: Source, route: Route, text: str, found: Findings) -> tuple[Data, Layer] | None:
-    """The data that a text holds, and where it stands. None when it cannot be read."""
+    """The data in a text, and its place. None if it is unreadable."""
     place = source.place(route)
     if not text.strip():
         found.error("invalid-patch", place, "the text of the patch is empty", "write the fields to change, or a list")

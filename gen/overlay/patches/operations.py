@@ -29,7 +29,7 @@ _POINTER = re.compile(r"(?:/(?:[^~]|~[01])*)+")
 
 
 def read_operations(data: list[Data], layer: Layer, found: Findings) -> tuple[Operation, ...] | None:
-    """The operations, when all of them can be read."""
+    """The operations; None unless all are valid."""
     operations = [_Reader(layer, index, found).read(entry) for index, entry in enumerate(data)]
     return None if None in operations else tuple(operation for operation in operations if operation is not None)
 
@@ -58,7 +58,7 @@ class _Reader:
         )
 
     def _fields(self, entry: dict[str, Data], op: str) -> bool:
-        """Whether what the operation needs is there, in the right form."""
+        """Whether the operation has the required fields in the right form."""
         before = len(self.found.items)
         for name in entry.keys() - set(_FIELDS):
             self._refuse((name,), f"an operation has no `{name}`", did_you_mean(name, _FIELDS))

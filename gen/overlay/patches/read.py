@@ -1,4 +1,4 @@
-"""Reads the patches of an overlay: those of the overlay that it extends first, each from the file that says it."""
+"""Reads the patches of an overlay, inherited ones first, each relative to the file that declares it."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _report_secrets(data: Data, layer: Layer, found: Findings) -> None:
 
 
 def _named_target(data: dict[str, Data]) -> Target | None:
-    """What a strategic merge says of itself, as in Kustomize."""
+    """The target that a strategic merge patch names itself, as in Kustomize."""
     metadata = data.get("metadata")
     if not isinstance(metadata, dict):
         return None

@@ -31,6 +31,6 @@ class Patch:
     merge: Body | None = None
     operations: tuple[Operation, ...] = ()
     layer: Layer
-    """Where the patch itself stands."""
+    """Place of the patch itself."""
     place: Location
     """The entry in the overlay."""
