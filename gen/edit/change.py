@@ -1,4 +1,4 @@
-"""One change of a field, and what it means for the data of a file."""
+"""One change of a field, applied to the data of a file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value for the field at `route`; None removes the field."""
+    """A new value for the field at `route`; None removes the field."""
 
     route: Route
     value: str | None
 
 
 class EditError(Exception):
-    """A change that a file cannot take: what is wrong, what to do, and how far its route could be followed."""
+    """A change that is impossible, with message, hint, and the existing part of the route."""
 
     def __init__(self, message: str, hint: str, route: Route) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class EditError(Exception):
 
 
 def changed(data: Data | None, change: Change, depth: int = 0) -> Data:
-    """The data with the change made; the same object when it says so already. EditError when it cannot be made."""
+    """The changed data, or the same object if it has the value already. EditError if the change is impossible."""
     if depth == len(change.route):
         assert change.value is not None  # noqa: S101 - removing ends one step above
         return data if isinstance(data, str) and data == change.value and not empty(data) else change.value
@@ -41,9 +41,9 @@ def changed(data: Data | None, change: Change, depth: int = 0) -> Data:
         return _in_mapping(data, change, depth)
     at, name = change.route[:depth], dotted(change.route[:depth])
     if data is None:
-        raise EditError(f"`{name}` is not there", "edit the file to add a list", at)
+        raise EditError(f"`{name}` does not exist", "edit the file to add a list", at)
     if isinstance(data, list):
-        raise EditError(f"`{name}` is a list", f"name one of its entries, such as `{name}.0`", at)
+        raise EditError(f"`{name}` is a list", f"use the index of an entry, such as `{name}.0`", at)
     remedy = f"remove it in the same command with `--unset {name}`"
     raise EditError(f"`{name}` is {shown(data)} and has no fields", remedy, at)
 
@@ -65,6 +65,6 @@ def _in_list(data: list[Data], change: Change, depth: int) -> Data:
     if not isinstance(step, int) or step >= len(data):
         raise EditError(f"`{name}` has only {len(data)} entries", "edit the file to add one", at)
     if change.value is None and depth + 1 == len(change.route):
-        raise EditError("entries of a list cannot be removed one by one", "edit the file", at)
+        raise EditError("entries of a list cannot be removed", "edit the file", at)
     inner = changed(data[step], change, depth + 1)
     return data if inner is data[step] else [*data[:step], inner, *data[step + 1 :]]

@@ -1,6 +1,6 @@
-"""Which field a name on the command line means: `env.A`, `labels.example.com/team`, `args.0`, `data.ckpt.readOnly`.
+"""Field names on the command line: `env.A`, `labels.example.com/team`, `args.0`, `data.ckpt.readOnly`.
 
-A dot separates the fields of models, but may also be part of a key that the author chose: the models say which it is.
+A dot separates fields, but can also be part of a key that the author chose. The models decide which.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def route_of(model: type[BaseModel], name: str) -> Route:
-    """The route to a field. UsageError for a name with an empty part; an unknown field is for the model to refuse."""
+    """The route to a field. UsageError for a name with an empty part. The model rejects unknown fields."""
     route: Route = ()
     rest = name
     while True:
         step, rest = _next(model, route, rest)
         if step == "":
-            raise UsageError(f"`{name}` is no name of a field; write it like `attempt`, `env.DEBUG` or `args.0`")
+            raise UsageError(f"`{name}` is not a valid field name; write it like `attempt`, `env.DEBUG` or `args.0`")
         route += (step,)
         if not rest:
             return route
 
 
 def _next(model: type[BaseModel], route: Route, name: str) -> tuple[str | int, str]:
-    """The first step of a name that stands where `route` leads to, and what is left of the name."""
+    """The first step of a name relative to `route`, and the rest of the name."""
     head, dot, rest = name.partition(".")
     form = form_at(model, route)
     if form is Form.LIST and head.isascii() and head.isdigit():

@@ -1,8 +1,8 @@
-"""Where in a text a change is made. What lies outside of it stays as it is, byte by byte.
+"""Changes of a file's text that leave the rest of the file unchanged, byte by byte.
 
-A file is not read and written again, because every YAML writer has a layout of its own. The reader's marks say where a
-value stands; each way to change the text there is tried on the whole file, and counts only when the reader then
-finds exactly the data that was wanted.
+Reading and writing the whole file would change its layout. The marks of the YAML reader are the position of a value.
+Each possible change of the text there is tried on the whole file, and accepted only if the reader then returns exactly
+the expected data.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EMPTY = "{}"
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """`new` in place of what is between two indices."""
+    """Replacement of the text between two indices."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class Splice:
 
 
 def edited(text: str, change: Change) -> str:
-    """The text of a file with a change made; the same when it says so already. EditError when it cannot be made."""
+    """The changed text, or the same text if it has the value already. EditError if the change is impossible."""
     before = parse(text, "", Findings())
     wanted = changed(before, change)
     if before is None or wanted is before:
@@ -52,12 +52,12 @@ def edited(text: str, change: Change) -> str:
         new = splice.on(text)
         if parse(new, "", Findings()) == wanted:
             return new
-    raise EditError("the text here is written in a way that cannot be edited safely", "edit the file", change.route)
+    raise EditError("this value is written in a form that cannot be edited safely", "edit the file", change.route)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A value and where it stands: in a mapping behind `key`, in a list, or alone when `parent` is None."""
+    """A node and its position: in a mapping with `key`, in a list, or the root if `parent` is None."""
 
     parent: Any
     key: Any
@@ -65,7 +65,7 @@ class _Entry:
 
 
 class _Place:
-    """The nodes of a text, and the ways to change it."""
+    """The nodes of a text, and the possible changes of it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -82,11 +82,11 @@ class _Place:
             yield from self._replacements(trail[-1], scalar(change.value, flow=self._flow(trail[-1]), style=style))
         elif isinstance(trail[-1].value, MappingNode):
             yield from self._insertions(trail[-1].value, missing, change.value)
-        else:  # `key:` with nothing behind it
+        else:  # `key:` without a value
             yield from self._replacements(trail[-1], _flow_mapping(missing, change.value))
 
     def _trail(self, change: Change) -> list[_Entry]:
-        """The document, then what each step of the route leads to, as far as it is there."""
+        """The document, then the node of each step of the route that exists."""
         trail = [_Entry(None, None, self.root)]
         for step in change.route:
             node = trail[-1].value
@@ -116,7 +116,7 @@ class _Place:
             yield Splice(start, end, new)
         else:
             colon = self.text.index(":", entry.key.end_mark.index) + 1
-            before = self.text[colon : start - node.start_mark.column]  # comments, up to the first entry's line
+            before = self.text[colon : start - node.start_mark.column]  # comments before the line of the first entry
             yield Splice(colon, end, f" {new}{before.rstrip()}")
 
     def _insertions(self, mapping: Any, keys: list[str], value: str) -> Iterator[Splice]:
@@ -132,7 +132,7 @@ class _Place:
         lines[-1] += f" {scalar(value, flow=False)}"
         at = self._line_end(self._end(mapping))
         yield Splice(at, at, "".join(f"{line_break}{indent}{line}" for line in lines))
-        first = mapping.start_mark.index  # where the end cannot take it, as behind a text that goes on to the end
+        first = mapping.start_mark.index  # if the end does not work, as after a text that continues to the end
         yield Splice(first, first, "".join(f"{line}{line_break}{indent}" for line in lines))
 
     def _removals(self, trail: list[_Entry]) -> Iterator[Splice]:
@@ -154,7 +154,7 @@ class _Place:
             yield Splice(start, pairs[index + 1][0].start_mark.index, "")
 
     def _end(self, node: Any) -> int:
-        """Behind the last character of a value, without the comments and empty lines that the parser adds to it."""
+        """Index after the last character of a value, without the comments and empty lines that the parser includes."""
         if isinstance(node, ScalarNode):
             start, end = node.start_mark.index, node.end_mark.index
             return start + len(self.text[start:end].rstrip(" \r\n")) if node.style in ("|", ">") else int(end)
@@ -168,7 +168,7 @@ class _Place:
         return match.end() if match else len(self.text)
 
     def _indentation(self) -> int:
-        """How much deeper than its key the first mapping inside a mapping stands."""
+        """Indentation of the first nested mapping, relative to its parent."""
         inner = (value for _, value in self.root.value if isinstance(value, MappingNode) and not value.flow_style)
         return int(next((node.start_mark.column - self.root.start_mark.column for node in inner), 0) or 2)
 

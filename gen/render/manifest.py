@@ -1,4 +1,4 @@
-"""A rendered object on its way from build to text. Each stage hands over a type of its own: none can be skipped."""
+"""Rendered objects between the build and write stages. Each stage returns a type of its own, so none can be skipped."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class Manifest:
 
     body: Body
     name: str
-    """Its name without a hash, which stays the same from run to run."""
+    """Its name without the hash, the same for every run."""
     source: Location
-    """The input that it comes from: the job file, or where the overlay declares the volume."""
+    """Its source: the job file, or the declaration of the volume in the overlay."""
     folder: str
-    """Where it lies in its tree: `<namespace>/<job>`, `<namespace>` for storage, the engine's name for a bundle."""
+    """Its folder in the tree: `<namespace>/<job>`, `<namespace>` for storage, the name of the engine for a bundle."""
     tree: Tree = "jobs"
     of_run: bool = False
-    """Whether it belongs to one run: then its content is part of the run's hash, and its name carries it."""
+    """Whether it belongs to one run. If so, the hash covers its content, and its name contains the hash."""
     main_container: str | None = None
-    """The container that an operator takes as the training one, for the workload."""
+    """For a workload: the container that the operator takes for the training container."""
     suspend: tuple[str, ...] = ()
-    """Where it says that it is suspended, which the hash leaves out."""
+    """Path of the field that suspends it, which the hash excludes."""
 
     def folder_in(self, overlay: str) -> str:
-        """The folder of its file when it is rendered for an overlay."""
+        """Folder of its file in an overlay."""
         return rendered_folder(overlay, self.tree, self.folder)
 
     def with_body(self, body: Body) -> Manifest:
@@ -53,49 +53,49 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What the builders made."""
+    """Objects of the build stage."""
 
     manifests: tuple[Manifest, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """With the overlay's patches, and for each object what they set."""
+    """Objects after the patches of the overlay, with the provenance of patched values."""
 
     manifests: tuple[Manifest, ...]
     built: tuple[Manifest, ...]
-    """The same objects as they were before."""
+    """The same objects before the patches."""
     provenance: tuple[Provenance, ...]
     matched: frozenset[int]
-    """Patches of the overlay that changed something here."""
+    """Indices of the overlay's patches that matched an object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Valid:
-    """Fits its schemas and rules, whatever the run's hash will be."""
+    """Objects that are valid for their schemas and rules with any hash of the run."""
 
     manifests: tuple[Manifest, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """With the run's hash in every place where it stands."""
+    """Objects with the hash of the run in place of `RUN`."""
 
     manifests: tuple[Manifest, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """Text for a path below `rendered/`, with `/`."""
+    """A file below `rendered/`; its path uses `/`."""
 
     path: str
     text: str | None
-    """None when it was rendered before and is only known by its digest."""
+    """None if it comes from the cache, which stores only the digest."""
     digest: str
-    """SHA-256 of the text below its first line."""
+    """SHA-256 of the text after its first line."""
     identity: str
-    """`Kind namespace/name` of the object in it."""
+    """`Kind namespace/name` of its object."""
     source: Location
-    """The input that it comes from."""
+    """The job file, or the place in the overlay, that it was rendered from."""
     storage: bool = False
-    """Whether it is data, which is never removed without being told to."""
+    """Whether it is storage, which is removed only with `--prune-storage`."""

@@ -1,7 +1,7 @@
-"""A run's identity: a hash over everything that changes what is computed, and nothing else.
+"""The seal stage: the identity of a run, a hash over everything that changes the computation, and nothing else.
 
-It covers the patched content of every object of the run, the queue that admits it, and `attempt`. It leaves out
-metadata (labels, annotations, lifecycle marks) and whether the run is suspended, all of which may change in place.
+It covers the patched content of every object of the run, the queue, and `attempt`. It excludes metadata (labels,
+annotations, lifecycle marks) and the suspend field, which can change in place.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from gen.kubernetes import HASH_LENGTH, QUEUE_LABEL, RUN, Body
 from gen.render.manifest import Manifest, Sealed, Valid
 
 DUMMY = "0" * HASH_LENGTH
-"""Stands for a hash while an object is judged: as long as one, and what the fewest names may begin with."""
+"""Placeholder for the hash during checks, as long as a hash. It starts with a digit, which fewer names allow."""
 _RUN = RUN.encode()
 
 
 def seal(valid: Valid, attempt: int) -> Sealed:
-    """Put the run's hash into every place where `RUN` stands, also in objects that outlive the run."""
+    """Replace `RUN` with the hash of the run, also in objects that outlive the run."""
     digest = run_hash(valid, attempt)
     return Sealed(tuple(manifest.with_body(filled(manifest.body, digest)) for manifest in valid.manifests))
 
 
 def unsealed(valid: Valid) -> Sealed:
-    """Objects that belong to no job, in which no hash stands."""
+    """Objects that belong to no job and contain no hash."""
     return Sealed(valid.manifests)
 
 
@@ -51,7 +51,7 @@ def _without(body: Body, route: tuple[str, ...]) -> Body:
 
 
 def filled(body: Body, digest: str) -> Body:
-    """The object with a hash where `RUN` stands. Through JSON, which is several times as fast as a walk."""
+    """The object with `RUN` replaced. Replacing it in JSON text is several times as fast as walking the object."""
     text = orjson.dumps(body)
     if _RUN not in text:
         return body

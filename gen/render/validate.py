@@ -1,11 +1,10 @@
-"""The stage that checks what is about to be written: closed schemas, and rules that schemas cannot say.
+"""The check stage: closed schemas, and rules that schemas cannot express.
 
-A fault that an object has only with the overlay's patches is the overlay's, and the finding points to the patch.
-Anything else passed the models already, so it is a bug of gen, and no user is blamed for it. Rules are for objects that
-a patch touched; that what gen itself builds keeps them is a matter of its tests. Only what a job had better say, and
-may leave out, is looked for in every run.
+A fault that only the patched object has is reported at the patch. Any other fault is a bug of gen, because the models
+accepted the input. Rules are evaluated for patched objects only: gen's own tests prove that the objects it builds
+conform to them. Best practices depend on the job, so they are checked in every run.
 
-The run's hash covers what is written, so it is not known yet; a dummy of the same form stands for it here.
+The hash of the run covers the final content and is not known yet; `DUMMY` takes its place.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def validate(
 
 
 def _fits(body: Body, kinds: Kinds) -> bool:
-    """Whether an object fits its schema."""
+    """Whether an object conforms to its schema."""
     kind = kinds.get(body["apiVersion"], body["kind"])
     if kind is None:
         raise BugError(f"no schema found for {body['apiVersion']} {body['kind']}")
@@ -63,7 +62,7 @@ def _fits(body: Body, kinds: Kinds) -> bool:
 
 
 def _checked(body: Body, kinds: Kinds, *, patched: bool) -> Checked | None:
-    """None when nothing is to be said."""
+    """None if there is nothing to report."""
     if not patched and _fits(body, kinds):
         return check_best_practices(body)
     from gen.check.objects import check  # noqa: PLC0415 - where no patch is, no rule is needed
@@ -81,7 +80,7 @@ def _blame(
     found: Findings,
     deciding_field: Callable[[Problem], Location | None],
 ) -> None:
-    """Report what came with patches. `built` is the object without them."""
+    """Report faults that patches introduced. `built` is the object before the patches."""
     if not provenance:
         for problem in checked.problems:
             _report(problem, manifest, deciding_field(problem), found)

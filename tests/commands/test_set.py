@@ -182,8 +182,8 @@ def test_when_one_file_cannot_be_written_none_is(repo: Repository, monkeypatch: 
     [
         ((), (), "no fields to change"),
         (("attempt",), (), "`attempt` has no value"),
-        (("=2",), (), "is no name of a field"),
-        (("env.=2",), (), "is no name of a field"),
+        (("=2",), (), "is not a valid field name"),
+        (("env.=2",), (), "is not a valid field name"),
         (("env.A=\ufdd0",), (), "U\\+FDD0"),
         (("env.A=" + os.fsdecode(b"\xff"),), (), "UTF-8"),
     ],

@@ -213,9 +213,9 @@ def test_where_a_field_is_removed(old: str, route: str, new: str) -> None:
         ("a: 1\n", Change(("a", "b"), "2"), "`a` is `1` and has no fields"),
         ("a: [x]\n", Change(("a", "b"), "2"), "`a` is a list"),
         ("a: [x]\n", Change(("a", 1), "2"), "`a` has only 1 entries"),
-        ("a: [x]\n", Change(("a", 0), None), "entries of a list cannot be removed one by one"),
-        ("a: 1\n", Change(("b", 0), "2"), "`b` is not there"),
-        ("? a\n: 1\nb: 2\n", Change(("a",), None), "the text here is written in a way"),
+        ("a: [x]\n", Change(("a", 0), None), "entries of a list cannot be removed"),
+        ("a: 1\n", Change(("b", 0), "2"), "`b` does not exist"),
+        ("? a\n: 1\nb: 2\n", Change(("a",), None), "this value is written in a form"),
     ],
 )
 def test_what_cannot_be_edited_is_said(old: str, change: Change, message: str) -> None:

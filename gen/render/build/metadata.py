@@ -1,6 +1,6 @@
 """Labels and annotations of rendered objects.
 
-No `app.kubernetes.io/instance`: older Argo CD takes an object with that label for its own and prunes it.
+`app.kubernetes.io/instance` is not set: older versions of Argo CD prune objects with that label as their own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def job_labels(plan: Plan, component: str) -> dict[str, str]:
-    """What every object of a job carries, and its pods select by."""
+    """Labels of every object of a job, also used by selectors."""
     return {COMPONENT: component, MANAGED_BY: "gen", NAME: plan.name, JOB_LABEL: plan.name}
 
 
@@ -38,7 +38,7 @@ def run_labels(plan: Plan, component: str) -> dict[str, str]:
 
 def run_metadata(plan: Plan, name: str, component: str) -> Body:
     """Metadata of an object of one run."""
-    # with a queue a run is not suspended from Git, and with a hash in its name nothing else of it changes there
+    # Kueue and not Git suspends a run with a queue; any other change gives a hashed run another name
     settled = plan.queue is not None and not plan.stable
     lifecycle = run_annotations(plan.engines, plan.state, settled=settled)
     queue = {QUEUE_LABEL: plan.queue} if plan.queue else {}
@@ -47,12 +47,12 @@ def run_metadata(plan: Plan, name: str, component: str) -> Body:
 
 
 def job_metadata(plan: Plan, name: str, component: str) -> Body:
-    """Metadata of an object that is the same for all runs of a job."""
+    """Metadata of an object that all runs of a job share."""
     return _metadata(name, plan.namespace, {**plan.labels, **job_labels(plan, component)}, plan.annotations)
 
 
 def storage_metadata(name: str, namespace: str | None, volume: str) -> Body:
-    """Metadata of a storage object: it belongs to no job, and no engine may remove it."""
+    """Metadata of a storage object, which belongs to no job and is protected from pruning."""
     return _metadata(name, namespace, {MANAGED_BY: "gen", VOLUME_LABEL: volume}, PROTECTION)
 
 

@@ -1,4 +1,4 @@
-"""Parts of pods that training pods, init containers and TensorBoard write alike."""
+"""Parts of pods that training pods, init containers and TensorBoard share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def resources(amounts: Mapping[str, str]) -> Body:
-    """Requests equal limits: extended resources must, and the pod is then the last to be evicted."""
+    """Requests equal to limits: extended resources require it, and such pods are evicted last."""
     return {"limits": dict(amounts), "requests": dict(amounts)} if amounts else {}
 
 

@@ -1,4 +1,4 @@
-"""Pod templates of training pods: the only place that writes one."""
+"""Pod templates of training pods. Nothing else writes one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def pod_template(plan: Plan, pod: PodPlan) -> Body:
-    """The template of one role's pods."""
+    """Pod template of one role."""
     labels = {**pod.labels, **run_labels(plan, pod.role.name)}
     metadata = present(labels=dict(sorted(labels.items())), annotations=dict(sorted(pod.annotations.items())))
     return {"metadata": metadata, "spec": _pod_spec(plan, pod)}
@@ -28,7 +28,7 @@ def _pod_spec(plan: Plan, pod: PodPlan) -> Body:
         subdomain=pod.role.subdomain,
         restartPolicy=pod.role.restart if pod.role.restart in ("Always", "OnFailure", "Never") else "Never",
         hostNetwork=host,
-        # without it, service names do not resolve on the host network
+        # the default does not resolve service names on the host network
         dnsPolicy="ClusterFirstWithHostNet" if host else None,
         serviceAccountName=plan.service_account,
         priorityClassName=plan.priority,
@@ -36,7 +36,7 @@ def _pod_spec(plan: Plan, pod: PodPlan) -> Body:
         nodeSelector=single,
         affinity=present(nodeAffinity=_node_affinity(several), podAntiAffinity=_spread(pod)),
         tolerations=[dict(toleration) for toleration in pod.nodes.tolerations],
-        # git-sync runs as this group; a large volume is not walked through when its root fits already
+        # the group of git-sync; `OnRootMismatch` avoids a walk through large volumes
         securityContext={"fsGroup": 65533, "fsGroupChangePolicy": "OnRootMismatch"} if ssh else None,
         initContainers=[code_container(pod.code)] if pod.code else None,
         containers=[_container(plan, pod)],
@@ -62,7 +62,7 @@ def _container(plan: Plan, pod: PodPlan) -> Body:
 
 
 def _split(nodes: NodePlan) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Labels with one value, for a node selector, and those with several, for an affinity."""
+    """Labels with one value, for the node selector, and labels with several values, for the node affinity."""
     single = {label: values[0] for label, values in sorted(nodes.labels.items()) if len(values) == 1}
     return single, {label: values for label, values in sorted(nodes.labels.items()) if len(values) > 1}
 
@@ -76,7 +76,7 @@ def _node_affinity(labels: dict[str, tuple[str, ...]]) -> Body:
 
 
 def _spread(pod: PodPlan) -> Body:
-    """Two pods of a role on one node would want the same ports."""
+    """Two pods of a role on one node would need the same ports."""
     if not pod.network.spread or pod.role.replicas == 1:
         return {}
     selector = {"matchLabels": {RUN_LABEL: RUN, COMPONENT: pod.role.name}}

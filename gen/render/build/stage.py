@@ -1,4 +1,4 @@
-"""The stage that writes a plan down as Kubernetes objects. It decides nothing."""
+"""The build stage: Kubernetes objects of a plan. It makes no decisions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def build(job: Job, plan: Plan) -> Built:
-    """The objects of a job: those of its run, and its TensorBoard."""
+    """Objects of a run, and its TensorBoard."""
     return Built((*_run(job, plan), *_board(plan)))
 
 
 def build_storage(plans: Iterable[StoragePlan]) -> Built:
-    """The objects of volumes, once for each namespace that uses one."""
+    """Objects of volumes, once per namespace that uses one."""
     return Built(tuple(manifest for plan in plans for manifest in _storage(plan)))
 
 
@@ -82,7 +82,7 @@ def _storage(plan: StoragePlan) -> Iterator[Manifest]:
 
 
 def stable_name(name: str) -> str:
-    """An object's name without the place where a run's hash will stand."""
+    """Name of an object without the hash of the run."""
     return name.replace(f"-{RUN}", "")
 
 

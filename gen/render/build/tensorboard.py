@@ -1,7 +1,7 @@
 """TensorBoard: a Deployment, a Service, and an Ingress where the overlay offers one.
 
-No `replicas`, so that people may scale it to zero without a GitOps engine undoing it; no GPU, and no affinity to
-training pods, which end before it. Its health lives at `/data/environment`: there is no `/healthz`.
+`replicas` is not set, so that users can scale it to zero and GitOps engines do not revert that. It has neither GPUs nor
+an affinity to training pods, which end before it. TensorBoard has no `/healthz`; probes use `/data/environment`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The model stage: a job file as an overlay sees it, checked."""
+"""The model stage: a job file with the defaults of an overlay, evaluated and validated."""

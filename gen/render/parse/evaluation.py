@@ -1,4 +1,4 @@
-"""Expressions in the texts of a job: which values they see, and what becomes of those that cannot be evaluated."""
+"""Evaluation of the expressions of a job: the values available to them, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
 
 MAX_INSERTED = 1 << 20
-"""Characters by which the expressions of one job may lengthen its texts."""
-_TOO_LONG = f"the expressions of one job cannot put in more than {MAX_INSERTED} characters"
+"""Characters that the expressions of one job may insert."""
+_TOO_LONG = f"the expressions of the job insert more than {MAX_INSERTED} characters"
 _MOST = 100
-"""Findings of one job; nobody reads more, and a file can be made to have ten thousand."""
+"""Findings of one job. More would not help, and a file can be constructed to have ten thousand."""
 _FIXED = frozenset({"params", "name", "kind"})
-"""Fields that hold no expressions, or that were evaluated before the others."""
+"""Fields without expressions, or evaluated before the others."""
 
 
 class _Undecided(dict[str, str | None]):
-    """Values that an overlay may still give: every name is there, and none is known."""
+    """Values that only an overlay can provide: every name is defined, and its value is unknown."""
 
     def __contains__(self, key: object) -> bool:
         return True
@@ -36,16 +36,16 @@ class _Undecided(dict[str, str | None]):
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A job's data with its expressions replaced, but for those that failed."""
+    """The data of a job, with all expressions replaced except those that failed."""
 
     data: dict[str, Data]
     failed: frozenset[Route]
-    """Texts whose expressions still stand, which has been reported or will be in an overlay."""
+    """Routes of strings that still contain expressions. Their errors are reported here or in an overlay."""
 
 
 @dataclass(slots=True)
 class _Evaluation:
-    """Puts values into every text of nested data, and reports what cannot be."""
+    """Evaluates the expressions in every string of nested data, and reports errors."""
 
     values: Values
     layers: Layers
@@ -90,9 +90,10 @@ class _Evaluation:
 def evaluated(
     data: dict[str, Data], job: Mapping[str, str], overlay: Overlay | None, layers: Layers, found: Findings
 ) -> Evaluated:
-    """The data with its expressions replaced; `job` is what they can say of it.
+    """The data with its expressions replaced; `job` contains the values of `{{ job.… }}`.
 
-    Parameters come first, and cannot refer to each other. Without an overlay, what one could still give is left open.
+    Parameters are evaluated first, and cannot refer to each other. Without an overlay, expressions that depend on one
+    are left unevaluated.
     """
     values = {
         "job": job,
@@ -109,7 +110,7 @@ def evaluated(
 
 
 def _params(evaluation: _Evaluation, params: Data) -> dict[str, str | None]:
-    """Name to value; what is no text will be reported as such."""
+    """Value by name, without values of other types, which the model reports."""
     if not isinstance(params, dict):
         return {}
     texts = cast("dict[str, Data]", evaluation.of(params, ("params",)))

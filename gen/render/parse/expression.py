@@ -1,7 +1,7 @@
-"""`{{ … }}` inside a text: Jinja's syntax, read by Jinja's parser, and nothing that could compute.
+"""Expressions `{{ … }}` in strings: a small part of Jinja's syntax, read by Jinja's parser, without computation.
 
-Allowed are `params`, `job`, `run` and `overlay`, their attributes, quoted text, and a few filters. Values are put in
-after YAML is parsed and only inside a text, so an expression can never change a file's structure.
+Supported are the attributes of `params`, `job`, `run` and `overlay`, string literals, and a few filters. Values are
+inserted into strings after YAML is parsed, so an expression cannot change the structure of a file.
 """
 
 from __future__ import annotations
@@ -21,20 +21,32 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 Values = Mapping[str, Mapping[str, str | None]]
-"""What expressions can name: a few mappings of texts. None stands for a value that was found wrong already."""
+"""Values by scope and name. None is a value whose error was already reported."""
 
 _LOOKUP = re.compile(r"\{\{ ?(?P<scope>[a-z]+)\.(?P<name>[A-Za-z_][A-Za-z0-9_]*) ?\}\}")
 
 LITERAL = "to write `{{` itself, write `{{ '{{' }}`"
 MAX_INSERTED = 64 << 10
-"""Characters that the expressions of one text may put in; without a limit a few lines could ask for terabytes."""
+"""Characters that the expressions of one string may insert. Without a limit, a few lines could request terabytes."""
 
 _RETURN = "\ufdd3"
-"""Stands for a carriage return, which Jinja would take for a line feed; a noncharacter, which no input can hold."""
+"""Placeholder for a carriage return, which Jinja would turn into a line feed. Input cannot contain this character."""
+
+_NODE_NAMES = {
+    "Call": "function call",
+    "Compare": "comparison",
+    "CondExpr": "condition",
+    "Const": "constant that is not a string",
+    "Dict": "mapping",
+    "Getattr": "nested attribute access",
+    "Getitem": "index",
+    "Tuple": "list",
+}
+"""Names for nodes of Jinja's syntax tree; others are called by their class."""
 
 
 class ExpressionError(Exception):
-    """An expression that cannot be evaluated: what is wrong, what to do, and where in the text it begins."""
+    """An expression that cannot be evaluated, with a message, a hint, and its offset in the string."""
 
     def __init__(self, message: str, hint: str = "", offset: int = 0) -> None:
         super().__init__(message)
@@ -42,7 +54,7 @@ class ExpressionError(Exception):
 
 
 class FollowingError(ExpressionError):
-    """An expression over a value that was found wrong already, so that there is nothing to report."""
+    """An expression over a value whose error was already reported."""
 
 
 def _replaced(text: str, old: str, new: str) -> str:
@@ -52,7 +64,7 @@ def _replaced(text: str, old: str, new: str) -> str:
 
 
 def _too_long() -> ExpressionError:
-    message = f"the expressions of one text cannot put in more than {MAX_INSERTED} characters"
+    message = f"the expressions of the string insert more than {MAX_INSERTED} characters"
     return ExpressionError(message, "keep long texts in `files` or on a volume")
 
 
@@ -66,13 +78,13 @@ FILTERS: dict[str, Callable[..., str]] = {
 
 
 def evaluate(text: str, values: Values) -> str:
-    """The text with its expressions replaced. ExpressionError if one of them is unsupported or undefined."""
+    """The text with its expressions replaced. ExpressionError if an expression is unsupported or undefined."""
     simple = _evaluate_lookups(text, values)
     return simple if simple is not None else evaluate_with_jinja(text, values)
 
 
 def _evaluate_lookups(text: str, values: Values) -> str | None:
-    """The same for a text whose expressions are all like `{{ params.lr }}` and have a value; None for other texts.
+    """`evaluate` for texts with lookups like `{{ params.lr }}` only, all of them defined; None for other texts.
 
     Most jobs need nothing else, and importing Jinja takes 20 ms.
     """
@@ -90,7 +102,7 @@ def _evaluate_lookups(text: str, values: Values) -> str | None:
 
 
 def evaluate_with_jinja(text: str, values: Values) -> str:
-    """The same for any text."""
+    """`evaluate` for any text."""
     marked = text.replace("\r", _RETURN)
     done, inserted, seen = [], 0, 0
     for part in _parse(marked):
@@ -113,8 +125,8 @@ def evaluate_with_jinja(text: str, values: Values) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment  # noqa: PLC0415 - 40 ms that most jobs do not need
 
-    # only `{{` is special: `{%` and `{#` are ordinary shell, as in `${#list[@]}`; no text can hold a NUL
-    return Environment(  # noqa: S701 - the result is no HTML
+    # only `{{` is special: `{%` and `{#` occur in shell code such as `${#list[@]}`; no text can contain a NUL
+    return Environment(  # noqa: S701 - the result is not HTML
         block_start_string="\0%", comment_start_string="\0#", keep_trailing_newline=True
     )
 
@@ -129,16 +141,20 @@ def _parse(text: str) -> tuple[Any, ...]:
     except TemplateSyntaxError as error:
         said = error.message or "unreadable"
         if repr(_RETURN) in said:
-            said = "a carriage return stands in it"
-        raise ExpressionError(f"this is no expression: {said}", offset=_on_line(text, error.lineno)) from None
-    except (RecursionError, ValueError, MemoryError):  # of Jinja's parser: deep brackets, numbers of 5,000 digits
-        raise ExpressionError("this is no expression: it is too large", "write it shorter") from None
+            said = "it contains a carriage return"
+        raise ExpressionError(f"invalid expression: {said}", offset=_on_line(text, error.lineno)) from None
+    except (
+        RecursionError,
+        ValueError,
+        MemoryError,
+    ):  # from Jinja's parser, for deep brackets and numbers of 5,000 digits
+        raise ExpressionError("invalid expression: it is too large", "write it shorter") from None
     parts = (node for output in tree.body for node in (output.nodes if isinstance(output, nodes.Output) else [output]))
     return tuple(part.data.replace(_RETURN, "\r") if isinstance(part, nodes.TemplateData) else part for part in parts)
 
 
 def _on_line(text: str, line: int) -> int:
-    """Where the expression begins that Jinja's parser stumbled over in a line."""
+    """Offset of the expression that caused an error of Jinja's parser in a line."""
     start = -1
     for _ in range(line - 1):
         start = text.index("\n", start + 1)
@@ -147,11 +163,11 @@ def _on_line(text: str, line: int) -> int:
 
 
 def _offset(text: str, number: int) -> int:
-    """Where the expression of this number, counted from 0, begins."""
+    """Offset of an expression by its number, counted from 0."""
     end = begin = 0
     tokens = ((kind, value) for _, kind, value in _environment().lex(text))
     for kind, value in tokens:
-        begin = text.index(value, end)  # Jinja leaves out the white space before `{{-`
+        begin = text.index(value, end)  # Jinja omits the white space before `{{-`
         end = begin + len(value)
         if kind == "variable_begin":
             if number == 0:
@@ -164,7 +180,7 @@ def _bounded_value(node: Any, values: Values) -> str:
     try:
         return _value(node, values)
     except RecursionError:
-        raise ExpressionError("an expression cannot be this deep", "write it shorter") from None
+        raise ExpressionError("the expression is nested too deeply", "write it shorter") from None
 
 
 def _value(node: Any, values: Values) -> str:
@@ -183,17 +199,16 @@ def _value(node: Any, values: Values) -> str:
             return _filtered(inner, name, [_value(argument, values) for argument in args], values)
         case nodes.Name(name=name):
             hint = "write `params.<name>`, `job.name`, `job.namespace`, `run.id`, `run.hash` or `overlay.name`"
-            raise ExpressionError(f"`{name}` alone has no value", hint)
-    what = type(node).__name__.lower()
-    raise ExpressionError(
-        f"an expression cannot do this ({what})", "only names, their attributes and filters are allowed"
-    )
+            raise ExpressionError(f"`{name}` is not a complete expression", hint)
+    name = type(node).__name__
+    message = f"unsupported expression: {_NODE_NAMES.get(name, name.lower())}"
+    raise ExpressionError(message, "use only names, their attributes and filters")
 
 
 def _constant(text: str) -> str:
-    """Jinja reads escapes, which could write what no input may hold."""
+    """Jinja evaluates escapes, which could produce characters that are not allowed in input."""
     if _RETURN in text:
-        raise ExpressionError("a carriage return stands inside a quoted text", "write `\\r`")
+        raise ExpressionError("a string literal contains a carriage return", "write `\\r`")
     if (match := forbidden_character(text)) is not None:
         raise ExpressionError(f"the character U+{ord(match[0]):04X} is not allowed", "remove it")
     return text
@@ -201,7 +216,7 @@ def _constant(text: str) -> str:
 
 def _lookup(scope: str, name: str, values: Values) -> str:
     if scope not in values:
-        raise ExpressionError(f"there is no `{scope}`", did_you_mean(scope, values))
+        raise ExpressionError(f"unknown name `{scope}`", did_you_mean(scope, values))
     if name not in values[scope]:
         otherwise = "add it to `params` of the job or the overlay"
         raise ExpressionError(
@@ -214,7 +229,7 @@ def _lookup(scope: str, name: str, values: Values) -> str:
 
 def _filtered(inner: Any, name: str, arguments: list[str], values: Values) -> str:
     if name not in FILTERS:
-        raise ExpressionError(f"there is no filter `{name}`", did_you_mean(name, FILTERS))
+        raise ExpressionError(f"unknown filter `{name}`", did_you_mean(name, FILTERS))
     text = _value(inner, values)
     if RUN in text:
         raise ExpressionError("`run` takes no filters, because its hash is not known yet", "remove the filter")

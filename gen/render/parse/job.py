@@ -1,4 +1,4 @@
-"""A job file as an overlay sees it: defaults laid under it, expressions replaced, every field checked."""
+"""A job file in an overlay: defaults applied, expressions replaced, every field validated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobInput:
-    """A job as it was written for one overlay, and the places of everything it says."""
+    """A validated job in one overlay, with the place of each of its values."""
 
     job: Job
     name: str
@@ -35,7 +35,7 @@ class JobInput:
     source: Source
     layers: Layers
     left_out: frozenset[str]
-    """Fields without some or all of what was written there, because it is wrong, which has been reported."""
+    """Fields with invalid values, which were reported and left out."""
 
     @property
     def complete(self) -> bool:
@@ -46,7 +46,7 @@ class JobInput:
 
 
 def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> JobInput | None:
-    """Check one job file; without an overlay only what can be judged alone. None when no job can be made of it."""
+    """Validate one job file; without an overlay, as far as that is possible. None if the job cannot be used at all."""
     kind = _kind(source, found)
     if kind is None or (overlay is not None and not _named(kind, source, overlay, found)):
         return None
@@ -75,16 +75,16 @@ def _stem(source: Source) -> str:
 
 
 def _check_file_name(source: Source, found: Findings) -> None:
-    """What names the job has the form of `name`, which is checked with the other fields."""
+    """The file name must be a valid job name unless the job sets `name`, which is validated with the other fields."""
     stem = _stem(source)
     if not (isinstance(source.data, dict) and "name" in source.data) and not JOB_NAME.fullmatch(stem):
         hint = "use lower-case letters, digits and `-`, with a letter first; rename the file, or add `name`"
-        found.error("invalid-name", source.place((), key=True), f"a job cannot be called `{stem}`", hint)
+        found.error("invalid-name", source.place((), key=True), f"`{stem}` is not a valid job name", hint)
 
 
 def _kind(source: Source, found: Findings) -> str | None:
     if not isinstance(source.data, dict):
-        found.error("invalid-value", source.place(()), "a job is a mapping of fields", "write `field: value`")
+        found.error("invalid-value", source.place(()), "a job must be a mapping of fields", "write `field: value`")
         return None
     kind = source.data.get("kind")
     choice = ", ".join(f"`{name}`" for name in KINDS)
@@ -96,7 +96,7 @@ def _kind(source: Source, found: Findings) -> str | None:
     elif empty(kind) or null(kind):
         found.error("no-value", source.place(("kind",)), "`kind` is empty", f"choose one: {choice}")
     elif not isinstance(kind, str) or kind not in KINDS:
-        message = f"there is no kind of job {shown(kind)}"
+        message = f"unknown kind of job {shown(kind)}"
         found.error("unknown-kind", source.place(("kind",)), message, did_you_mean(str(kind), KINDS))
     else:
         return kind
@@ -115,7 +115,7 @@ def _named(kind: str, source: Source, overlay: Overlay, found: Findings) -> bool
 def _validated(
     model: type[Job], data: dict[str, Data], failed: Collection[Route], layers: Layers, found: Findings
 ) -> tuple[Job | None, frozenset[str]]:
-    """The job, and the fields of which something is not in it: what is wrong is reported and then left out."""
+    """The job without its invalid values, which are reported, and the fields that contained them."""
     data = without(data, failed)
     left_out = {str(route[0]) for route in failed}
     try:
@@ -130,13 +130,13 @@ def _validated(
 
 
 def _meant(model: type[Job], routes: Iterable[Route]) -> set[str]:
-    """The fields that misspelt ones were probably meant to be."""
+    """Fields that misspelt fields were probably meant to be."""
     known = [str(field.alias) for field in model.model_fields.values()]
     return {near(str(route[0]), known) for route in routes if route[0] not in known}
 
 
 def without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:
-    """The data without what lies at the routes, or without the entry around it: half an entry means nothing."""
+    """The data without the entries that contain the routes: half an entry would mean something else."""
     entries: dict[str, set[str | int]] = {}
     whole = {str(route[0]) for route in routes if len(route) == 1 or not isinstance(data.get(str(route[0])), dict)}
     for route in routes:

@@ -1,4 +1,4 @@
-"""The stage that applies an overlay's patches to built objects, and remembers which place set which value."""
+"""The patch stage: applies the patches of an overlay to built objects, and records the provenance of each value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def apply_patches(built: Built, overlay: Overlay, found: Findings) -> Patched:
-    """The objects with every patch that fits them, in the order of the overlay."""
+    """The objects after every patch that matches them, in the order of the overlay."""
     manifests = []
     origins = []
     matched: set[int] = set()
@@ -39,7 +39,7 @@ def apply_patches(built: Built, overlay: Overlay, found: Findings) -> Patched:
 
 
 def _patched(manifest: Manifest, patch: Patch, version: str, provenance: Provenance, found: Findings) -> Manifest:
-    """The object with one patch; as it was when the patch takes away what others rely on."""
+    """The object after one patch, or unchanged if the patch breaks it."""
     own = Provenance()
     if patch.merge is not None:
         body = _merged(manifest, patch, patch.merge, version, own, found)
@@ -86,7 +86,7 @@ def _operated(manifest: Manifest, patch: Patch, provenance: Provenance, found: F
 
 
 def _main_container_first(value: Any, name: str) -> Any:
-    """Strategic merge puts new containers in front, but operators take the first one as the training container."""
+    """Strategic merge puts new containers first, but operators take the first one for the training container."""
     if isinstance(value, dict):
         return {
             key: sorted(inner, key=lambda container: container.get("name") != name)

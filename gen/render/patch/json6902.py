@@ -1,4 +1,4 @@
-"""JSON 6902 patches: operations on exact places of an object."""
+"""JSON 6902 patches: operations on paths of an object."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 _INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
 
 
-class DoesNotApply(Exception):  # noqa: N818 - "the operation does not apply" is what it says
-    """The object has no such place, or a test failed."""
+class DoesNotApply(Exception):  # noqa: N818 - named after the message
+    """The path does not exist, or a test failed."""
 
 
 def apply(body: Body, operation: Operation) -> tuple[Body, Route]:
-    """The changed copy and the place that was changed. DoesNotApply when it cannot be."""
+    """The changed copy and the changed route. DoesNotApply if the operation is impossible."""
     match operation.op:
         case "test":
             if _at(body, operation.path) != operation.value:
-                raise DoesNotApply(f"`{_text(operation.path)}` is not what the test expects")
+                raise DoesNotApply(f"`{_text(operation.path)}` differs from the expected value of the test")
             return body, _route(body, operation.path)
         case "remove":
             return _changed(body, operation.path, remove=True), _route(body, operation.path)
@@ -48,7 +48,7 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _key(holder: Any, step: str, path: tuple[str, ...], *, adding: bool = False) -> Any:
-    """The key or index that `step` means in `holder`; when adding, one that need not be there yet."""
+    """The key or index of `step` in `holder`. If `adding`, it need not exist yet."""
     if isinstance(holder, dict) and (adding or step in holder):
         return step
     if isinstance(holder, list):
@@ -56,7 +56,7 @@ def _key(holder: Any, step: str, path: tuple[str, ...], *, adding: bool = False)
             return len(holder)
         if _INDEX.fullmatch(step) and int(step) < len(holder) + adding:
             return int(step)
-    raise DoesNotApply(f"there is no `{_text(path)}`")
+    raise DoesNotApply(f"`{_text(path)}` does not exist")
 
 
 def _changed(
@@ -68,7 +68,7 @@ def _changed(
     replace: bool = False,
     depth: int = 0,
 ) -> Any:
-    """A copy with the place at `path` changed; only what lies on the way is copied."""
+    """A copy with the value at `path` changed. Only its parents are copied."""
     last = depth == len(path) - 1
     key = _key(holder, path[depth], path[: depth + 1], adding=last and not remove and not replace)
     copy = dict(holder) if isinstance(holder, dict) else list(holder)
@@ -84,7 +84,7 @@ def _changed(
 
 
 def _route(body: Any, path: tuple[str, ...]) -> Route:
-    """The path as it is written in findings: indices are numbers there."""
+    """The path as a route, with indices as numbers."""
     route: list[str | int] = []
     value = body
     for step in path:

@@ -1,4 +1,4 @@
-"""Which place of which patch set a value. List entries go by what names them, so that it survives reordering."""
+"""Provenance of patched values. Routes identify list entries by name, so that they survive reordering."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from gen.load import Layer
 
 _NAMING = ("mountPath", "containerPort", "port", "name")
-"""Fields that tell the entries of Kubernetes' lists apart, the one that decides first."""
+"""Fields that identify the entries of Kubernetes' lists, in order of preference."""
 
 
 def label(item: Any, index: int) -> str | int:
-    """How an entry of a list is called in a route: `[name=pytorch]`, or its index where nothing names it."""
+    """Name of a list entry in a route: `[name=pytorch]`, or its index if no field identifies it."""
     if isinstance(item, dict):
         for key in _NAMING:
             if key in item:
@@ -23,7 +23,7 @@ def label(item: Any, index: int) -> str | int:
 
 
 def labelled(body: Any, route: Route) -> Route:
-    """A route with indices as one that goes by names."""
+    """A route with names in place of indices."""
     result: list[str | int] = []
     value = body
     for step in route:
@@ -38,28 +38,28 @@ def labelled(body: Any, route: Route) -> Route:
 
 @dataclass(slots=True)
 class Provenance:
-    """The patches' own routes, kept until a finding asks for a place."""
+    """Routes in patches by routes in the object. Places are looked up only for findings."""
 
     _origins: dict[Route, tuple[Layer, Route]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether any patch touched the object."""
+        """Whether any patch changed the object."""
         return bool(self._origins)
 
     def record(self, route: Route, layer: Layer, origin: Route) -> None:
-        """`route` goes by names; what was said last counts."""
+        """Record the origin of a named route. Later origins take precedence."""
         self._origins.pop(route, None)
         self._origins[route] = (layer, origin)
 
     def add(self, later: Provenance) -> None:
-        """What a later patch set."""
+        """Add the provenance of a later patch."""
         for route, (layer, origin) in later._origins.items():
             self.record(route, layer, origin)
 
     def blame(self, body: Any, route: Route) -> Location | None:
-        """The place that set the value at `route`, or something in it, or around it, or else came nearest to it.
+        """The place in a patch that set the value at `route`, a value inside or around it, or else the nearest value.
 
-        None when no patch set anything.
+        None if no patch changed the object.
         """
         named = labelled(body, route)
         if (setting := self._setting(named)) is None:
@@ -69,7 +69,7 @@ class Provenance:
         return layer.find(inner + further).value
 
     def _setting(self, named: Route) -> Route | None:
-        """The recorded route that has most to do with one; among equals the last."""
+        """The recorded route that is nearest to `named`; the last of several."""
 
         def nearness(recorded: Route) -> tuple[int, bool, bool]:
             apart = (i for i, (a, b) in enumerate(zip(recorded, named, strict=False)) if a != b)

@@ -1,9 +1,9 @@
 """Strategic merge, as Kustomize does it, guided by the schema of the object.
 
-The schema says which lists merge by a key (`x-kubernetes-patch-merge-key`). Those of the training kinds refer to
-Kubernetes' pod template, so containers, env and volumes merge by name inside them too, where Kustomize replaces the
-list. As in Kustomize the entries of the patch come first, null removes a field, and `$patch: delete` and `replace` are
-obeyed. What can be said of a directive without an object is `gen.overlay.patches.directives`' matter.
+Schemas define which lists merge by a key (`x-kubernetes-patch-merge-key`). Schemas of training kinds refer to the pod
+template of Kubernetes, so containers, env and volumes merge by name in them too, where Kustomize replaces the list. As
+in Kustomize, entries of the patch come first, null removes a field, and `$patch: delete` and `replace` are supported.
+`gen.overlay.patches.directives` validates the directives themselves.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class StrategicMerge:
-    """Merges one patch into one object; nothing that was given is changed in place."""
+    """Merges one patch into one object, without changing either in place."""
 
     schemas: Schemas
     layer: Layer
-    """Where the patch stands."""
+    """The patch file, or the overlay with the patch."""
     provenance: Provenance
     problems: list[tuple[Route, str, str]] = field(default_factory=list)
-    """Routes in the patch to entries that cannot be deleted, with a sentence and what to do."""
+    """Routes in the patch to entries that cannot be deleted, with message and hint."""
 
     def apply(self, body: Body, patch: Body) -> Body:
         schema, base = merge_schema(self.schemas, body)
@@ -83,7 +83,7 @@ class StrategicMerge:
     def _judge_deletions(self, new: list[Any], keys: tuple[str, ...], origin: Route) -> None:
         for number, item in enumerate(new):
             if directive(item) == "delete" and not (keys and keys[0] in item):
-                what = f"the entry does not say its `{keys[0]}`" if keys else "entries of this list have no key"
+                what = f"the entry has no `{keys[0]}`" if keys else "entries of this list have no key"
                 hint = f"add `{keys[0]}`" if keys else "give the whole list, or use a JSON 6902 patch"
                 self.problems.append(((*origin, number), f"`$patch: delete` deletes nothing: {what}", hint))
 
@@ -95,7 +95,7 @@ class StrategicMerge:
 
 
 def _merge_keys(schema: Schema) -> tuple[str, ...]:
-    """The patch merge key, with the list's other keys where the API server tells entries apart by more than one."""
+    """The patch merge key, and the other keys of a list whose entries the API server identifies by several."""
     key = schema.get("x-kubernetes-patch-merge-key")
     others = schema.get("x-kubernetes-list-map-keys", ())
     return () if key is None else (key, *(other for other in others if other != key)) if key in others else (key,)

@@ -1,4 +1,4 @@
-"""Fetching source code before the training container starts."""
+"""Source code that an init container fetches before the training container starts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _GIT = re.compile(r"(https?|ssh)://[^\s]+|[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s]+")
 _RSYNC = re.compile(r"(rsync://[^\s]+|[A-Za-z0-9][A-Za-z0-9.-]*::[^\s]+)")
 _REF = re.compile(r"[^-\s][^\s]*")
-"""What begins with `-` would be an option of the program that gets it."""
+"""A leading `-` would make it an option of the command."""
 
 
 def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
-    """The code of one role; the directory depends on where its command starts."""
+    """The code of one role. Its directory depends on the working directory of the role."""
     code = context.job.code
     if code is None or not _checked(context, code):
         return None
@@ -35,14 +35,14 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
     url = code.git or code.rsync or ""
     name = code.name or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git")
     if image is None:
-        hint = "use `git`, or ask the platform owner for `codeSync.rsyncImage`"
-        context.error("no-rsync", ("code", "rsync"), f"the overlay `{context.overlay.name}` offers no rsync", hint)
+        hint = "use `git`, or add `codeSync.rsyncImage` to the overlay"
+        context.error("no-rsync", ("code", "rsync"), f"overlay `{context.overlay.name}` does not support rsync", hint)
         return None
     if not _NAME.fullmatch(with_hash(name)):
         context.error(
             "invalid-value",
             ("code",),
-            f"`{name}` cannot be the directory of the code",
+            f"`{name}` is not a valid directory name for the code",
             "add `name` to `code`",
         )
         return None
@@ -62,31 +62,31 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
 
 def _checked(context: Context, code: Code) -> bool:
     if (code.git is None) == (code.rsync is None):
-        context.error("invalid-value", ("code",), "`code` needs either `git` or `rsync`", "give exactly one of them")
+        context.error("invalid-value", ("code",), "`code` needs either `git` or `rsync`", "set exactly one of the two")
     elif code.git is not None and not _GIT.fullmatch(code.git):
         hint = "write it like `https://example.com/team/project.git` or `git@example.com:team/project.git`"
-        context.error("invalid-value", ("code", "git"), f"`{code.git}` is no URL of a Git repository", hint)
+        context.error("invalid-value", ("code", "git"), f"`{code.git}` is not a valid URL of a Git repository", hint)
     elif not _REF.fullmatch(code.ref):
         hint = "name a branch, a tag or a full commit hash"
-        context.error("invalid-value", ("code", "ref"), f"{shown(code.ref)} is no name of a commit", hint)
+        context.error("invalid-value", ("code", "ref"), f"{shown(code.ref)} is not a valid Git ref", hint)
     elif code.rsync is not None and not _RSYNC.fullmatch(code.rsync):
         hint = "write it like `host::module/path` or `rsync://host/module/path`"
-        context.error("invalid-value", ("code", "rsync"), f"`{code.rsync}` is no rsync source", hint)
+        context.error("invalid-value", ("code", "rsync"), f"`{code.rsync}` is not a valid rsync source", hint)
     else:
         return True
     return False
 
 
 def code_volumes(code: CodePlan) -> tuple[VolumePlan, ...]:
-    """The volume that holds the code, and the one with the credentials that only the init container sees."""
+    """The volume for the code, and the volume with the credentials, which only the init container mounts."""
     volumes = [VolumePlan(name=CODE, source={"emptyDir": {}})]
     if code.credentials is not None:
-        # ssh refuses keys that others can read; with the pod's fsGroup kubelet makes this 0440 for git-sync's user
+        # ssh rejects keys that others can read; the pod's fsGroup makes this 0440 for the user of git-sync
         secret = present(secretName=code.credentials, defaultMode=0o400 if code.ssh else None)
         volumes.append(VolumePlan(name=CREDENTIALS, source={"secret": secret}))
     return tuple(volumes)
 
 
 def code_mount(code: CodePlan) -> MountPlan:
-    """The whole volume: git-sync makes a relative link to the checkout beside it, which a `subPath` would cut off."""
+    """Mounts the whole volume: git-sync links to a directory next to the link, which a `subPath` would exclude."""
     return MountPlan(volume=CODE, path=code.directory, route=("code",))

@@ -1,4 +1,4 @@
-"""What every part of the plan looks at, and the small questions that several of them ask."""
+"""Context of a plan in the making: inputs and small helpers that all parts of the plan stage share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TRAINING_ONLY = frozenset({"gpus", "cpu", "memory", "shared_memory"})
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One run in one overlay while its plan is made."""
+    """One run in one overlay, while its plan is made."""
 
     run: JobRun
     overlay: Overlay
@@ -49,7 +49,7 @@ class Context:
         self.found.error(code, self.place(*route, key=key), message, hint)
 
     def of_role(self, role: Role, field: str) -> Any:
-        """A field as the role has it: its own value, or the job's where that is meant for the role."""
+        """Value of a field for a role: its own, or the job's if that applies to the role."""
         if role.fields is not None and field in role.fields.model_fields_set:
             return getattr(role.fields, field)
         if not role.trains and field in _TRAINING_ONLY:
@@ -57,7 +57,7 @@ class Context:
         return getattr(self.job, field)
 
     def route_of(self, role: Role, field: str) -> tuple[str, ...]:
-        """Where that value is written."""
+        """Route of that value in the job."""
         alias = str(type(self.job).model_fields[field].alias)
         own = role.fields is not None and field in role.fields.model_fields_set
         return ("roles", role.name, alias) if own else (alias,)

@@ -1,4 +1,4 @@
-"""The volumes and mounts of training pods: the overlay's volumes, files, shared memory."""
+"""Volumes and mounts of training pods: volumes of the overlay, files, and shared memory."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _MAX_CONFIG_MAP = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class DataPlan:
-    """What every pod of the job mounts."""
+    """Volumes and mounts that all pods of the job share."""
 
     storage: tuple[str, ...]
-    """The overlay's volumes that are used."""
+    """Volumes of the overlay that the job uses."""
     volumes: tuple[VolumePlan, ...]
     mounts: tuple[MountPlan, ...]
     files: Mapping[str, str]
@@ -38,7 +38,7 @@ class DataPlan:
 
 def plan_data(context: Context) -> DataPlan:
     volumes, mounts = [], []
-    for name, value in sorted(context.job.data.items()):  # their order means nothing, so no run depends on it
+    for name, value in sorted(context.job.data.items()):  # runs must not depend on the order
         declared = _declared(context, name)
         if declared is None:
             continue
@@ -50,8 +50,10 @@ def plan_data(context: Context) -> DataPlan:
         path, route = _clean(mount.path), ("data", name)
         mounts.append(MountPlan(volume=name, path=path, sub_path=mount.sub_path, read_only=read_only, route=route))
         if mount.sub_path is not None and (mount.sub_path.startswith("/") or ".." in mount.sub_path.split("/")):
-            hint = "name a directory of the volume, without `..` and without `/` in front"
-            context.error("invalid-value", ("data", name, "subPath"), f"`{mount.sub_path}` leaves the volume", hint)
+            hint = "use a directory in the volume, without `..` and without a leading `/`"
+            context.error(
+                "invalid-value", ("data", name, "subPath"), f"`{mount.sub_path}` is outside of the volume", hint
+            )
     storage = tuple(volume.name for volume in volumes)
     files = _files(context)
     if files:
@@ -65,7 +67,7 @@ def plan_data(context: Context) -> DataPlan:
 
 
 def config_map_name(job: str) -> str:
-    """It cannot change once it is there, so it is the run's own even where the run's object is changed in place."""
+    """It is immutable, so its name contains the hash even if the names of runs do not."""
     return f"{job}-{RUN}-files"
 
 
@@ -75,36 +77,42 @@ def _declared(context: Context, name: str) -> VolumeFields | None:
     known = overlay.fields.volumes
     granted = context.grant.volumes
     if name not in known:
-        hint = did_you_mean(name, known, otherwise="the platform owner has to declare it under `volumes`")
-        context.error("unknown-volume", route, f"the overlay `{overlay.name}` has no volume `{name}`", hint, key=True)
+        hint = did_you_mean(name, known, otherwise="declare it in `volumes` of the overlay")
+        context.error("unknown-volume", route, f"overlay `{overlay.name}` has no volume `{name}`", hint, key=True)
         return None
     namespace = context.given.namespace
     if granted is not None and name not in granted:
-        hint = did_you_mean(name, granted, otherwise=f"ask for it in `namespaces.{namespace}.volumes` of the overlay")
+        hint = did_you_mean(name, granted, otherwise=f"add it to `namespaces.{namespace}.volumes` of the overlay")
         context.error(
             "not-granted",
             route,
-            f"`{namespace}` may not use the volume `{name}` in `{overlay.name}`",
+            f"namespace `{namespace}` may not use volume `{name}` in overlay `{overlay.name}`",
             hint,
             key=True,
         )
         return None
     declared: VolumeFields = known[name]
     if (word := declared.profile.grant) and word not in context.grant.allow:
-        hint = f"ask for `{word}` in `namespaces.{namespace}.allow` of the overlay"
-        context.error("not-granted", route, f"`{namespace}` may not use `{word}` in `{overlay.name}`", hint, key=True)
+        hint = f"add `{word}` to `namespaces.{namespace}.allow` of the overlay"
+        context.error(
+            "not-granted",
+            route,
+            f"namespace `{namespace}` may not use `{word}` in overlay `{overlay.name}`",
+            hint,
+            key=True,
+        )
         return None
     return declared
 
 
 def _files(context: Context) -> dict[str, str]:
-    """ConfigMap key to path. A key is the file's name, with a number where two files share one."""
+    """Paths by key of the ConfigMap. The key is the file name, with a number if several files share it."""
     keys: dict[str, str] = {}
     numbers: Counter[str] = Counter()
     for path in sorted(context.job.files):
         if not path.startswith("/") or path.endswith("/") or ".." in path.split("/") or ":" in path:
             hint = "write the absolute path of a file, such as `/etc/app/conf.yaml`"
-            context.error("invalid-value", ("files", path), f"`{path}` is no path of a file", hint, key=True)
+            context.error("invalid-value", ("files", path), f"`{path}` is not a valid file path", hint, key=True)
             continue
         name = re.sub(r"[^A-Za-z0-9._-]", "_", path.rsplit("/", 1)[-1])[:200]
         name = f"_{name}" if name.startswith("..") or name == "." else name
@@ -118,33 +126,35 @@ def _files(context: Context) -> dict[str, str]:
         context.error(
             "too-large",
             ("files",),
-            f"the files have {size} bytes together; a ConfigMap holds 1 MiB",
+            f"the files have {size} bytes in total; a ConfigMap holds at most 1 MiB",
             "use a volume",
         )
     return keys
 
 
 def shared_memory(size: str, route: Route) -> tuple[VolumePlan, MountPlan]:
-    """Containers get 64 MiB, too little for NCCL and data loaders; without a limit it could fill the node."""
+    """A larger `/dev/shm`: the default, 64 MiB, is too small for NCCL and data loaders. A limit protects the node."""
     volume = VolumePlan(name=SHARED_MEMORY, source={"emptyDir": present(medium="Memory", sizeLimit=size)})
     path = "/dev/shm"  # noqa: S108 - a mount point in a container
     return volume, MountPlan(volume=SHARED_MEMORY, path=path, route=route)
 
 
 def check_mounts(context: Context, mounts: Iterable[MountPlan]) -> None:
-    """No two things in one place. What the author placed is at fault, and not what has its place from gen."""
+    """Report two mounts at the same path, at the one that the author chose."""
     seen: dict[str, MountPlan] = {}
     for mount in mounts:
         if mount.path == "/":
-            hint = "name a directory for it, such as `/data`"
-            context.error("invalid-value", mount.route, "a volume cannot take the place of the whole image", hint)
+            hint = "use a directory, such as `/data`"
+            context.error(
+                "invalid-value", mount.route, "a volume cannot be mounted at `/`, because it would hide the image", hint
+            )
         if (other := seen.get(mount.path)) is not None:
             route = mount.route if mount.route[0] in ("data", "files") else other.route
-            message = f"`{mount.path}` is taken twice: by `{other.volume}` and by `{mount.volume}`"
-            context.error("mount-conflict", route, message, "give one of them another path", key=route[0] == "files")
+            message = f"`{mount.path}` is used by both `{other.volume}` and `{mount.volume}`"
+            context.error("mount-conflict", route, message, "change one of the two paths", key=route[0] == "files")
         seen[mount.path] = mount
 
 
 def _clean(path: str) -> str:
-    """One spelling of a path, so that `/a/` and `/a` count as the same place."""
+    """Normalized path, so that `/a/` and `/a` are the same."""
     return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))

@@ -1,4 +1,4 @@
-"""The environment of a training container."""
+"""Environment of a training container."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_DEVICES = ("void", "none")
 
 
 def environment(context: Context, role: Role, network: Mapping[str, str]) -> tuple[Body, ...]:
-    """What kind and network provide, then what the author says: later entries may refer to earlier ones."""
+    """Variables of the kind and the network, then those of the job: entries may refer to earlier ones."""
     provided = {entry["name"]: entry for entry in role.env}
     if role.trains:
         provided |= {name: {"name": name, "value": value} for name, value in network.items()}
@@ -41,8 +41,8 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
         if (reason := _reserved(context, name, kinds)) is not None:
             context.error("reserved-env", routes[name], *reason, key=True)
         elif name == _DEVICES and value not in _NO_DEVICES and _by_the_job(context, routes[name]):
-            hint = "ask for GPUs with `gpus`; only `void` and `none`, which hide them, are possible here"
-            message = f"`{_DEVICES}` would give the container GPUs that nobody counts"
+            hint = "request GPUs with `gpus`; only `void` and `none`, which hide them, are allowed here"
+            message = f"`{_DEVICES}` would give the container GPUs that it did not request"
             context.error("reserved-env", routes[name], message, hint, key=True)
         else:
             entries[name] = _entry(context, name, value, routes[name])
@@ -50,17 +50,17 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
 
 
 def _reserved(context: Context, name: str, kinds: Collection[str]) -> tuple[str, str] | None:
-    """Message and hint about a variable that is not the author's."""
+    """Message and hint if a job cannot set a variable."""
     kind = context.job.kind
     if name in context.job.reserved_env:
-        return f"`{name}` belongs to the operator of `{kind}`", "remove it; the operator sets it in every pod"
+        return f"`{name}` is reserved for the operator of `{kind}`", "remove it; the operator sets it in every pod"
     if name in kinds:
-        return f"`{name}` is set for every pod of `{kind}`", "remove it; it follows from the other fields"
+        return f"`{name}` is set for every pod of `{kind}`", "remove it; gen derives it from the other fields"
     return None
 
 
 def _by_the_job(context: Context, route: tuple[str, ...]) -> bool:
-    """Whether the job's own file sets a value, and not the overlay's defaults."""
+    """Whether the job file sets a value, and not the defaults of the overlay."""
     return context.place(*route).file == context.given.source.file
 
 
@@ -71,7 +71,7 @@ def _entry(context: Context, name: str, value: str | EnvSource, route: tuple[str
     keyed = given in (["secret"], ["config_map"])
     if len(given) != 1 or keyed != (value.key is not None):
         hint = "write `{secret: …, key: …}`, `{configMap: …, key: …}`, `{field: …}` or `{resource: …}`"
-        context.error("invalid-env", route, f"`{name}` does not say where its value comes from", hint)
+        context.error("invalid-env", route, f"`{name}` needs exactly one source for its value", hint)
         return {"name": name}
     return {"name": name, "valueFrom": _source(value)}
 

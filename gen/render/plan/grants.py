@@ -1,4 +1,4 @@
-"""What a job wants that its namespace must have been granted: queue, priority, service account, network."""
+"""References that a namespace needs a grant for: queue, priority, service account, network."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _GRANTED = (
     ("priority", "priority", "priorities", "unknown-priority"),
     ("service_account", "serviceAccount", "serviceAccounts", "unknown-service-account"),
 )
-"""Attribute and field of the job, the field of `namespaces` that grants it, and the code of the finding."""
+"""Attribute and field of the job, field of `namespaces` that grants it, finding code."""
 
 
 def check_grants(context: Context) -> None:
-    """Names that mean something only because the platform owner said so."""
+    """Check the names that the overlay must grant."""
     namespace, overlay = context.given.namespace, context.overlay.name
     granted = {
         "queues": context.grant.queues,
@@ -33,21 +33,21 @@ def check_grants(context: Context) -> None:
             hint = did_you_mean(
                 wanted,
                 granted[list_name],
-                otherwise=f"ask for it in `namespaces.{namespace}.{list_name}` of the overlay",
+                otherwise=f"add it to `namespaces.{namespace}.{list_name}` of the overlay",
             )
-            message = f"`{namespace}` has no {field} `{wanted}` in `{overlay}`"
+            message = f"namespace `{namespace}` has no {field} `{wanted}` in overlay `{overlay}`"
             context.error(code, (field,), message, hint)
 
 
 def network_effect(context: Context) -> Effect:
-    """What the job's network does to its pods; nothing when it cannot be used, which is reported."""
+    """Effect of the job's network on its pods; no effect if it cannot be used, which is reported."""
     name = context.job.network
     if name == POD_NETWORK:
         return Effect()
     namespace, overlay = context.given.namespace, context.overlay
     known = overlay.fields.networks
     if name not in known:
-        message = f"the overlay `{overlay.name}` has no network `{name}`"
+        message = f"overlay `{overlay.name}` has no network `{name}`"
         context.error("unknown-network", ("network",), message, did_you_mean(name, [*known, POD_NETWORK]))
         return Effect()
     if context.grant.networks is not None and name not in context.grant.networks:
@@ -55,12 +55,17 @@ def network_effect(context: Context) -> Effect:
         context.error(
             "not-granted",
             ("network",),
-            f"`{namespace}` may not use the network `{name}` in `{overlay.name}`",
+            f"namespace `{namespace}` may not use network `{name}` in overlay `{overlay.name}`",
             hint,
         )
     network: NetworkFields = known[name]
     for word in (profile.grant for profile in network.profiles if profile.grant):
         if word not in context.grant.allow:
-            hint = f"ask for `{word}` in `namespaces.{namespace}.allow` of the overlay"
-            context.error("not-granted", ("network",), f"`{namespace}` may not use `{word}` in `{overlay.name}`", hint)
+            hint = f"add `{word}` to `namespaces.{namespace}.allow` of the overlay"
+            context.error(
+                "not-granted",
+                ("network",),
+                f"namespace `{namespace}` may not use `{word}` in overlay `{overlay.name}`",
+                hint,
+            )
     return combined(profile.effect() for profile in network.profiles)

@@ -1,4 +1,4 @@
-"""Taking images from a mirror."""
+"""Image mirrors and allowed registries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DOCKER_HUB = "docker.io/"
 
 
 def rewritten(context: Context, image: str) -> str:
-    """The image by the rule with the longest match, or as it was written."""
+    """The image rewritten by the rule with the longest match, or unchanged."""
     rules = context.overlay.fields.images
     for spelling in (_full(image), image) if image else ():
         matching = [(len(rule.from_), -index) for index, rule in enumerate(rules) if spelling.startswith(rule.from_)]
@@ -26,34 +26,34 @@ def rewritten(context: Context, image: str) -> str:
 
 
 def granted(context: Context, image: str, route: Route) -> str:
-    """The image as it will be pulled; a finding at `route` when its registry is not for the namespace."""
+    """The image to pull. Report it at `route` if its registry is not granted to the namespace."""
     pulled = rewritten(context, image)
     starts = context.grant.registries
     if pulled and starts is not None and not any(_is_below(_full(pulled), start) for start in starts):
         namespace, allowed = context.given.namespace, ", ".join(f"`{start}`" for start in starts) or "none"
-        message = f"`{namespace}` may not use images from {shown(pulled)} in `{context.overlay.name}`"
-        hint = f"use one from {allowed}, or ask for it in `namespaces.{namespace}.registries` of the overlay"
+        message = f"namespace `{namespace}` may not use image {shown(pulled)} in overlay `{context.overlay.name}`"
+        hint = f"use an image from {allowed}, or add the registry to `namespaces.{namespace}.registries` of the overlay"
         context.error("not-granted", route, message, hint)
     return pulled
 
 
 def _is_below(image: str, start: str) -> bool:
-    """By whole steps: `registry.example.com` is not where `registry.example.com.evil.org/x` comes from."""
+    """Compares whole path segments: `registry.example.com` does not match `registry.example.com.evil.org/x`."""
     start = start.rstrip("/")
     return image == start or image.startswith((f"{start}/", f"{start}:", f"{start}@"))
 
 
 def _checked(context: Context, index: int, image: str, result: str) -> str:
-    """What the overlay's rule makes of an image must be one."""
+    """Report a rule whose result is not a valid image."""
     if not is_image(result):
-        message = f"this rule makes {shown(result)} of {shown(image)}, which is no image reference"
-        hint = "`from` and `to` end alike, both with `/` or both without"
+        message = f"this rule rewrites {shown(image)} to {shown(result)}, which is not a valid image reference"
+        hint = "end both `from` and `to` with `/`, or neither"
         context.found.error("invalid-image", context.overlay.place("images", index, "to"), message, hint)
     return result
 
 
 def _full(image: str) -> str:
-    """The name that Docker makes of a short one: `python:3` is `docker.io/library/python:3`."""
+    """The full name of a short image name: `python:3` is `docker.io/library/python:3`."""
     first, slash, _ = image.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
         return image

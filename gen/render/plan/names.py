@@ -1,4 +1,4 @@
-"""Names, labels and annotations: what Kubernetes and the operators accept, and what only gen may set."""
+"""Names, labels and annotations: limits of Kubernetes and of operators, and keys reserved for gen."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _ENGINES = (
     "notifications.argoproj.io/",
     "training.kubeflow.org/",
 )
-"""Metadata of gen and of what acts on its objects: fields say it, and no grant opens it."""
+"""Metadata of gen and of tools that act on its objects. It is set by fields, and cannot be granted."""
 _OPERATORS = frozenset({"controller-uid", "group-name", "job-name", "job-role", "replica-index", "replica-type"})
-"""Labels without a prefix by which operators and the Job controller know their pods."""
+"""Labels without a prefix by which operators and the Job controller find their pods."""
 
 
 def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
-    """The job's name, with everything that is appended to it, must fit into a DNS label."""
+    """The name of the job with its longest suffix must be a valid DNS label."""
     if not pods:
         return
     name = context.name
@@ -54,12 +54,12 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     suffix, room = longest_suffix((pod.role for pod in pods), hashed=hashed, tensorboard=tensorboard)
     if len(name) + room > MAX_NAME:
         shown = f"`-<hash>{suffix}`" if suffix != TENSORBOARD and hashed else f"`{suffix}`"
-        message = f"the name has {len(name)} characters, and with {shown} it is longer than {MAX_NAME}"
+        message = f"the name has {len(name)} characters and is longer than {MAX_NAME} with the suffix {shown}"
         context.error("name-too-long", route, message, f"shorten it to at most {MAX_NAME - room} characters")
 
 
 def longest_suffix(roles: Iterable[Role], *, hashed: bool, tensorboard: bool) -> tuple[str, int]:
-    """What is appended to a job's name at most, without the run's hash, and the characters that it takes with it."""
+    """The longest suffix of a job's name without the hash, and its length with the hash."""
     room = HASH_LENGTH + 1 if hashed else 0
     suffixes = {role.last_pod_suffix: room + len(role.last_pod_suffix) for role in roles}
     if tensorboard:
@@ -83,28 +83,28 @@ def _check_labels(context: Context, route: tuple[str, ...], values: Mapping[str,
     _check_keys(context, route, values)
     for key, value in values.items():
         if not _VALUE.fullmatch(with_hash(value)):
-            hint = "use at most 63 letters, digits, `-`, `_` and `.`, or make it an annotation"
-            context.error("invalid-label", (*route, key), f"{shown(value)} cannot be the value of a label", hint)
+            hint = "use at most 63 letters, digits, `-`, `_` and `.`, or use an annotation"
+            context.error("invalid-label", (*route, key), f"{shown(value)} is not a valid label value", hint)
 
 
 def _check_annotations(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
     _check_keys(context, route, values)
     if (size := sum(len(key.encode()) + len(value.encode()) for key, value in values.items())) > _MAX_ANNOTATIONS:
-        message = f"the {route[-1]} have {size} bytes together, and {_MAX_ANNOTATIONS} are possible"
+        message = f"the {route[-1]} have {size} bytes in total; the maximum is {_MAX_ANNOTATIONS}"
         context.error("too-large", route, message, "keep long texts in `files`")
 
 
 def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
-    """A key without a prefix is anybody's; one with a prefix may mean something to a network or a scheduler."""
+    """Keys with a prefix need a grant, because networks and schedulers act on them."""
     for key in values:
         if key.startswith(_ENGINES) or key in _OPERATORS:
-            hint = "remove it; what it steers is set by a field of the job or by the overlay"
+            hint = "remove it; a field of the job or the overlay controls it"
             context.error("reserved-metadata", (*route, key), f"a job cannot set `{key}`", hint, key=True)
         elif not _KEY.fullmatch(key):
             hint = "write it like `team` or `example.com/team`"
-            context.error("invalid-label", (*route, key), f"{shown(key)} cannot be a key", hint, key=True)
+            context.error("invalid-label", (*route, key), f"{shown(key)} is not a valid key", hint, key=True)
         elif "/" in key and not any(fnmatchcase(key, pattern) for pattern in context.grant.metadata):
             namespace, overlay = context.given.namespace, context.overlay.name
-            hint = f"ask for it in `namespaces.{namespace}.metadata` of the overlay, or use a key without a prefix"
-            message = f"`{namespace}` may not set `{key}` in `{overlay}`"
+            hint = f"add it to `namespaces.{namespace}.metadata` of the overlay, or use a key without a prefix"
+            message = f"namespace `{namespace}` may not set `{key}` in overlay `{overlay}`"
             context.error("not-granted", (*route, key), message, hint, key=True)

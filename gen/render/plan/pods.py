@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -> tuple[PodPlan, ...]:
-    """One plan for each role of the kind that has pods."""
+    """One plan for each role with pods."""
     roles = context.job.replica_roles(context.object_name)
     if not roles:
-        hint = "give one of them `replicas: 1` or more"
-        context.error("no-pods", ("roles",), "no role of the job has any pods", hint, key=True)
+        hint = "set `replicas: 1` or more for at least one role"
+        context.error("no-pods", ("roles",), "no role of the job has pods", hint, key=True)
     _check_images(context, roles)
     return tuple(_pod(context, role, data, network, restart) for role in roles)
 
@@ -66,7 +66,7 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
 
 
 def _runs(role: Role, field: str) -> bool:
-    """A role that waits for another one runs nothing of the job's, but may be told something of its own."""
+    """Whether a role runs the field of the job. A role that only waits for another one runs its own fields."""
     return role.runs or (role.fields is not None and field in role.fields.model_fields_set)
 
 
@@ -77,7 +77,7 @@ def _check_images(context: Context, roles: tuple[Role, ...]) -> None:
     some = len(without) < len(roles)
     message = "`image` is missing" + (f" for {', '.join(without)}" if some else "")
     route = ("roles", without[0]) if some else ()
-    context.error("missing-field", route, message, "add `image`, best pinned to a tag or a digest", key=True)
+    context.error("missing-field", route, message, "add `image`, preferably with a tag or a digest", key=True)
 
 
 def _command(context: Context, role: Role) -> tuple[str, ...]:
@@ -96,11 +96,11 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
         return ()
     if isinstance(command, str):
         if args:
-            hint = "write them into `command`, or make `command` a list"
+            hint = "move them into `command`, or make `command` a list"
             context.error(
                 "invalid-value",
                 context.route_of(role, "args"),
-                "a `command` for the shell takes no `args`",
+                "a shell `command` cannot have `args`",
                 hint,
             )
         return "sh", "-c", command
@@ -117,7 +117,7 @@ def _check_shared_memory(context: Context, role: Role, size: str) -> None:
     memory = context.of_role(role, "memory")
     if memory is not None and quantity.amount(size) >= quantity.amount(memory):
         route = context.route_of(role, "shared_memory")
-        message = f"`sharedMemory` ({size}) counts against `memory` ({memory}) and leaves nothing of it"
+        message = f"`sharedMemory` ({size}) counts against `memory` ({memory}) and uses all of it"
         context.error("shared-memory", route, message, "raise `memory`, or lower `sharedMemory`")
 
 

@@ -1,4 +1,4 @@
-"""The stage that decides: names, sizes, references, grants. What comes after only writes it down."""
+"""The plan stage: decisions about names, sizes, references and grants. Later stages make none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     grant = overlay.grant(given.namespace)
     if grant is None:
         hint = did_you_mean(given.namespace, (name for name in overlay.fields.namespaces if name != "*"))
-        message = f"the overlay `{overlay.name}` grants nothing to the namespace `{given.namespace}`"
+        message = f"overlay `{overlay.name}` has no grant for namespace `{given.namespace}`"
         found.error(
             "unknown-namespace",
             given.place(key=True),
@@ -83,7 +83,7 @@ def _check_kind(context: Context, api_version: str) -> None:
         message = f"{job.facts.kind} of {api_version} cannot restart with `{job.restart}`"
         context.error("invalid-value", ("restart",), message, hint)
     if job.state == "suspended" and job.queue is not None:
-        hint = "remove one of the two; Kueue suspends and resumes the job, and Git would undo it"
+        hint = "remove one of the two; Kueue suspends and resumes the job, and Git would revert that"
         context.error("suspended-in-queue", ("state",), "a job with a `queue` cannot be `suspended`", hint)
     if job.state == "suspended" and job.facts.suspend is None:
         message = f"a {job.facts.kind} cannot be suspended"

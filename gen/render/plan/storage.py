@@ -1,4 +1,4 @@
-"""A volume of the overlay as one namespace uses it: the same for every job of the namespace."""
+"""Storage of an overlay in a namespace: the same for all of its jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def volume_of(overlay: Overlay, namespace: str, name: str) -> Volume:
-    """What profiles need to know of a volume that the overlay declares."""
+    """A volume that the overlay declares, in one namespace."""
     declared = overlay.fields.volumes[name]
     modes = declared.access_modes or (("ReadOnlyMany",) if declared.read_only else ("ReadWriteMany",))
     return Volume(
@@ -28,7 +28,7 @@ def volume_of(overlay: Overlay, namespace: str, name: str) -> Volume:
 
 
 def plan_storage(overlay: Overlay, uses: Iterable[tuple[str, str]]) -> tuple[StoragePlan, ...]:
-    """The storage behind pairs of a namespace and a volume, in order."""
+    """Storage for pairs of a namespace and a volume, sorted."""
     return tuple(
         StoragePlan(
             volume=volume_of(overlay, namespace, name),

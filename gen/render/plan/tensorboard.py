@@ -1,4 +1,4 @@
-"""A TensorBoard over the logs that a job writes. It is the job's and not a run's, so that runs can be compared."""
+"""TensorBoard for the logs of a job. It belongs to the job and not to a run, so that runs can be compared."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
 
 
 def _all_runs(mount: MountPlan, logdir: str) -> tuple[MountPlan, str]:
-    """What it mounts, and where the logs are in there. Of a path that is a run's own it takes the folder above."""
+    """Its mount and log directory. A path that contains the hash is cut, so that all runs are visible."""
     path = f"/{mount.volume}" if RUN in mount.path else mount.path
     sub_path = _above_run(mount.sub_path or "")
     inner = logdir.removeprefix(mount.path) if sub_path == (mount.sub_path or "") else ""
@@ -55,7 +55,7 @@ def _above_run(path: str) -> str:
 
 
 def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | None:
-    """The mount that holds the logs."""
+    """The mount that contains the logs."""
     declared = context.overlay.fields.volumes
     readable = {name: declared[name].profile.outlives_pods for name in data.storage}
     mounts = [mount for mount in data.mounts if mount.volume in readable]
@@ -63,23 +63,25 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
         if len(mounts) == 1 and readable[mounts[0].volume]:
             return mounts[0]
         hint = "write `tensorboard: {logdir: <a directory under one of the paths of data>}`"
-        context.error("no-logdir", ("tensorboard",), "it is not clear where the event files are", hint)
+        context.error(
+            "no-logdir", ("tensorboard",), "`logdir` is missing, and the job has no single volume to use", hint
+        )
         return None
     holding = [m for m in mounts if f"{logdir.rstrip('/')}/".startswith(f"{m.path.rstrip('/')}/")]
     if not holding:
-        paths = ", ".join(f"`{mount.path}`" for mount in mounts) or "there are none yet"
+        paths = ", ".join(f"`{mount.path}`" for mount in mounts) or "currently none"
         hint = f"write the logs under a path of `data` ({paths})"
         context.error(
             "no-logdir",
             ("tensorboard", "logdir"),
-            f"`{logdir}` is on no volume of the job, so nothing else can read it",
+            f"`{logdir}` is not on a volume of the job, so TensorBoard cannot read it",
             hint,
         )
         return None
     mount = max(holding, key=lambda mount: len(mount.path))
     if not readable[mount.volume]:
-        message = f"`{logdir}` is on `{mount.volume}`, which is gone with the pod"
-        context.error("no-logdir", ("tensorboard", "logdir"), message, "write the logs to a volume that lasts")
+        message = f"`{logdir}` is on volume `{mount.volume}`, which is deleted with the pod"
+        context.error("no-logdir", ("tensorboard", "logdir"), message, "write the logs to a persistent volume")
         return None
     return mount
 
@@ -94,12 +96,12 @@ def _read_only(volume: VolumePlan) -> VolumePlan:
 def _ingress(context: Context) -> IngressPlan | None:
     ingress = context.overlay.fields.tensorboard.ingress
     if ingress is None:
-        message = f"the overlay `{context.overlay.name}` has no ingress for TensorBoard"
+        message = f"overlay `{context.overlay.name}` has no ingress for TensorBoard"
         context.error(
             "no-ingress",
             ("tensorboard", "ingress"),
             message,
-            "remove `ingress`, or ask for `tensorboard.ingress` in the overlay",
+            "remove `ingress`, or add `tensorboard.ingress` to the overlay",
         )
         return None
     return IngressPlan(

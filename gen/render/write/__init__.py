@@ -1,4 +1,4 @@
-"""The last stage: what is on disk against what should be there, and making it so. The only stage that writes."""
+"""The write stage: compare `rendered/` with the result of a run, and update it. The only stage that writes."""
 
 from gen.render.write.compare import Change, Comparison, Status, compare
 from gen.render.write.swap import apply

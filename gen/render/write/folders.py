@@ -1,4 +1,4 @@
-"""The folders of `rendered/`: none of them may be a link, which could lead out of the repository."""
+"""Folders of `rendered/`. Links are refused, because they could point outside of the repository."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Looks at each folder of a repository once. Paths are relative to the repository, with `/`."""
+    """Checks each folder of a repository once. Paths are relative to the repository and use `/`."""
 
     root: Path
     _present: dict[str, bool] = field(default_factory=dict)
 
     def check(self, folder: str) -> bool:
-        """Whether a folder is there. UsageError when it, or one around it, is something other than a folder."""
+        """Whether a folder exists. UsageError if it, or a parent, is not a folder."""
         known = self._present.get(folder)
         if known is not None:
             return known
@@ -31,14 +31,14 @@ class Folders:
         return present
 
     def make(self, folder: str) -> None:
-        """Make a folder, and those around it, unless it is there."""
+        """Create a folder and its parents, unless they exist."""
         if self.check(folder):
             return
         if "/" in folder:
             self.make(folder.rpartition("/")[0])
         try:
             os.mkdir(f"{self.root}/{folder}")  # noqa: PTH102 - a tenth of the time of a Path
-        except FileExistsError:  # somebody else made it, or put something else there
+        except FileExistsError:  # another process created it, or a file in its place
             del self._present[folder]
             self.check(folder)
         else:
@@ -50,5 +50,5 @@ class Folders:
         except FileNotFoundError:
             return False
         if not stat.S_ISDIR(mode):
-            raise UsageError(f"{folder} is not a folder of its own; remove it")
+            raise UsageError(f"{folder} is not a regular folder; remove it")
         return True

@@ -1,6 +1,6 @@
-"""Changes of storage objects that an API server refuses once the object exists.
+"""Changes of storage objects that an API server rejects for existing objects.
 
-A volume's source is immutable, and of a claim's spec only the requested size may change, and only grow
+The source of a volume is immutable. In the spec of a claim only the requested size may change, and only grow
 (kubernetes/api `core/v1/types.go`, and the API server's validation).
 """
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MUTABLE = frozenset({"spec.capacity", "spec.mountOptions", "spec.persistentVolumeReclaimPolicy", "spec.accessModes"})
-"""Fields of a persistent volume that may change; a claim has only the first of them, under another name."""
+"""Mutable fields of a persistent volume."""
 _REQUEST = "spec.resources.requests.storage"
 
 
 def immutable_change(old: str, new: str) -> str:
-    """The first field that a cluster would refuse to change, dotted; empty when there is none."""
-    from gen.load.strict import parse  # noqa: PLC0415 - for the rare file that changed
+    """The first immutable field that changed, dotted; empty if there is none."""
+    from gen.load.strict import parse  # noqa: PLC0415 - few files change
 
-    readable = old.encode("utf-8", "replace").decode("utf-8")  # somebody may have edited it
+    readable = old.encode("utf-8", "replace").decode("utf-8")  # it may have been edited by hand
     before, after = parse(readable, "", Findings()), parse(new, "", Findings())
     if not isinstance(before, dict) or not isinstance(after, dict):
         return ""
@@ -31,11 +31,11 @@ def immutable_change(old: str, new: str) -> str:
 
 
 def immutable_changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """The fields of two forms of a volume or a claim that a cluster would refuse to change: path, old, new."""
+    """Immutable fields that differ between two versions of a volume or a claim: path, old value, new value."""
     claim = after.get("kind") == "PersistentVolumeClaim"
     for path, was, now in _differences(before.get("spec"), after.get("spec"), "spec"):
         if (path == _REQUEST and _grows(was, now)) or (not claim and (was or None) == (now or None)):
-            continue  # to a volume an empty class is the same as none; to a claim it is not
+            continue  # an empty class equals a missing one for a volume, but not for a claim
         if claim or not any(path == mutable or path.startswith(f"{mutable}.") for mutable in _MUTABLE):
             yield path, was, now
 

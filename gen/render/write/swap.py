@@ -1,8 +1,8 @@
-"""Putting files in place, so that at any moment each is either the old or the new one.
+"""Writing of files, so that each of them is either old or new at any moment.
 
-All new texts go to a staging folder first, so that a full disk is noticed before anything changes. Then they are
-renamed over their targets, and what is surplus is removed. A run that is killed leaves at most the staging folder and
-the swap half done; the next run finishes it.
+All new files go to a staging folder first, so that a full disk is noticed before anything changes. Then they are
+renamed over their targets, and surplus files are removed. A killed run leaves at most the staging folder and some
+renamed files; the next run finishes the work.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def apply(root: Path, comparison: Comparison) -> None:
-    """Make every change. UsageError when the system refuses one, another run is at work, or a folder is a link."""
+    """Apply every change. UsageError if a change fails, another run is writing, or a folder is a link."""
     staging = root / STAGING
     if not comparison.changes and not os.path.lexists(staging):
         return
     folders = Folders(root)
-    with _told(RENDERED):
+    with _reporting(RENDERED):
         folders.make(RENDERED)
-    with _alone(root / RENDERED):
-        with _told(STAGING):
+    with _locked(root / RENDERED):
+        with _reporting(STAGING):
             _clear(staging)
             staging.mkdir()
         try:
@@ -71,12 +71,12 @@ def _create(path: str, data: bytes) -> None:
 
 
 def _remove(root: Path, changes: list[Change], folders: Folders) -> None:
-    """Remove what is surplus, and the folders that are empty then. What is gone already, somebody else removed."""
+    """Remove surplus files, and folders that become empty. Files that are already gone are ignored."""
     for change in changes:
         folder = change.path.rpartition("/")[0]
         if not folders.check(folder):
             continue
-        with _told(change.path):
+        with _reporting(change.path):
             (root / change.path).unlink(missing_ok=True)
         with suppress(OSError):  # not empty
             while folder != RENDERED:
@@ -85,7 +85,7 @@ def _remove(root: Path, changes: list[Change], folders: Folders) -> None:
 
 
 def _clear(staging: Path) -> None:
-    """Remove what a killed run left, or whatever else stands there."""
+    """Remove the staging folder of a killed run, or a file in its place."""
     if staging.is_dir() and not staging.is_symlink():
         shutil.rmtree(staging)
     else:
@@ -93,8 +93,8 @@ def _clear(staging: Path) -> None:
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
-    """Say what could not be written, and why."""
+def _reporting(path: str) -> Iterator[None]:
+    """Turn an OSError into a UsageError with the path and a remedy."""
     try:
         yield
     except OSError as error:
@@ -102,17 +102,17 @@ def _told(path: str) -> Iterator[None]:
 
 
 def _refused(path: str, error: OSError) -> UsageError:
-    remedy = "make room or correct the permissions, and run `gen render` again, which finishes the work"
+    remedy = "free some space or correct the permissions, and run `gen render` again to finish the work"
     return unusable(path, error, remedy)
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold a lock on `rendered/`, which vanishes with the process."""
-    with _told(RENDERED):
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a lock on `rendered/`, which ends with the process."""
+    with _reporting(RENDERED):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        with _told(RENDERED):
+        with _reporting(RENDERED):
             _lock(descriptor)
         yield
     finally:

@@ -58,7 +58,7 @@ def test_the_texts_of_a_job_cannot_grow_without_end(repo: Repository) -> None:
     lines = "".join(f"  A{n}: '{{{{ params.long }}}}'\n" for n in range(5_000))
     found = findings(repo, JOB + COMMAND + f"params: {{long: {'a' * 60_000}}}\nenv:\n{lines}")
     assert [message for _, message in found] == [
-        "the expressions of one job cannot put in more than 1048576 characters"
+        "the expressions of the job insert more than 1048576 characters"
     ]
 
 
@@ -77,4 +77,4 @@ def test_without_an_overlay_what_one_could_give_is_not_judged(repo: Repository) 
     messages = [
         message for _, message in findings(repo, JOB + "command: '{{ params.n * 2 }}'\ngpus: '{{ job.name }}'\n")
     ]
-    assert messages[1:3] == ["an expression cannot do this (mul)", "`gpus`: expected an integer, got `demo`"]
+    assert messages[1:3] == ["unsupported expression: mul", "`gpus`: expected an integer, got `demo`"]

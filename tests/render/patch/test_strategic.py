@@ -123,7 +123,7 @@ def test_a_mapping_can_be_removed_wherever_it_stands() -> None:
     ("field", "entry", "expected"),
     [
         ("tolerations", {"key": "t", "$patch": "delete"}, "entries of this list have no key"),
-        ("volumes", {"$patch": "delete"}, "the entry does not say its `name`"),
+        ("volumes", {"$patch": "delete"}, "the entry has no `name`"),
     ],
 )
 def test_a_deletion_that_cannot_delete_is_a_problem(field: str, entry: dict[str, Any], expected: str) -> None:

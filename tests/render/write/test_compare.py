@@ -183,7 +183,7 @@ def test_a_folder_that_is_a_link_is_refused(repo: Repository) -> None:
     outside.mkdir()
     (repo.root / "rendered").mkdir()
     (repo.root / "rendered/dev").symlink_to(outside)
-    with pytest.raises(UsageError, match="rendered/dev is not a folder of its own"):
+    with pytest.raises(UsageError, match="rendered/dev is not a regular folder"):
         repo.render()
     assert list(outside.iterdir()) == []
 
@@ -257,7 +257,7 @@ def test_a_storage_file_that_was_edited_by_hand_is_held_to_the_same(rendered: Re
     report, code = rendered.render()
     assert code == 1
     assert {finding.code for finding in report.findings} == {"immutable-storage"}
-    assert f"take back what was edited in {path}" in report.findings[0].hint
+    assert f"revert the edit of {path}" in report.findings[0].hint
     assert file.read_text() == edited
 
 
@@ -310,7 +310,7 @@ def test_nothing_is_compared_or_removed_through_a_linked_folder(
     before = tree(outside)
     rendered.job(JOB.replace("kind: pytorch", "kind: batch"))
     for command in (rendered.check, rendered.render):
-        with pytest.raises(UsageError, match=f"{folder} is not a folder of its own"):
+        with pytest.raises(UsageError, match=f"{folder} is not a regular folder"):
             command(*narrowed)
     assert tree(outside) == before
 
@@ -318,7 +318,7 @@ def test_nothing_is_compared_or_removed_through_a_linked_folder(
 def test_a_file_in_the_place_of_a_folder_is_said(rendered: Repository) -> None:
     shutil.rmtree(rendered.root / "rendered/dev/jobs/team")
     rendered.write("rendered/dev/jobs/team", "a: b\n")
-    with pytest.raises(UsageError, match="rendered/dev/jobs/team is not a folder of its own"):
+    with pytest.raises(UsageError, match="rendered/dev/jobs/team is not a regular folder"):
         rendered.render()
 
 

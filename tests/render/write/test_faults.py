@@ -115,7 +115,7 @@ def test_a_full_disk_changes_nothing(repo: Repository) -> None:
     repo.job(JOB + "files: {/etc/big: '" + "x" * 10_000 + "'}\n", name="new")
     with (
         largest_file(8_000),
-        pytest.raises(UsageError, match=r"rendered/dev/jobs/team/new/.*: File too large; make room"),
+        pytest.raises(UsageError, match=r"rendered/dev/jobs/team/new/.*: File too large; free some space"),
     ):
         repo.render()
     assert repo.rendered() == before
