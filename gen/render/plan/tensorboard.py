@@ -64,7 +64,7 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
             return mounts[0]
         hint = "write `tensorboard: {logdir: <a directory under one of the paths of data>}`"
         context.error(
-            "no-logdir", ("tensorboard",), "`logdir` is missing, and the job has no single volume to use", hint
+            "no-logdir", ("tensorboard",), "`logdir` is required unless the job has exactly one persistent volume", hint
         )
         return None
     holding = [m for m in mounts if f"{logdir.rstrip('/')}/".startswith(f"{m.path.rstrip('/')}/")]

@@ -57,9 +57,7 @@ def test_an_expression_that_is_escaped_is_placed_at_its_text(repo: Repository) -
 def test_the_texts_of_a_job_cannot_grow_without_end(repo: Repository) -> None:
     lines = "".join(f"  A{n}: '{{{{ params.long }}}}'\n" for n in range(5_000))
     found = findings(repo, JOB + COMMAND + f"params: {{long: {'a' * 60_000}}}\nenv:\n{lines}")
-    assert [message for _, message in found] == [
-        "the expressions of the job insert more than 1048576 characters"
-    ]
+    assert [message for _, message in found] == ["the expressions of the job insert more than 1048576 characters"]
 
 
 def test_ten_thousand_mistakes_are_a_hundred_findings(repo: Repository) -> None:
