@@ -22,6 +22,9 @@ schema:
     .venv/bin/gen schema job > schemas/job.schema.json && .venv/bin/gen schema overlay > schemas/overlay.schema.json
 docs:
     .venv/bin/python -m scripts.reference
+# whether rendered bytes, exit codes and findings are those of another revision
+compare revision:
+    .venv/bin/python -m scripts.compare {{ revision }}
 bench *args:
     .venv/bin/python -m bench {{ args }}
 # test against a real API server; build one with `scripts/apiserver.sh DIR`, then set KUBEBUILDER_ASSETS=DIR
