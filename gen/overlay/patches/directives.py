@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PATCH = "$patch"
 _WORDS = ("delete", "merge", "replace")
 _NOT_OBEYED: Final = {
-    "$retainKeys": "write `$patch: replace` into the mapping and give all of it",
+    "$retainKeys": "add `$patch: replace` to the mapping, and list all of its fields",
     "$setElementOrder": "entries of a patch come first; use `$patch: replace` in the list for another order",
     "$deleteFromPrimitiveList": "use a JSON 6902 patch with `op: remove`",
 }
@@ -46,9 +46,9 @@ def _faults(value: Any, at: Route) -> Iterator[tuple[Route, str, str]]:
         for index, item in enumerate(value):
             here = (*at, index)
             if item is None:
-                yield here, "an entry of a list is null", 'remove the entry, or write "" for an empty text'
+                yield here, "null entry in a list", 'remove the entry, or write `""` for an empty string'
             elif directive(item) == "replace" and len(item) > 1:
-                hint = "write `- $patch: replace` as an entry of its own, and the new entries beside it"
+                hint = "write `- $patch: replace` as a separate entry, followed by the new entries"
                 yield here, "`$patch: replace` replaces the whole list", hint
             else:
                 yield from _faults(item, here)
@@ -58,12 +58,12 @@ def _directive(key: str, word: Any, at: Route) -> Iterator[tuple[Route, str, str
     here = (*at, key)
     name = key.partition("/")[0]
     if name in _NOT_OBEYED:
-        yield here, f"`{name}` is not obeyed, as in Kustomize", _NOT_OBEYED[name]
+        yield here, f"unsupported directive `{name}`", _NOT_OBEYED[name]
     elif key != PATCH:
-        yield here, f"there is no directive `{key}`", f"did you mean `{PATCH}`?"
+        yield here, f"unknown directive `{key}`", f"did you mean `{PATCH}`?"
     elif word not in _WORDS:
-        yield here, f"`$patch` cannot be `{word}`", did_you_mean(str(word), _WORDS)
+        yield here, f"invalid `$patch` directive `{word}`", did_you_mean(str(word), _WORDS)
     elif not at and word == "delete":
-        yield here, "a patch cannot remove an object", "remove what makes the object from the job or from the overlay"
+        yield here, "a patch cannot remove an object", "remove the field of the job or overlay that creates the object"
     elif not at and word == "replace":
-        yield here, "a patch cannot replace an object as a whole", "write `$patch: replace` into the part to replace"
+        yield here, "a patch cannot replace an object as a whole", "add `$patch: replace` to the part to replace"

@@ -21,7 +21,7 @@ def read_embedded(source: Source, route: Route, text: str, found: Findings) -> t
     """The data in a text, and its place. None if it is unreadable."""
     place = source.place(route)
     if not text.strip():
-        found.error("invalid-patch", place, "the text of the patch is empty", "write the fields to change, or a list")
+        found.error("invalid-patch", place, "the patch is empty", "write the fields to change, or a list")
         return None
     padded = _padded(source.text, place, text)
     if padded is not None:
@@ -30,7 +30,7 @@ def read_embedded(source: Source, route: Route, text: str, found: Findings) -> t
     inner = Findings()
     inside = source_of(text.encode(), source.file, inner)
     for item in inner:
-        message = f"the text of the patch: {item.message} (its line {item.place.line})"
+        message = f"invalid patch: {item.message} (line {item.place.line} of the patch)"
         found.error(item.code, place, message, item.hint)
     return None if inside is None else (inside.data, Layer(source, route))
 

@@ -42,12 +42,14 @@ class _Reader:
 
     def read(self, entry: Data) -> Operation | None:
         if not isinstance(entry, dict):
-            self._refuse((), "an operation is a mapping", "write it like `{op: add, path: /spec/x, value: 1}`")
+            self._refuse(
+                (), "expected an operation as a mapping", "use a form like `{op: add, path: /spec/x, value: 1}`"
+            )
             return None
         op = entry.get("op")
         if not isinstance(op, str) or op not in _NEEDED:
             name = op if isinstance(op, str) else "nothing" if op is None else "that"
-            self._refuse(("op",), f"`{name}` is no JSON 6902 operation", did_you_mean(name, _NEEDED))
+            self._refuse(("op",), f"unknown JSON 6902 operation `{name}`", did_you_mean(name, _NEEDED))
             return None
         if not self._fields(entry, op):
             return None
@@ -61,18 +63,18 @@ class _Reader:
         """Whether the operation has the required fields in the right form."""
         before = len(self.found.items)
         for name in entry.keys() - set(_FIELDS):
-            self._refuse((name,), f"an operation has no `{name}`", did_you_mean(name, _FIELDS))
+            self._refuse((name,), f"unknown field `{name}` of an operation", did_you_mean(name, _FIELDS))
         for name in _NEEDED[op]:
             value = entry.get(name)
             if value is None:
-                self._refuse((), f"`{op}` needs `{name}`", f"add `{name}`")
+                self._refuse((), f"`{op}` requires `{name}`", f"add `{name}`")
             elif name == "value":
                 for route in nulls(typed(value)):
-                    hint = 'no rendered field is null; use `op: remove`, or write "" for an empty text'
-                    self._refuse((name, *route), "the value is null", hint)
+                    hint = 'use `op: remove`, or write `""` for an empty string'
+                    self._refuse((name, *route), "null value", hint)
             elif not isinstance(value, str) or not _POINTER.fullmatch(value):
-                hint = "write it like `/spec/template`; `/` in a name is `~1`, and `~` is `~0`"
-                self._refuse((name,), "a path starts with `/` and names a field", hint)
+                hint = "use a form like `/spec/template`; escape `/` in a name as `~1`, and `~` as `~0`"
+                self._refuse((name,), "invalid path; expected `/` and the path of a field", hint)
         return len(self.found.items) == before
 
     def _refuse(self, route: Route, message: str, hint: str) -> None:

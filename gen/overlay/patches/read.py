@@ -50,7 +50,7 @@ class _Reader:
             explain(error, PatchFields, layers, self.found)
             return None
         if (fields.patch is None) == (fields.path is None):
-            self._refuse(self._entry(), "a patch needs either `patch` or `path`", "give exactly one of them")
+            self._refuse(self._entry(), "a patch requires exactly one of `patch` and `path`", "set one of them")
             return None
         if fields.target is not None and not self._selectors(fields.target, layers):
             return None
@@ -71,8 +71,8 @@ class _Reader:
             ("annotationSelector", target.annotation_selector),
         ):
             if selector is not None and (wrong := no_selector(selector)) is not None:
-                hint = "write it like `app=a,tier!=b,zone in (c, d),!e`"
-                self._refuse(layers.place(("target", field)), f"`{wrong}` is no condition of a selector", hint)
+                hint = "use a form like `app=a,tier!=b,zone in (c, d),!e`"
+                self._refuse(layers.place(("target", field)), f"invalid selector condition `{wrong}`", hint)
                 fine = False
         return fine
 
@@ -89,10 +89,10 @@ class _Reader:
         folder = self.source.file.rsplit("/", 1)[0]
         file = f"{folder}/{path}"
         if path.startswith("/") or ".." in path.split("/"):
-            self._refuse(place, "the path leaves the overlay's folder", f"move the file below {folder}/")
+            self._refuse(place, "the path is outside the folder of the overlay", f"move the file to {folder}/")
             return None
         if not os.path.lexists(self.root / file):  # also False for what can be no path
-            self.found.error("missing-file", place, f"there is no {file}", "correct the path, or add the file")
+            self.found.error("missing-file", place, f"{file} does not exist", "correct the path, or add the file")
             return None
         source = read(self.root, file, self.found)
         return None if source is None else (source.data, Layer(source))
@@ -101,11 +101,11 @@ class _Reader:
         place = Layers((layer,)).place(())
         if not isinstance(data, dict):
             hint = "write the fields to change (strategic merge), or a list of operations (JSON 6902)"
-            self._refuse(place, "a patch is a mapping or a list", hint)
+            self._refuse(place, "expected a patch as a mapping or a list", hint)
             return None
         if target is None and (target := _named_target(data)) is None:
             hint = "add `target`, or `kind` and `metadata.name` to the patch"
-            self._refuse(place, "the patch does not say what it changes", hint)
+            self._refuse(place, "the patch has no target", hint)
             return None
         body = typed(data)
         if not check_directives(body, layer, self.found):
@@ -118,7 +118,7 @@ class _Reader:
     def _operations(self, target: Target | None, data: list[Data], layer: Layer) -> Patch | None:
         if target is None:
             hint = "add `target`, such as `target: {kind: PyTorchJob}`"
-            self._refuse(self._entry(), "a JSON 6902 patch needs a `target`", hint)
+            self._refuse(self._entry(), "a JSON 6902 patch requires a `target`", hint)
             return None
         operations = read_operations(data, layer, self.found)
         if operations is None:
