@@ -29,5 +29,10 @@ def is_control_file(name: str) -> bool:
 
 
 def refuse_control_file(path: str, found: Findings) -> None:
-    hint = "remove it; `jobs/` holds jobs alone, and `rendered/` what gen writes"
-    found.error("control-file", Location(path), "this file steers Argo CD, Flux or Git, not gen", hint)
+    hint = "remove it; only job files belong in `jobs/`, and only files of gen in `rendered/`"
+    found.error(
+        "control-file",
+        Location(path),
+        f"`{path.rpartition('/')[2]}` is not allowed here: it would reconfigure Argo CD, Flux or Git",
+        hint,
+    )

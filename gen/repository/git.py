@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 """Refs of the default branch, in order of preference."""
 _DEEPEN = (
-    "this clone is shallow: give the checkout `fetch-depth: 0`, or run `git fetch --unshallow`, and fetch the base"
+    "this clone is shallow: set `fetch-depth: 0` for the checkout, or run `git fetch --unshallow`, and fetch the base"
 )
 
 
@@ -80,12 +80,12 @@ def find_base(root: Path, ref: str | None) -> Base:
     remedy = _DEEPEN if shallow == "true" else ""
     head = _commit(root, "HEAD")
     if head is None:
-        raise UsageError(f"{root} has no commit yet, so there is nothing to compare with: commit first")
+        raise UsageError(f"{root} has no commit to compare with: commit first")
     name, commit = _named(root, ref, remedy) if ref is not None else _default(root, remedy)
     found = _tried(root, "merge-base", commit, head)
     if found.returncode != 0:
-        why = remedy or "name a commit that both come from with --base"
-        raise UsageError(f"`{name}` and the work tree have no commit in common; {why}")
+        why = remedy or "use --base with a common ancestor"
+        raise UsageError(f"`{name}` and the work tree have no common ancestor; {why}")
     return Base(root, prefix, name, found.stdout.decode().strip())
 
 
@@ -94,8 +94,8 @@ def _named(root: Path, ref: str, remedy: str) -> tuple[str, str]:
     if commit is None:
         guess = near(ref, _git(root, "for-each-ref", "--format=%(refname:short)").decode().split())
         parts = [f"did you mean `{guess}`?" if guess else "", remedy]
-        said = "; ".join(part for part in parts if part) or "fetch it, or name another with --base"
-        raise UsageError(f"Git knows no commit `{ref}`; {said}")
+        said = "; ".join(part for part in parts if part) or "fetch it, or use --base with another ref"
+        raise UsageError(f"unknown Git ref `{ref}`; {said}")
     return ref, commit
 
 
@@ -103,7 +103,7 @@ def _default(root: Path, remedy: str) -> tuple[str, str]:
     for name in _DEFAULTS:
         if (commit := _commit(root, name)) is not None:
             return name, commit
-    raise UsageError(f"there is none of {', '.join(_DEFAULTS)}; {remedy or 'name the base with --base REF'}")
+    raise UsageError(f"none of {', '.join(_DEFAULTS)} exists; {remedy or 'set the base with --base REF'}")
 
 
 def _commit(root: Path, ref: str) -> str | None:
@@ -118,7 +118,7 @@ def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
         end = out.index(b"\n", at)
         digest, *about = out[at:end].decode().split(" ")
         if len(about) != 2:  # noqa: PLR2004 - "missing", in a clone that lacks objects
-            raise UsageError(f"the object {digest} is missing in this clone: run `git fetch --refetch`")
+            raise UsageError(f"Git object {digest} is missing in this clone: run `git fetch --refetch`")
         size = int(about[1])
         yield digest, out[end + 1 : end + 1 + size]
         at = end + size + 2
@@ -128,7 +128,7 @@ def _git(root: Path, *arguments: str, given: bytes | None = None) -> bytes:
     done = _tried(root, *arguments, given=given)
     if done.returncode != 0:
         said = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
-        raise UsageError(f"a plan compares with a commit of Git, and Git cannot say in {root}: {said}")
+        raise UsageError(f"a plan requires a Git commit to compare with, but Git failed in {root}: {said}")
     return done.stdout
 
 
@@ -137,4 +137,4 @@ def _tried(root: Path, *arguments: str, given: bytes | None = None) -> subproces
     try:
         return subprocess.run(command, input=given or b"", capture_output=True, check=False)  # noqa: S603 - no shell
     except FileNotFoundError:
-        raise UsageError("a plan compares with a commit of Git, and there is no `git`: install it") from None
+        raise UsageError("a plan requires `git`, which is not installed") from None

@@ -35,14 +35,14 @@ def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[Jo
             before = len(found.items)
             named = _named(root, parts, found)
             if not named and len(found.items) == before:
-                raise UsageError(f"there are no job files in `{pattern}`; they lie in {jobs_path('<namespace>')}/")
+                raise UsageError(f"no job files in `{pattern}`; they belong in {jobs_path('<namespace>')}/")
             chosen.update(named)
             continue
         everything = all_jobs(root, found) if everything is None else everything
         matching = [job for job in everything if fnmatchcase(job.key, _relative(root, pattern))]
         if not matching:
-            near = did_you_mean(pattern, (job.key for job in everything[:2000]), otherwise="there are no jobs")
-            raise UsageError(f"no job file fits `{pattern}`: {near}")
+            near = did_you_mean(pattern, (job.key for job in everything[:2000]), otherwise="no jobs exist")
+            raise UsageError(f"no job matches `{pattern}`: {near}")
         chosen.update(matching)
     return sorted(chosen)
 
@@ -96,15 +96,15 @@ def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> It
     if is_control_file(folder):
         refuse_control_file(place.file, found)
     elif path.is_symlink():
-        hint = "links are not followed; put the folder itself there"
-        found.error("not-a-file", place, "this is a link", hint)
+        hint = "replace the link with the folder itself"
+        found.error("not-a-file", place, "links are not allowed", hint)
     elif not path.is_dir():
         if folder.lower().endswith(SIMILAR_ENDINGS):
             hint = f"move it to {jobs_path('<namespace>')}/"
-            found.error("misplaced-file", place, "a job lies in a folder named like its namespace", hint)
+            found.error("misplaced-file", place, "job file outside of a namespace folder", hint)
     elif not LABEL.fullmatch(folder):
-        hint = "name the folder like the namespace: lower-case letters, digits and `-`"
-        found.error("invalid-name", place, f"`{shown_path(folder)}` is no name of a namespace", hint)
+        hint = "rename the folder; use lower-case letters, digits and `-`"
+        found.error("invalid-name", place, f"`{shown_path(folder)}` is not a valid namespace name", hint)
     elif only is not None:
         yield from _job(folder, only, found, deeper=not (path / only).is_symlink() and (path / only).is_dir())
     else:
@@ -119,19 +119,19 @@ def _job(namespace: str, name: str, found: Findings, *, deeper: bool) -> Iterato
         refuse_control_file(place.file, found)
     elif ending != ENDING and ending.lower() in SIMILAR_ENDINGS:
         hint = f"rename it to {shown_path(stem)}{ENDING}"
-        found.error("misplaced-file", place, f"a job file ends with `{ENDING}`", hint)
+        found.error("misplaced-file", place, f"unsupported file extension; expected `{ENDING}`", hint)
     elif deeper:
         _too_deep(f"{namespace}/{name}", namespace, found)
     elif ending == ENDING and _STEM.fullmatch(stem):
         yield JobFile(namespace, stem)
     elif ending == ENDING:
         hint = "use letters, digits, `-`, `_` and `.`"
-        found.error("invalid-name", place, "the file's name has characters that cannot be", hint)
+        found.error("invalid-name", place, "invalid characters in the file name", hint)
 
 
 def _too_deep(path: str, namespace: str, found: Findings) -> None:
     place, hint = Location(jobs_path(shown_path(path))), f"move its files to {jobs_path(shown_path(namespace))}/"
-    found.error("misplaced-file", place, "there are no folders below a namespace's", hint)
+    found.error("misplaced-file", place, "unsupported folder below a namespace folder", hint)
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -35,18 +35,18 @@ def overlay_names(root: Path, found: Findings) -> list[str]:
 def _is_overlay(root: Path, name: str, found: Findings) -> bool:
     path, place = root / overlays_path(name), Location(overlays_path(shown_path(name)))
     if path.is_symlink():
-        found.error("not-a-file", place, "this is a link", "links are not followed; put the folder itself there")
+        found.error("not-a-file", place, "links are not allowed", "replace the link with the folder itself")
     elif not path.is_dir():
         if name.lower().endswith(SIMILAR_ENDINGS):
             stem = shown_path(name.rsplit(".", 1)[0])
             hint = f"move it to {overlay_file(stem)}"
-            found.error("misplaced-file", place, "an overlay lies in a folder named like it", hint)
+            found.error("misplaced-file", place, "overlay file outside of an overlay folder", hint)
     elif name in ENGINES:
-        message = f"no overlay can be called `{name}`: {rendered_path(name)}/ is for what {name} reads"
-        found.error("reserved-name", place, message, "choose another name for the folder")
+        message = f"reserved overlay name `{name}`: {rendered_path(name)}/ contains the files for {name}"
+        found.error("reserved-name", place, message, "rename the folder")
     elif not LABEL.fullmatch(name):
-        hint = "name the folder with lower-case letters, digits and `-`"
-        found.error("invalid-name", place, f"no overlay can be called `{shown_path(name)}`", hint)
+        hint = "rename the folder; use lower-case letters, digits and `-`"
+        found.error("invalid-name", place, f"`{shown_path(name)}` is not a valid overlay name", hint)
     elif OVERLAY_FILE not in (inside := _listed(path)):
         meant = near(OVERLAY_FILE, (other for other in inside if other.lower().endswith(SIMILAR_ENDINGS)))
         rename = f"rename `{shown_path(meant)}` to `{OVERLAY_FILE}`"

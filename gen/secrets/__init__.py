@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings, Route
     from gen.load import Data, Layers
 
-_HINT = "put it into a Secret and write `{secret: <name>, key: <entry>}`; if it was ever pushed, revoke it"
-_HINT_FOR_URLS = "leave it out of the URL; for Git, `credentials` names a Secret; if it was ever pushed, revoke it"
+_HINT = "move it to a Secret and write `{secret: <name>, key: <key>}`; revoke it if it was ever pushed"
+_HINT_FOR_URLS = "remove it from the URL; for Git, set `credentials` to a Secret; revoke it if it was ever pushed"
 _NAMED = ("env", "params")
 """Fields that map names to values, at any depth."""
 
@@ -34,7 +34,7 @@ def report_secrets(
     for route, name, text in _named(data, ()):
         pending = "{{" in text and (unevaluated is None or route in unevaluated or "params" in route)
         if not pending and route not in hidden and names_secret(name) and not is_harmless(name, text):
-            message = f"`{name}` is a secret by its name, and its value stands here"
+            message = f"`{name}` is a secret, judging by its name, but has a literal value"
             found.error("secret-value", layers.place(route), message, _HINT)
     return hidden
 

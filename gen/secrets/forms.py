@@ -19,7 +19,7 @@ _FREE = r"[^\s/?#@:'\"\\${}<>]"
 _FORMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "an AWS access key": (("AKIA", "ASIA"), (rf"(?:AKIA|ASIA)[0-9A-Z]{{16}}(?!{_KEY})",)),
     "an Alibaba Cloud access key": (("LTAI",), (rf"LTAI{_KEY}{{12,26}}(?!{_KEY})",)),
-    "a Tencent Cloud secret id": (("AKID",), (rf"AKID{_KEY}{{13,40}}(?!{_KEY})",)),
+    "a Tencent Cloud secret ID": (("AKID",), (rf"AKID{_KEY}{{13,40}}(?!{_KEY})",)),
     "a Google key": (
         ("AIza", "ya29.", "GOCSPX-"),
         (rf"AIza{_TOKEN}{{35}}", rf"ya29\.{_TOKEN}{{20}}", rf"GOCSPX-{_TOKEN}{{20}}"),
@@ -42,11 +42,11 @@ _FORMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("xox", "xapp-", "hooks.slack.com"),
         (rf"xox[abeoprs]-{_TOKEN}{{10}}", rf"xapp-[0-9]-{_TOKEN}{{10}}", rf"hooks\.slack\.com/services/T{_KEY}{{8}}"),
     ),
-    "an OpenAI key, or one like it": (
+    "an OpenAI key or a similar one": (
         ("sk-",),
         (rf"sk-(?:proj|svcacct|admin|ant)-{_TOKEN}{{20}}", rf"sk-{_KEY}{{32}}"),
     ),
-    "a token of a registry": (
+    "a registry token": (
         ("dckr_pat_", "npm_", "pypi-"),
         (rf"dckr_pat_{_TOKEN}{{20}}", rf"npm_{_KEY}{{36}}", rf"pypi-AgEI{_TOKEN}{{20}}"),
     ),

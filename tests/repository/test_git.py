@@ -207,25 +207,25 @@ def merged_report(history: History, form: str, **options: str) -> str:
 def test_a_folder_without_git(tmp_path: Path) -> None:
     Repository.at(tmp_path / "repo")
     said = refusal(History(tmp_path / "repo"))
-    assert "a plan compares with a commit of Git" in said
+    assert "a plan requires a Git commit" in said
     assert "not a git repository" in said
 
 
 def test_a_repository_without_a_commit(tmp_path: Path) -> None:
     history = History.at(tmp_path / "repo")
     history.git("init", "--quiet")
-    assert "has no commit yet" in refusal(history)
+    assert "has no commit to compare with" in refusal(history)
 
 
 def test_an_unknown_base_has_a_near_name(merged: History) -> None:
-    assert refusal(merged, base="mian") == "Git knows no commit `mian`; did you mean `main`?"
+    assert refusal(merged, base="mian") == "unknown Git ref `mian`; did you mean `main`?"
     assert "fetch it" in refusal(merged, base="0123456789")
-    assert "Git knows no commit `--all`" in refusal(merged, base="--all")
+    assert "unknown Git ref `--all`" in refusal(merged, base="--all")
 
 
 def test_no_default_branch(merged: History) -> None:
     merged.git("branch", "--quiet", "--move", "main", "trunk")
-    assert "name the base with --base REF" in refusal(merged)
+    assert "set the base with --base REF" in refusal(merged)
 
 
 def test_no_commit_in_common(merged: History) -> None:
@@ -233,7 +233,7 @@ def test_no_commit_in_common(merged: History) -> None:
     for folder in ("jobs", "overlays"):
         (merged.root / folder).mkdir(exist_ok=True)
     merged.git("commit", "--quiet", "--allow-empty", "--message", "apart")
-    assert "have no commit in common" in refusal(merged)
+    assert "have no common ancestor" in refusal(merged)
 
 
 def test_a_shallow_clone_says_how_to_deepen_it(merged: History, tmp_path: Path) -> None:
@@ -248,12 +248,12 @@ def test_a_shallow_clone_says_how_to_deepen_it(merged: History, tmp_path: Path) 
         assert "`git fetch --unshallow`" in said
         assert "`fetch-depth: 0`" in said
     subprocess.run(["git", "-C", clone, "fetch", "--quiet", "--depth=1", "origin", "main:main"], check=True)
-    assert "no commit in common; this clone is shallow" in refusal(History(clone))
+    assert "no common ancestor; this clone is shallow" in refusal(History(clone))
 
 
 def test_without_the_program(merged: History, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "there is no `git`: install it" in refusal(merged)
+    assert "requires `git`, which is not installed" in refusal(merged)
 
 
 def test_rendered_as_a_link(merged: History) -> None:

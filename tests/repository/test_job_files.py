@@ -72,9 +72,9 @@ def test_a_root_behind_a_link(repo: Repository, tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("pattern", ["jobs/none", "none", "", "jobs/team/\0", "x" * 5000, "../elsewhere", "overlays"])
 def test_what_fits_nothing_is_said(repo: Repository, pattern: str) -> None:
     (repo.root / "jobs/empty").mkdir()
-    with pytest.raises(UsageError, match="no job file fits"):
+    with pytest.raises(UsageError, match="no job matches"):
         chosen_jobs(repo.root, (pattern,), Findings())
-    with pytest.raises(UsageError, match="there are no job files in `jobs/empty`"):
+    with pytest.raises(UsageError, match="no job files in `jobs/empty`"):
         chosen_jobs(repo.root, ("jobs/empty",), Findings())
 
 
@@ -88,7 +88,7 @@ def test_what_fits_nothing_is_said(repo: Repository, pattern: str) -> None:
         ("jobs/team/x/a.yaml", "jobs/team/x", "misplaced-file", "move its files to jobs/team/"),
         ("jobs/a.Yml", "jobs/a.Yml", "misplaced-file", "move it to jobs/<namespace>/"),
         ("jobs/a.json", "jobs/a.json", "misplaced-file", "move it to jobs/<namespace>/"),
-        ("jobs/Team/a.yaml", "jobs/Team", "invalid-name", "name the folder like the namespace"),
+        ("jobs/Team/a.yaml", "jobs/Team", "invalid-name", "rename the folder"),
     ],
 )
 def test_what_is_not_where_or_what_it_should_be_is_found_in_a_whole_and_in_a_narrowed_run(

@@ -53,16 +53,16 @@ def replace(path: Path, make: Callable[[Path], object]) -> None:
         ),
         (
             lambda prod: replace(prod, lambda path: path.symlink_to("dev")),
-            "overlays/prod:1:1: error: this is a link",
+            "overlays/prod:1:1: error: links are not allowed",
         ),
         (
             lambda prod: replace(prod, lambda path: path.with_suffix(".yml").touch()),
             "    move it to overlays/prod/overlay.yaml",
         ),
-        (lambda prod: prod.rename(prod.parent / "Prod"), "error: no overlay can be called `Prod`"),
-        (lambda prod: prod.rename(prod.parent / "flux"), "error: no overlay can be called `flux`"),
-        (lambda prod: prod.rename(prod.parent / "argocd"), "error: no overlay can be called `argocd`"),
-        (lambda prod: prod.rename(prod.parent / ("a" * 64)), "error: no overlay can be called"),
+        (lambda prod: prod.rename(prod.parent / "Prod"), "error: `Prod` is not a valid overlay name"),
+        (lambda prod: prod.rename(prod.parent / "flux"), "error: reserved overlay name `flux`"),
+        (lambda prod: prod.rename(prod.parent / "argocd"), "error: reserved overlay name `argocd`"),
+        (lambda prod: prod.rename(prod.parent / ("a" * 64)), "is not a valid overlay name"),
     ],
 )
 def test_what_was_meant_to_be_an_overlay_is_a_finding_and_nothing_is_pruned(
