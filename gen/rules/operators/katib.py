@@ -103,8 +103,8 @@ def experiment_counts(view: ObjectView) -> Faults:
     remedy="Set `min` and `max` of `double` and `int`, and `list` of `discrete` and `categorical`.",
 )
 def experiment_parameters(view: ObjectView) -> Faults:
-    """An experiment has neither `parameters` nor `nasConfig`, or a parameter has a space that does not match its
-    type.
+    """An experiment does not have exactly one of `parameters` and `nasConfig`, or the space of a parameter does not
+    match its type.
     """
     parameters = _entries(view.spec.get("parameters"))
     if bool(parameters) == bool(view.spec.get("nasConfig")):
