@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Route, did_you_mean, near
 
@@ -28,6 +28,8 @@ class Fault:
 
 
 Faults = Iterator[Fault]
+Check = Callable[[Any], Fault | None]
+"""Returns the fault of a value, or None."""
 
 
 def not_one_of(value: object, allowed: Iterable[str]) -> Fault:

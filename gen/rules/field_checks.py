@@ -11,7 +11,7 @@ from gen.rules.fault import Fault
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gen.rules.value_checks import Check
+    from gen.rules.fault import Check
 
 
 class FieldChecks:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault, not_one_of
-from gen.rules.value_checks import label_value, qualified_name
+from gen.rules.name_checks import label_value, qualified_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,17 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
-from gen.rules.value_checks import (
-    absolute,
-    between,
-    descending,
-    dns_label,
-    driver_name,
-    if_set,
-    no_step_back,
-    not_empty,
-    one_of,
-)
+from gen.rules.name_checks import dns_label, driver_name
+from gen.rules.value_checks import absolute, between, descending, if_set, no_step_back, not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gen.rules.fault import Fault
-from gen.rules.value_checks import dns_1035_label
+from gen.rules.name_checks import dns_1035_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

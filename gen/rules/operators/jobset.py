@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from gen.resources.jobset import JOBSET
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import dns_1035_label, domain_path
 from gen.rules.operators.common import last, name_fault
 from gen.rules.rule import operators
-from gen.rules.value_checks import dns_1035_label, domain_path
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body

@@ -12,8 +12,8 @@ from gen.quantity import server_amount
 from gen.resources import Having, resource_of
 from gen.resources.kueue import CLUSTER_QUEUE, LOCAL_QUEUE
 from gen.rules.fault import Fault
+from gen.rules.name_checks import dns_label, dns_name
 from gen.rules.rule import operators
-from gen.rules.value_checks import dns_label, dns_name
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

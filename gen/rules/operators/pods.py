@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import qualified_name
 from gen.rules.object_view import containers
 from gen.rules.rule import Rule, RuleSource
 from gen.rules.server.metadata import finalizers
 from gen.rules.server.ports import host_ports, taken_twice
-from gen.rules.value_checks import qualified_name
 
 if TYPE_CHECKING:
     from gen.rules.fault import Faults

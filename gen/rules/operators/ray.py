@@ -13,8 +13,8 @@ import yaml
 from gen.resources.ray import RAYCLUSTER, RAYJOB
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import duplicates
+from gen.rules.name_checks import dns_1035_label
 from gen.rules.rule import operators
-from gen.rules.value_checks import dns_1035_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

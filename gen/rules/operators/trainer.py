@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from gen.diagnostics import Severity
 from gen.resources.trainer import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from gen.rules.fault import Fault
+from gen.rules.name_checks import text_check
 from gen.rules.operators.common import last, name_fault
 from gen.rules.rule import operators
-from gen.rules.value_checks import text_check
 
 if TYPE_CHECKING:
     from gen.rules.fault import Faults

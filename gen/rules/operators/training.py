@@ -20,9 +20,9 @@ from gen.resources.kubeflow import (
     XGBOOSTJOB,
 )
 from gen.rules.fault import Fault, not_one_of
+from gen.rules.name_checks import dns_1035_label
 from gen.rules.operators.common import MULTIKUEUE, last, name_fault, replicas
 from gen.rules.rule import operators
-from gen.rules.value_checks import dns_1035_label
 
 if TYPE_CHECKING:
     from gen.resources.base import PodSet

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 from gen.resources.volcano import VOLCANO_JOB
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import duplicates
+from gen.rules.name_checks import dns_1035_label, qualified_name
 from gen.rules.operators.common import last, name_fault
 from gen.rules.rule import operators
-from gen.rules.value_checks import absolute, dns_1035_label, not_empty, qualified_name
+from gen.rules.value_checks import absolute, not_empty
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault, not_one_of
+from gen.rules.name_checks import dns_name
 from gen.rules.rule import server
 from gen.rules.selectors import selector
 from gen.rules.server.autoscaling import path_segment
-from gen.rules.value_checks import dns_name, one_of
+from gen.rules.value_checks import one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

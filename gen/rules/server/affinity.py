@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import dns_label, dns_name, qualified_name
 from gen.rules.rule import server
 from gen.rules.selectors import NODE_VALUES, number_of_values, requirement, selector
 from gen.rules.server.scheduling import label_keys
-from gen.rules.value_checks import between, dns_label, dns_name, qualified_name
+from gen.rules.value_checks import between
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import dns_label
 from gen.rules.quantities import positive, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import selector
-from gen.rules.value_checks import at_least, between, both, dns_label, not_empty, one_of
+from gen.rules.value_checks import at_least, between, both, not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import counted
 from gen.rules.fault import Fault, not_one_of
+from gen.rules.name_checks import config_key, lower_case, qualified_name
 from gen.rules.rule import server
-from gen.rules.value_checks import config_key, lower_case, not_empty, one_of, qualified_name
+from gen.rules.value_checks import not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
-    from gen.rules.fault import Faults
+    from gen.rules.fault import Check, Faults
     from gen.rules.object_view import ObjectView
-    from gen.rules.value_checks import Check
 
 _MAX_PARAMETERS, _MAX_PARAMETERS_LENGTH = 512, 256 << 10
 _HIGHEST_PRIORITY = 1_000_000_000

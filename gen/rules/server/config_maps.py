@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import counted
 from gen.rules.fault import Fault
+from gen.rules.name_checks import config_key
 from gen.rules.rule import server
-from gen.rules.value_checks import config_key
 
 if TYPE_CHECKING:
     from gen.rules.fault import Faults

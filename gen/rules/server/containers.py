@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import dns_label
 from gen.rules.object_view import containers as containers_of
 from gen.rules.rule import server
 from gen.rules.server.pods import restart_policy
-from gen.rules.value_checks import dns_label, if_set, not_empty, one_of
+from gen.rules.value_checks import if_set, not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

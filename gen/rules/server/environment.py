@@ -13,18 +13,18 @@ from gen.diagnostics import did_you_mean
 from gen.quantity import server_amount
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
-from gen.rules.quantities import quantity
-from gen.rules.rule import server
-from gen.rules.value_checks import (
+from gen.rules.name_checks import (
     config_key,
     dns_name,
     env_name,
-    if_set,
     lower_case,
     qualified_name,
     strict_env_name,
     with_suffix,
 )
+from gen.rules.quantities import quantity
+from gen.rules.rule import server
+from gen.rules.value_checks import if_set
 
 if TYPE_CHECKING:
     from collections.abc import Collection

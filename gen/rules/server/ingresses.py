@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import ANY_SERVICE_NAME_SINCE, dns_1035_label, dns_label, dns_name, dns_wildcard, port_name
 from gen.rules.rule import server
 from gen.rules.server.autoscaling import path_segment
-from gen.rules.value_checks import (
-    ANY_SERVICE_NAME_SINCE,
-    absolute,
-    dns_1035_label,
-    dns_label,
-    dns_name,
-    dns_wildcard,
-    if_set,
-    ip,
-    not_empty,
-    one_of,
-    port,
-    port_name,
-)
+from gen.rules.value_checks import absolute, if_set, ip, not_empty, one_of, port
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

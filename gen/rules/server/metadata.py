@@ -12,28 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks
-from gen.rules.object_view import containers
-from gen.rules.rule import server
-from gen.rules.selectors import labels
-from gen.rules.server.autoscaling import path_segment
-from gen.rules.value_checks import (
+from gen.rules.name_checks import (
     ANY_SERVICE_NAME_SINCE,
-    at_least,
     dns_1035_label,
     dns_label,
     dns_name,
-    if_set,
     lower_case,
     qualified_name,
     with_suffix,
 )
+from gen.rules.object_view import containers
+from gen.rules.rule import server
+from gen.rules.selectors import labels
+from gen.rules.server.autoscaling import path_segment
+from gen.rules.value_checks import at_least, if_set
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Faults
+    from gen.rules.fault import Check, Faults
     from gen.rules.object_view import ObjectView
-    from gen.rules.value_checks import Check
 
 _ANNOTATIONS_LIMIT = 256 << 10
 """Bytes of all keys and values together."""

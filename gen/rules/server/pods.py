@@ -10,20 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import dns_label, dns_name, qualified_name, text_check
 from gen.rules.rule import server
 from gen.rules.selectors import labels
-from gen.rules.value_checks import (
-    LARGEST_ID,
-    between,
-    dns_label,
-    dns_name,
-    if_set,
-    ip,
-    not_empty,
-    one_of,
-    qualified_name,
-    text_check,
-)
+from gen.rules.value_checks import LARGEST_ID, between, if_set, ip, not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

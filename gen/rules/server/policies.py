@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import qualified_name
 from gen.rules.object_view import containers
 from gen.rules.rule import server
 from gen.rules.server.jobs import job_specs
-from gen.rules.value_checks import at_least, if_set, one_of, qualified_name
+from gen.rules.value_checks import at_least, if_set, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import port_name
 from gen.rules.rule import server
-from gen.rules.value_checks import if_set, one_of, port, port_name
+from gen.rules.value_checks import if_set, one_of, port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

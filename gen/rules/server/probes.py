@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import header_name
 from gen.rules.rule import server
-from gen.rules.value_checks import at_least, between, header_name, if_set, not_empty, one_of, port, port_or_name
+from gen.rules.value_checks import at_least, between, if_set, not_empty, one_of, port, port_or_name
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Faults
+    from gen.rules.fault import Check, Faults
     from gen.rules.object_view import ObjectView
-    from gen.rules.value_checks import Check
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _HOOKS = ("postStart", "preStop")

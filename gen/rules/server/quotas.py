@@ -14,11 +14,12 @@ from gen.diagnostics import near
 from gen.quantity import in_thousandths, is_whole, server_amount
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import qualified_name
 from gen.rules.quantities import not_negative, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import VALUES, selector
 from gen.rules.server.workloads import is_more_than_all, number_or_percent
-from gen.rules.value_checks import one_of, qualified_name
+from gen.rules.value_checks import one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

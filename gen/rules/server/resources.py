@@ -16,10 +16,11 @@ from gen.diagnostics import near
 from gen.quantity import in_thousandths, is_whole, server_amount
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import dns_label, qualified_name
 from gen.rules.object_view import containers
 from gen.rules.quantities import not_negative
 from gen.rules.rule import server
-from gen.rules.value_checks import dns_label, if_set, qualified_name
+from gen.rules.value_checks import if_set
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

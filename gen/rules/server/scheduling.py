@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import label_value, qualified_name
 from gen.rules.rule import server
 from gen.rules.selectors import selector
-from gen.rules.value_checks import at_least, if_set, label_value, not_empty, one_of, qualified_name
+from gen.rules.value_checks import at_least, if_set, not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

@@ -18,9 +18,8 @@ from gen.rules.value_checks import descending, one_of, user_id
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Faults
+    from gen.rules.fault import Check, Faults
     from gen.rules.object_view import ObjectView
-    from gen.rules.value_checks import Check
 
 _PROFILE = one_of("Localhost", "RuntimeDefault", "Unconfined")
 _CONTEXT: dict[str, Check] = {

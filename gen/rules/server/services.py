@@ -10,22 +10,12 @@ from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import dns_label, dns_name, qualified_name
 from gen.rules.rule import server
 from gen.rules.selectors import labels
 from gen.rules.server.addresses import addresses, is_headless
 from gen.rules.server.ports import PROTOCOL
-from gen.rules.value_checks import (
-    between,
-    cidr,
-    dns_label,
-    dns_name,
-    endpoint_ip,
-    if_set,
-    one_of,
-    port,
-    port_or_name,
-    qualified_name,
-)
+from gen.rules.value_checks import between, cidr, endpoint_ip, if_set, one_of, port, port_or_name
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import dns_label, dns_name, lower_case, qualified_name
 from gen.rules.quantities import positive, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import labels, selector
 from gen.rules.server.affinity import node_selector
-from gen.rules.value_checks import dns_label, dns_name, if_set, lower_case, not_empty, one_of, qualified_name
+from gen.rules.value_checks import if_set, not_empty, one_of
 from gen.rules.volume_sources import named_secret, source_faults, sources
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Faults
+    from gen.rules.fault import Check, Faults
     from gen.rules.object_view import ObjectView
-    from gen.rules.value_checks import Check
 
 _COMMON: dict[str, Check] = {
     "accessModes.*": one_of("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import dns_label, dns_name
 from gen.rules.quantities import not_negative
 from gen.rules.rule import server
 from gen.rules.server.environment import field_reference, resource_reference
-from gen.rules.value_checks import both, dns_label, dns_name, file_mode, file_name, if_set, not_empty, one_of
+from gen.rules.value_checks import both, file_mode, file_name, if_set, not_empty, one_of
 from gen.rules.volume_sources import named_secret, one_of_two, source_faults
 
 if TYPE_CHECKING:

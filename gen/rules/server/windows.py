@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import dns_name
 from gen.rules.object_view import containers
 from gen.rules.rule import server
-from gen.rules.value_checks import dns_name
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route

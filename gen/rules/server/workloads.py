@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
+from gen.rules.name_checks import dns_label, dns_name
 from gen.rules.rule import server
 from gen.rules.selectors import selector, selects
 from gen.rules.server.pods import restart_policy
-from gen.rules.value_checks import LARGEST_ID, at_least, between, dns_label, dns_name, if_set, one_of
+from gen.rules.value_checks import LARGEST_ID, at_least, between, if_set, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
