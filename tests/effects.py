@@ -30,6 +30,7 @@ MODULES = {
     "glob": "disk",
     "fileinput": "disk",
     "importlib.resources": "disk",
+    "importlib.metadata": "environment",
     "linecache": "disk",
     "fcntl": "disk",
     "mmap": "disk",

@@ -16,11 +16,16 @@ ALLOWED = {
     "gen.commands.compared": ({"environment"}, "number of processors, current folder"),
     "gen.commands.init": ({"disk"}, "writes a new repository"),
     "gen.commands.new": ({"disk"}, "writes a new job file"),
+    "gen.commands.schema": ({"environment"}, "current folder, whose repository may name plugins"),
     "gen.commands.validate": ({"environment"}, "number of processors"),
     "gen.load.manifest_files": ({"disk", "terminal"}, "reads the files that arguments name, and standard input"),
     "gen.model.docs": ({"disk"}, "reads descriptions of fields from gen's own source"),
     "gen.overlay.files": ({"disk"}, "reads overlays"),
     "gen.overlay.patches.read": ({"disk"}, "reads patch files"),
+    "gen.plugins.load": (
+        {"disk", "environment"},
+        "finds installed plugins, and the state of their files for the cache",
+    ),
     "gen.parallel": ({"processes"}, "starts worker processes"),
     "gen.render.cache": (
         {"disk", "environment"},
