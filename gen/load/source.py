@@ -79,18 +79,18 @@ def read(root: Path, file: str, found: Findings) -> Source | None:
     """Read a regular file at a path below `root`; links could lead anywhere. None, with a finding, on errors."""
     here = Location(file)
     if (folder := linked_folder(root, file)) is not None:
-        hint = "links are not followed; put the folder itself there"
-        found.error("not-a-file", here, f"the folder {folder} is a link", hint)
+        hint = "gen does not follow links; replace it with the folder"
+        found.error("not-a-file", here, f"folder `{folder}` is a symbolic link", hint)
         return None
     try:
         return source_of(read_regular(f"{root}/{file}", MAX_BYTES), file, found)
     except NotRegularError:
-        hint = "links are not followed; write the file itself"
-        found.error("not-a-file", here, "this is not a regular file", hint)
+        hint = "gen does not follow links; replace it with the file"
+        found.error("not-a-file", here, "not a regular file", hint)
     except TooLargeError:
-        found.error("too-large", here, f"the file is larger than {MAX_BYTES} bytes", "split it")
+        found.error("too-large", here, f"file is larger than {MAX_BYTES} bytes", "split it")
     except OSError as error:
-        found.error("unreadable", here, f"cannot be read: {error.strerror}", "check that it exists and may be read")
+        found.error("unreadable", here, f"file is unreadable: {error.strerror}", "check that it exists and is readable")
     return None
 
 
@@ -101,7 +101,7 @@ def source_of(raw: bytes, file: str, found: Findings) -> Source | None:
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8").removeprefix("\ufeff")
         place = Location(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
-        found.error("not-utf-8", place, "the file is not UTF-8", "save it as UTF-8")
+        found.error("not-utf-8", place, "file is not UTF-8", "save it as UTF-8")
         return None
     data = parse(text, file, found)
     return None if data is None else Source(file, text, data, hashlib.sha256(raw).hexdigest())

@@ -33,7 +33,7 @@ def create_files(root: Path, texts: Mapping[str, bytes]) -> None:
 def refuse_links(root: Path, file: str) -> None:
     """UsageError if a folder between `root` and a file is a symbolic link, which could lead anywhere."""
     if folder := linked_folder(root, file):
-        raise UsageError(f"{folder} is a link, and links are not followed; put a folder there")
+        raise UsageError(f"{folder} is a symbolic link; replace it with a folder")
 
 
 def _place(root: Path, texts: Mapping[str, bytes], *, new: bool) -> None:

@@ -45,11 +45,11 @@ def replace(path: Path, make: Callable[[Path], object]) -> None:
         (lambda prod: (prod / FILE).rename(prod / "README.md"), "    add `overlay.yaml`, or remove the folder"),
         (
             lambda prod: replace(prod / FILE, lambda path: path.mkdir()),
-            "overlays/prod/overlay.yaml:1:1: error: this is not a regular file",
+            "overlays/prod/overlay.yaml:1:1: error: not a regular file",
         ),
         (
             lambda prod: replace(prod / FILE, lambda path: path.symlink_to("../dev/overlay.yaml")),
-            "overlays/prod/overlay.yaml:1:1: error: this is not a regular file",
+            "overlays/prod/overlay.yaml:1:1: error: not a regular file",
         ),
         (
             lambda prod: replace(prod, lambda path: path.symlink_to("dev")),
@@ -118,7 +118,7 @@ def test_a_patch_behind_a_link_is_not_read(repo: Repository, tmp_path: Path) -> 
     repo.job(JOB)
     report, code = repo.render()
     assert code == 1
-    assert [f.message for f in report.findings] == ["the folder overlays/dev/patches is a link"]
+    assert [f.message for f in report.findings] == ["folder `overlays/dev/patches` is a symbolic link"]
 
 
 @pytest.mark.parametrize("path", ["x" * 5000, "a/" * 60 + "b", "patches", "overlay.yaml/x"])
