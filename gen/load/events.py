@@ -1,6 +1,6 @@
-"""The YAML event reader: libyaml's events into plain data. A policy decides what is allowed, and the values of scalars.
+"""The YAML event reader: libyaml's events into plain data. A policy decides on allowed features and values of scalars.
 
-It reads events and not nodes, because libyaml's composer recurses: 200,000 opening brackets would crash it.
+It uses events instead of nodes, because libyaml's composer recurses and crashes on 200,000 opening brackets.
 """
 
 from __future__ import annotations

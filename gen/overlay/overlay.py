@@ -43,7 +43,7 @@ class Overlay:
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The GitOps engines that apply the rendered files; all of them if the overlay names none."""
+        """The GitOps engines that apply the rendered files; every engine if the overlay names none."""
         return tuple(self.fields.gitops.engines if self.fields.gitops else ENGINES)
 
     def place(self, *route: str | int, key: bool = False) -> Location:

@@ -25,10 +25,10 @@ _NAMED = ("env", "params")
 def report_secrets(
     data: Data, layers: Layers, found: Findings, unevaluated: Collection[Route] | None = None
 ) -> set[Route]:
-    """Report every text that is, or by its name should be, a secret.
+    """Report every text that is a secret by its form or its name, and return routes that messages must not show.
 
-    `unevaluated` are the routes of texts whose expressions still stand, None when all do; what such a text will be is
-    seen elsewhere. Returns the routes of what must not be shown.
+    `unevaluated` are routes of texts with expressions that are not evaluated yet, or None for all texts. Those are
+    checked after evaluation.
     """
     hidden = set(_known(data, layers, found))
     for route, name, text in _named(data, ()):
@@ -46,10 +46,9 @@ def _known(data: Data, layers: Layers, found: Findings) -> Iterator[Route]:
 
 
 def known_secrets(data: Any, json: bytes | None = None) -> Iterator[tuple[Route, str, bool]]:
-    """Every text and key that is a secret by its form: its route, what it is, and whether it is a key.
+    """Texts and keys that are secrets by their form: route, description, and whether it is a key.
 
-    `json` is the data as orjson writes it, where that is known. TypeError when there is something in the data that JSON
-    does not know.
+    `json` is the data as orjson writes it, if already known. TypeError for data that JSON does not support.
     """
     forms = forms_in(data, json)
     for route, text, key in _texts(data, ()) if forms else ():

@@ -58,9 +58,9 @@ _FORMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "a user name or a token in a URL": (("@",), (rf"(?i:https?)://{_FREE}{{1,256}}@",)),
 }
-"""What it is, parts one of which must be there, and the patterns.
+"""Description, texts of which one must occur, and patterns.
 
-No pattern starts inside a word, and none reads a stretch of text more than a few times, however long it is.
+No pattern starts inside a word, and none reads the same text more than a few times, of any length.
 """
 Form = tuple[str, str, re.Pattern[str]]
 _BY_PART: tuple[Form, ...] = tuple(
@@ -71,7 +71,7 @@ _BY_PART: tuple[Form, ...] = tuple(
 
 
 _PARTS = BytesAhoCorasick([part.encode() for part, _, _ in _BY_PART])
-_LONGEST = 1 << 16
+MAX_SEARCHED = 1 << 16
 """Bytes that are searched at once; each occurrence takes memory."""
 
 
@@ -83,12 +83,12 @@ def forms_in(data: Any, json: bytes | None = None) -> list[Form]:
         return []
     everything = json.decode()
     if "\\" in everything:
-        everything = _ESCAPE.sub(" ", everything)  # a variable is not part of a secret
+        everything = _ESCAPE.sub(" ", everything)  # an escape is not part of a secret
     return [form for form in there if _stands_in(everything, form)]
 
 
 def _parts_in(json: bytes) -> list[Form]:
-    if len(json) > _LONGEST:
+    if len(json) > MAX_SEARCHED:
         return [form for form in _BY_PART if form[0].encode() in json]
     numbers = {number for number, _, _ in _PARTS.find_matches_as_indexes(json, overlapping=True)}
     return [_BY_PART[number] for number in sorted(numbers)]

@@ -1,6 +1,6 @@
-"""Names behind which a secret stands, and values that are none whatever they are called.
+"""Detects secrets by the names of values, and values that are harmless despite such a name.
 
-Training has many tokens that are no secret: `MAX_TOKENS`, `tokenizer`, `pad_token`.
+Training uses many tokens that are not secrets: `MAX_TOKENS`, `tokenizer`, `pad_token`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_LONGEST = 256
-"""Characters of a name that count."""
+MAX_NAME_LENGTH = 256
+"""Characters of a name that are checked."""
 
 _SECRET = frozenset(
     {"passwords", "passphrase", "secrets", "credential", "credentials"}
@@ -20,7 +20,7 @@ _SECRET = frozenset(
 """Words that mark a name as that of a secret, at any position."""
 _ENDINGS = ("password", "passwd", "secret")
 _KEYS = frozenset({"access", "account", "api", "auth", "encryption", "license", "private", "secret", "signing", "ssh"})
-"""Words that make a secret of the word `key` behind them."""
+"""Words that mark a following `key` as a secret."""
 _PASSES = frozenset(
     {"admin", "db", "ftp", "mongo", "mysql", "pg", "postgres", "proxy", "redis", "root", "smtp", "user"}
 )
@@ -70,7 +70,7 @@ def names_secret(name: str) -> bool:
 
 
 def is_harmless(name: str, value: str) -> bool:
-    """Whether a value behind such a name is no secret all the same."""
+    """Whether a value is harmless although its name marks a secret."""
     if _SWITCH.fullmatch(value) or _PATH.fullmatch(value) or _PLACEHOLDER.fullmatch(value):
         return True
     words = _words(name)
@@ -81,7 +81,7 @@ def is_harmless(name: str, value: str) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(name[-_LONGEST:])]
+    return [word.lower() for word in _WORD.findall(name[-MAX_NAME_LENGTH:])]
 
 
 def _strong(words: list[str]) -> bool:

@@ -36,9 +36,9 @@ def read_embedded(source: Source, route: Route, text: str, found: Findings) -> t
 
 
 def _padded(whole: str, place: Location, text: str) -> str | None:
-    """The text where it stands in its file, with nothing before it; None when its form does not show it line by line.
+    """The text with its lines and columns as in the file; None if the file does not show it line by line.
 
-    YAML that is indented as a whole means the same, so every place in it is one in the file.
+    Indenting YAML as a whole keeps its meaning, so places in the result are places in the file.
     """
     lines = _BREAK.split(whole)
     first = lines[place.line - 1][place.column - 1 :]
