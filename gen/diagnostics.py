@@ -64,16 +64,16 @@ class Findings:
 
     def error(
         self,
-        code: Code | str,
+        code: Code,
         place: Location,
         message: str,
         hint: str,
         related: Iterable[tuple[Location, str]] = (),
     ) -> None:
-        self.items.append(Diagnostic(place, str(code), said(message), said(hint), tuple(related)))
+        self.items.append(Diagnostic(place, code.name, said(message), said(hint), tuple(related)))
 
-    def warning(self, code: Code | str, place: Location, message: str, hint: str) -> None:
-        self.items.append(Diagnostic(place, str(code), said(message), said(hint), severity=Severity.WARNING))
+    def warning(self, code: Code, place: Location, message: str, hint: str) -> None:
+        self.items.append(Diagnostic(place, code.name, said(message), said(hint), severity=Severity.WARNING))
 
     def extend(self, others: Iterable[Diagnostic]) -> None:
         self.items.extend(others)

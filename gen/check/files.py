@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.check.objects import check
 from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
+from gen.findings.files import UNREADABLE
 from gen.kubernetes import identity_of
 from gen.load.manifest_files import STDIN, named_files, read_bytes
 from gen.load.manifests import read_manifests
@@ -99,9 +100,7 @@ class ManifestChecker:
         try:
             raw = read_bytes(file)
         except OSError as error:
-            found.error(
-                "unreadable", Location(shown), f"cannot read the file: {error.strerror}", "check its permissions"
-            )
+            found.error(UNREADABLE, Location(shown), f"cannot read the file: {error.strerror}", "check its permissions")
             return CheckedFile(0, tuple(found.items))
         manifests = read_manifests(raw, shown, found)
         if manifests is None:

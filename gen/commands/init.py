@@ -20,6 +20,7 @@ from gen.commands.render import render
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.commands.schema import SCHEMAS, schema_text
 from gen.diagnostics import BugError, Findings, Location, UsageError
+from gen.findings.files import IN_THE_WAY, KEPT
 from gen.kinds import KINDS
 from gen.report.formats import REPORTERS
 from gen.report.types import Report
@@ -144,14 +145,14 @@ def _equal(root: Path, file: str, raw: bytes, found: Findings) -> bool:
     except FileNotFoundError:
         return False
     except NotADirectoryError:
-        found.error("in-the-way", Location(file), "a parent folder of this path is a file", "move the file")
+        found.error(IN_THE_WAY, Location(file), "a parent folder of this path is a file", "move the file")
         return False
     if not stat.S_ISREG(status.st_mode):
-        found.error("in-the-way", Location(file), "not a regular file", "move it")
+        found.error(IN_THE_WAY, Location(file), "not a regular file", "move it")
     elif status.st_size != len(raw) or (root / file).read_bytes() != raw:
         hint = "compare it with the file that `gen init` writes to an empty folder"
         found.warning(
-            "kept", Location(file), "the file exists and differs from the one of gen; leaving it unchanged", hint
+            KEPT, Location(file), "the file exists and differs from the one of gen; leaving it unchanged", hint
         )
         return True
     else:

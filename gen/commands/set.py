@@ -17,6 +17,7 @@ from gen.edit.quota import check_quota
 from gen.edit.route import route_of
 from gen.edit.scalar import scalar
 from gen.edit.splice import edited
+from gen.findings.jobs import CANNOT_EDIT, UNKNOWN_FIELD
 from gen.kinds import KINDS
 from gen.load import read, source_of
 from gen.model.annotations import fields_at
@@ -118,7 +119,7 @@ def _edit(
         try:
             after = edited(text, change)
         except EditError as error:
-            found.error("cannot-edit", source.place(error.route), error.message, error.hint)
+            found.error(CANNOT_EDIT, source.place(error.route), error.message, error.hint)
             continue
         if after != text:
             changes.append(_description(source, change))
@@ -147,7 +148,7 @@ def _refuse_unknown(model: type[JobFields], source: Source, change: Change, foun
     known = fields_at(model, tuple(above))
     if known and last not in known:
         hint = did_you_mean(str(last), known)
-        found.error("unknown-field", source.place(change.route), f"unknown field `{dotted(change.route)}`", hint)
+        found.error(UNKNOWN_FIELD, source.place(change.route), f"unknown field `{dotted(change.route)}`", hint)
 
 
 def _caused(old: Source, new: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:

@@ -19,8 +19,12 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from gen.findings.files import INVALID_KEY, TOO_DEEP, TOO_LARGE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from gen.findings.code import Code
 
 MERGE = object()
 """The key `<<`: the policy merges the mappings of the alias that follows."""
@@ -32,7 +36,7 @@ Stack = list[tuple[Any, Any]]
 class Refused(Exception):  # noqa: N818 - it becomes a finding, and is not an error of the program
     """Ends the reading at an event, with the code, the message and the hint of the finding."""
 
-    def __init__(self, event: Any, code: str, message: str, hint: str) -> None:
+    def __init__(self, event: Any, code: Code, message: str, hint: str) -> None:
         super().__init__(message)
         self.mark, self.code, self.message, self.hint = event.start_mark, code, message, hint
 
@@ -123,10 +127,10 @@ def _document(get: Any, policy: Policy, values: int) -> tuple[Any, int]:  # noqa
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             if key is None and holder.__class__ is dict:
                 message = "invalid key: expected a string, found a list or a mapping"
-                raise Refused(event, "invalid-key", message, "quote the key")
+                raise Refused(event, INVALID_KEY, message, "quote the key")
             if len(stack) >= policy.max_depth:
                 message = f"nested deeper than {policy.max_depth} levels"
-                raise Refused(event, "too-deep", message, "flatten the data")
+                raise Refused(event, TOO_DEEP, message, "flatten the data")
             value = policy.container(event)
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
             holder, key = stack.pop()
@@ -148,4 +152,4 @@ def _document(get: Any, policy: Policy, values: int) -> tuple[Any, int]:  # noqa
         if kind is MappingStartEvent or kind is SequenceStartEvent:
             stack.append((holder, key))
             holder, key = value, None
-    raise Refused(event, "too-large", f"more than {policy.max_values} values in one file", "split the file")
+    raise Refused(event, TOO_LARGE, f"more than {policy.max_values} values in one file", "split the file")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from yaml.events import MappingStartEvent
 
 from gen.diagnostics import Location
+from gen.findings.files import ANCHOR, DUPLICATE_KEY, INVALID_KEY, NOT_A_NUMBER, TAG, TOO_LARGE
 from gen.load.events import MERGE, Policy, Refused, Stack
 from gen.load.yaml11 import CACHE, MAX_CACHED, resolved
 
@@ -46,7 +47,7 @@ class ManifestPolicy(Policy):
     def plain(self, event: Any) -> Any:
         value = resolved(event.value)
         if isinstance(value, float) and not math.isfinite(value):
-            raise Refused(event, "not-a-number", f"`{event.value[:40]}` is not a valid JSON number", "quote it")
+            raise Refused(event, NOT_A_NUMBER, f"`{event.value[:40]}` is not a valid JSON number", "quote it")
         if len(CACHE) < MAX_CACHED:
             CACHE[event.value] = value
         return value
@@ -58,7 +59,7 @@ class ManifestPolicy(Policy):
         elif tag in {"", "int", "float", "bool", "null"}:
             value = self.plain(event)
         else:
-            raise Refused(event, "tag", f"unsupported tag `{event.tag}`", "remove the tag, or quote the value")
+            raise Refused(event, TAG, f"unsupported tag `{event.tag}`", "remove the tag, or quote the value")
         if event.anchor is not None:
             self.anchors[event.anchor] = value
         return value
@@ -67,18 +68,18 @@ class ManifestPolicy(Policy):
         if event.value == "<<" and event.implicit[0]:
             return MERGE
         if value is None:
-            raise Refused(event, "invalid-key", "missing key", "write a key before the `:`")
+            raise Refused(event, INVALID_KEY, "missing key", "write a key before the `:`")
         key = str(value).lower() if isinstance(value, bool) else str(value)
         from_merge = self.merged.get(id(holder), set())
         if key in holder and key not in from_merge:
             place = Location(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
-            self.found.error("duplicate-key", place, f"duplicate key `{key}`", "remove one of the two")
+            self.found.error(DUPLICATE_KEY, place, f"duplicate key `{key}`", "remove one of the two")
         from_merge.discard(key)
         return key
 
     def container(self, event: Any) -> Any:
         if event.tag not in {None, f"{_TAGS}map", f"{_TAGS}seq"}:
-            raise Refused(event, "tag", f"unsupported tag `{event.tag}`", "remove the tag")
+            raise Refused(event, TAG, f"unsupported tag `{event.tag}`", "remove the tag")
         value: Any = {} if event.__class__ is MappingStartEvent else []
         if event.anchor is not None:
             self.anchors[event.anchor] = value
@@ -87,24 +88,24 @@ class ManifestPolicy(Policy):
     def alias(self, event: Any, stack: Stack, holder: Any, *, expects_key: bool) -> Any:
         if event.anchor not in self.anchors:
             message = f"undefined alias `*{event.anchor}`"
-            raise Refused(event, "anchor", message, "correct the name, or define the anchor")
+            raise Refused(event, ANCHOR, message, "correct the name, or define the anchor")
         value = self.anchors[event.anchor]
         if expects_key:
-            raise Refused(event, "invalid-key", "invalid key: expected a string, found an alias", "write the key")
+            raise Refused(event, INVALID_KEY, "invalid key: expected a string, found an alias", "write the key")
         if value.__class__ in {dict, list}:
             if value is holder or any(value is one for one, _ in stack):
-                raise Refused(event, "anchor", f"`*{event.anchor}` refers to itself", "write the value")
+                raise Refused(event, ANCHOR, f"`*{event.anchor}` refers to itself", "write the value")
             size, depth = extent(value, {})
             self.expanded += size
             if len(stack) + depth > self.max_depth or self.expanded > self.max_values:
                 message = "document is too large with its aliases expanded"
-                raise Refused(event, "too-large", message, "use fewer aliases")
+                raise Refused(event, TOO_LARGE, message, "use fewer aliases")
         return value
 
     def merge(self, event: Any, holder: Body, value: Any) -> None:
         for one in value if isinstance(value, list) else [value]:
             if not isinstance(one, dict):
-                raise Refused(event, "invalid-key", "`<<` expects a mapping", "use an alias of a mapping")
+                raise Refused(event, INVALID_KEY, "`<<` expects a mapping", "use an alias of a mapping")
             new = {key: inner for key, inner in one.items() if key not in holder}
             self.merged.setdefault(id(holder), set()).update(new)
             holder.update(new)

@@ -16,6 +16,7 @@ from yaml.nodes import MappingNode, SequenceNode
 from yaml.reader import ReaderError
 
 from gen.diagnostics import Location
+from gen.findings.files import INVALID_YAML, NOT_UTF_8, TOO_LARGE
 from gen.load.compiled import read_compiled
 from gen.load.events import Refused, read_events
 from gen.load.manifest_policy import ManifestPolicy, extent
@@ -94,14 +95,14 @@ def _inner(node: Any, step: str | int) -> tuple[Any, Any]:
 def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
     """Every document in a file; None, with a finding, if it is unreadable."""
     if len(raw) > MAX_BYTES:
-        found.error("too-large", Location(file), f"file is larger than {MAX_BYTES >> 20} MiB", "split it")
+        found.error(TOO_LARGE, Location(file), f"file is larger than {MAX_BYTES >> 20} MiB", "split it")
         return None
     try:
         text = raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         place = Location(file, line, error.start - raw.rfind(b"\n", 0, error.start))
-        found.error("not-utf-8", place, "file is not UTF-8", "save it as UTF-8")
+        found.error(NOT_UTF_8, place, "file is not UTF-8", "save it as UTF-8")
         return None
     if (document := read_compiled(text)) is not None:
         return Manifests(file, text, (document,))
@@ -115,13 +116,13 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
         if as_json is not None:
             return Manifests(file, text, (as_json,))
         message, hint = explained(error, text)
-        found.error("invalid-yaml", location(file, mark_of(error, text)), message, hint)
+        found.error(INVALID_YAML, location(file, mark_of(error, text)), message, hint)
     except ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Location(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
-        found.error("invalid-yaml", place, f"invalid YAML: {error.reason}", "remove the character")
+        found.error(INVALID_YAML, place, f"invalid YAML: {error.reason}", "remove the character")
     except YAMLError as error:  # pragma: no cover - libyaml gives a mark for every error it knows
-        found.error("invalid-yaml", Location(file), f"invalid YAML: {error}", "check the encoding of the file")
+        found.error(INVALID_YAML, Location(file), f"invalid YAML: {error}", "check the encoding of the file")
     else:
         begins = tuple((mark.index - mark.column, mark.line) for mark, _ in read)
         return Manifests(file, text, tuple(document for _, document in read), begins)

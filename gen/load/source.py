@@ -11,6 +11,7 @@ from yaml.cyaml import CSafeLoader
 from yaml.nodes import MappingNode, SequenceNode
 
 from gen.diagnostics import Location
+from gen.findings.files import NOT_A_FILE, NOT_UTF_8, TOO_LARGE, UNREADABLE
 from gen.load.strict import Data, parse
 from gen.repository.safe_files import MAX_BYTES, NotRegularError, TooLargeError, linked_folder, read_regular
 
@@ -80,17 +81,17 @@ def read(root: Path, file: str, found: Findings) -> Source | None:
     here = Location(file)
     if (folder := linked_folder(root, file)) is not None:
         hint = "gen does not follow links; replace it with the folder"
-        found.error("not-a-file", here, f"folder `{folder}` is a symbolic link", hint)
+        found.error(NOT_A_FILE, here, f"folder `{folder}` is a symbolic link", hint)
         return None
     try:
         return source_of(read_regular(f"{root}/{file}", MAX_BYTES), file, found)
     except NotRegularError:
         hint = "gen does not follow links; replace it with the file"
-        found.error("not-a-file", here, "not a regular file", hint)
+        found.error(NOT_A_FILE, here, "not a regular file", hint)
     except TooLargeError:
-        found.error("too-large", here, f"file is larger than {MAX_BYTES} bytes", "split it")
+        found.error(TOO_LARGE, here, f"file is larger than {MAX_BYTES} bytes", "split it")
     except OSError as error:
-        found.error("unreadable", here, f"file is unreadable: {error.strerror}", "check that it exists and is readable")
+        found.error(UNREADABLE, here, f"file is unreadable: {error.strerror}", "check that it exists and is readable")
     return None
 
 
@@ -101,7 +102,7 @@ def source_of(raw: bytes, file: str, found: Findings) -> Source | None:
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8").removeprefix("\ufeff")
         place = Location(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
-        found.error("not-utf-8", place, "file is not UTF-8", "save it as UTF-8")
+        found.error(NOT_UTF_8, place, "file is not UTF-8", "save it as UTF-8")
         return None
     data = parse(text, file, found)
     return None if data is None else Source(file, text, data, hashlib.sha256(raw).hexdigest())

@@ -15,11 +15,13 @@ from yaml.error import MarkedYAMLError, YAMLError
 from yaml.events import AliasEvent, MappingStartEvent
 
 from gen.diagnostics import Location
+from gen.findings.files import ANCHOR, CONTROL_CHARACTER, DUPLICATE_KEY, EMPTY_FILE, INVALID_YAML, MANY_DOCUMENTS, TAG
 from gen.load.events import Policy, Refused, Stack, read_events
 from gen.load.yaml_errors import explained, location, mark_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
+    from gen.findings.code import Code
 
 Data = dict[str, "Data"] | list["Data"] | str
 """The content of a file before a model reads it."""
@@ -44,13 +46,13 @@ def parse(text: str, file: str, found: Findings) -> Data | None:
         return None
     except MarkedYAMLError as error:
         message, hint = explained(error, text)
-        found.error("invalid-yaml", location(file, mark_of(error, text)), message, hint)
+        found.error(INVALID_YAML, location(file, mark_of(error, text)), message, hint)
         return None
     except YAMLError as error:  # pragma: no cover - libyaml gives a mark for every error it knows
-        found.error("invalid-yaml", Location(file), f"invalid YAML: {error}", "check the encoding of the file")
+        found.error(INVALID_YAML, Location(file), f"invalid YAML: {error}", "check the encoding of the file")
         return None
     if not policy.started:
-        found.error("empty-file", Location(file), "the file is empty", "write a mapping of fields")
+        found.error(EMPTY_FILE, Location(file), "the file is empty", "write a mapping of fields")
         return None
     return policy.document
 
@@ -71,7 +73,7 @@ class StrictPolicy(Policy):
     def start(self, event: Any) -> None:
         if self.started:
             message = "more than one YAML document in the file"
-            raise Refused(event, "many-documents", message, "keep one document per file")
+            raise Refused(event, MANY_DOCUMENTS, message, "keep one document per file")
         self.started = True
 
     def plain(self, event: Any) -> Plain:
@@ -80,7 +82,7 @@ class StrictPolicy(Policy):
     def quoted(self, event: Any) -> None:
         # the text of other scalars was checked before parsing
         if (match := _NEVER.search(event.value)) is not None:
-            raise Refused(event, "control-character", _invalid_character(match), "remove it")
+            raise Refused(event, CONTROL_CHARACTER, _invalid_character(match), "remove it")
 
     def marked(self, event: Any) -> NoReturn:
         raise _refused_mark(event)
@@ -89,7 +91,7 @@ class StrictPolicy(Policy):
         key = str(value)
         if key in holder:
             place = location(self.file, event.start_mark)
-            self.found.error("duplicate-key", place, f"duplicate key `{key}`", "remove one of the two")
+            self.found.error(DUPLICATE_KEY, place, f"duplicate key `{key}`", "remove one of the two")
         return key
 
     def container(self, event: Any) -> Any:
@@ -107,9 +109,9 @@ class StrictPolicy(Policy):
 def _refused_mark(event: Any) -> Refused:
     if isinstance(event, AliasEvent) or event.anchor is not None:
         message = "anchors and aliases (`&`, `*`) are not supported"
-        return Refused(event, "anchor", message, "repeat the value, or quote it")
+        return Refused(event, ANCHOR, message, "repeat the value, or quote it")
     hint = "remove the tag; quote the value if it starts with `!`"
-    return Refused(event, "tag", f"unsupported tag `{event.tag}`", hint)
+    return Refused(event, TAG, f"unsupported tag `{event.tag}`", hint)
 
 
 _FORBIDDEN = re.compile(
@@ -124,12 +126,12 @@ def forbidden_character(text: str) -> re.Match[str] | None:
     return _FORBIDDEN.search(text)
 
 
-def _forbidden_character(text: str, file: str) -> tuple[str, Location, str, str] | None:
+def _forbidden_character(text: str, file: str) -> tuple[Code, Location, str, str] | None:
     if (match := forbidden_character(text)) is None:
         return None
     before = text[: match.start()]
     place = Location(file, before.count("\n") + 1, match.start() - (before.rfind("\n") + 1) + 1)
-    return "control-character", place, _invalid_character(match), "remove it"
+    return CONTROL_CHARACTER, place, _invalid_character(match), "remove it"
 
 
 def _invalid_character(match: re.Match[str]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Route, did_you_mean
+from gen.findings.files import TOO_MANY
+from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD
 from gen.model.annotations import fields_at
 from gen.model.base import LONG, SHORT
 from gen.model.scalars import clipped, empty, null, shown
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from gen.diagnostics import Findings
+    from gen.findings.code import Code
     from gen.load import Layers
 
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 class _Explanation:
     message: str
     hint: str
-    code: str = "invalid-value"
+    code: Code = INVALID_VALUE
 
 
 def explain(
@@ -47,7 +50,7 @@ def explain(
         found.error(explanation.code, layers.place(route, key=on_key), explanation.message, explanation.hint)
     if len(details) > _MAX_REPORTED:
         more = f"{len(details) - _MAX_REPORTED} more errors in this file"
-        found.error("too-many", layers.place(()), more, "fix the reported errors first; the next run shows the rest")
+        found.error(TOO_MANY, layers.place(()), more, "fix the reported errors first; the next run shows the rest")
     return routes
 
 
@@ -83,9 +86,9 @@ def _explanation(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> 
         hint = "remove it; the folder below `jobs/` is the namespace"
         if route != ("namespace",):
             hint = did_you_mean(str(route[-1]), fields_at(model, route[:-1]))
-        return _Explanation(code="unknown-field", message=f"unknown field {name}", hint=hint)
+        return _Explanation(code=UNKNOWN_FIELD, message=f"unknown field {name}", hint=hint)
     if kind == "missing":
-        return _Explanation(code="missing-field", message=f"{name} is missing", hint=f"add `{route[-1]}`")
+        return _Explanation(code=MISSING_FIELD, message=f"{name} is missing", hint=f"add `{route[-1]}`")
     if (missing := _missing_value(name, value)) is not None:
         return missing
     return _invalid_value(kind, name, value, context)
@@ -95,10 +98,10 @@ def _missing_value(name: str, value: object) -> _Explanation | None:
     """A missing value, which hides any other error."""
     if empty(value):
         hint = 'set a value, write `""` for an empty string, or delete the line'
-        return _Explanation(code="no-value", message=f"{name} has no value", hint=hint)
+        return _Explanation(code=NO_VALUE, message=f"{name} has no value", hint=hint)
     if null(value):
         hint = "set a value, or delete the line; quote it to get a string"
-        return _Explanation(code="no-value", message=f"{name} has no value; YAML reads `{value}` as null", hint=hint)
+        return _Explanation(code=NO_VALUE, message=f"{name} has no value; YAML reads `{value}` as null", hint=hint)
     return None
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
+from gen.findings.grants import UNKNOWN_NETWORK, UNKNOWN_VOLUME
+from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, UNKNOWN_FIELD, UNKNOWN_KIND
+from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
 from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.model.scalars import shown
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from gen.diagnostics import Findings, Route
+    from gen.findings.code import Code
     from gen.load import Data, Layers
     from gen.model.base import Model
     from gen.overlay.fields import OverlayFields
@@ -33,17 +37,17 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
     for name in fields.volumes.keys() & RESERVED_VOLUMES:
         hint = "choose another name; gen adds a volume of this one by itself"
         found.error(
-            "reserved-name",
+            RESERVED_NAME,
             layers.place(("volumes", name), key=True),
             f"no volume can be called `{name}`",
             hint,
         )
     if POD_NETWORK in fields.networks:
         place = layers.place(("networks", POD_NETWORK), key=True)
-        found.error("reserved-name", place, "`pod` is the cluster's ordinary network", "choose another name")
+        found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
     for namespace, grant in fields.namespaces.items():
         for what, code, known, otherwise in _known_to_grants(fields):
-            word = code.removeprefix("unknown-")
+            word = code.name.removeprefix("unknown-")
             for index, name in enumerate(getattr(grant, what) or ()):
                 if name not in known:
                     place = layers.place(("namespaces", namespace, what, index))
@@ -52,24 +56,24 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
     return _kubernetes(fields, layers, found)
 
 
-def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, str, Collection[str], str]]:
+def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, Code, Collection[str], str]]:
     """A field of `namespaces`, the finding about its entries, those that exist, and what to do when there are none."""
-    yield "volumes", "unknown-volume", fields.volumes, "declare it under `volumes`"
-    yield "networks", "unknown-network", {*fields.networks, POD_NETWORK}, "declare it under `networks`"
-    yield "allow", "unknown-permission", permissions(), ""
+    yield "volumes", UNKNOWN_VOLUME, fields.volumes, "declare it under `volumes`"
+    yield "networks", UNKNOWN_NETWORK, {*fields.networks, POD_NETWORK}, "declare it under `networks`"
+    yield "allow", UNKNOWN_PERMISSION, permissions(), ""
 
 
 def _kubernetes(fields: OverlayFields, layers: Layers, found: Findings) -> str:
     if fields.kubernetes is None:
         if not fields.abstract:
             hint = 'add the cluster\'s version, such as `kubernetes: "1.34"`, or `abstract: true`'
-            found.error("missing-field", layers.place((), key=True), "`kubernetes` is missing", hint)
+            found.error(MISSING_FIELD, layers.place((), key=True), "`kubernetes` is missing", hint)
         return ""
     version = minor_version(fields.kubernetes)
     if version not in versions():
         hint = f"there are schemas of {versions()[0]} to {versions()[-1]}"
         place = layers.place(("kubernetes",))
-        found.error("unknown-kubernetes-version", place, f"there are no schemas of Kubernetes {version}", hint)
+        found.error(UNKNOWN_KUBERNETES_VERSION, place, f"there are no schemas of Kubernetes {version}", hint)
         return ""
     return version
 
@@ -78,11 +82,11 @@ def _operators(fields: OverlayFields, layers: Layers, found: Findings) -> None:
     for kind, version in fields.operators.items():
         if kind not in KINDS:
             place = layers.place(("operators", kind), key=True)
-            found.error("unknown-kind", place, f"there is no kind of job `{kind}`", did_you_mean(kind, KINDS))
+            found.error(UNKNOWN_KIND, place, f"there is no kind of job `{kind}`", did_you_mean(kind, KINDS))
         elif version not in KINDS[kind].facts.versions:
             hint = did_you_mean(version, KINDS[kind].facts.versions)
             place = layers.place(("operators", kind))
-            found.error("unknown-api-version", place, f"`{kind}` has no API version `{version}`", hint)
+            found.error(UNKNOWN_API_VERSION, place, f"`{kind}` has no API version `{version}`", hint)
 
 
 def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None:
@@ -94,7 +98,7 @@ def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None
     kinds = defaults.get("kinds", {})
     if not isinstance(kinds, dict):
         found.error(
-            "invalid-value",
+            INVALID_VALUE,
             layers.place(("defaults", "kinds")),
             "`kinds` is a mapping",
             "write `<kind>: {…}`",
@@ -103,11 +107,11 @@ def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None
     for kind, fields in kinds.items():
         if kind not in KINDS:
             place = layers.place(("defaults", "kinds", kind), key=True)
-            found.error("unknown-kind", place, f"there is no kind of job {shown(kind)}", did_you_mean(kind, KINDS))
+            found.error(UNKNOWN_KIND, place, f"there is no kind of job {shown(kind)}", did_you_mean(kind, KINDS))
         elif not isinstance(fields, dict):
             message = f"`defaults.kinds.{kind}` must be a mapping of fields, not {shown(fields)}"
             hint = "write `field: value` lines below it, indented"
-            found.error("invalid-value", layers.place(("defaults", "kinds", kind)), message, hint)
+            found.error(INVALID_VALUE, layers.place(("defaults", "kinds", kind)), message, hint)
         else:
             _known(fields, ("defaults", "kinds", kind), _fields(KINDS[kind]), layers, found)
 
@@ -121,4 +125,4 @@ def _known(data: Mapping[str, Data], at: Route, known: Iterable[str], layers: La
     for key in data:
         if key not in names:
             place = layers.place((*at, key), key=True)
-            found.error("unknown-field", place, f"unknown field `{key}` in the defaults", did_you_mean(key, names))
+            found.error(UNKNOWN_FIELD, place, f"unknown field `{key}` in the defaults", did_you_mean(key, names))

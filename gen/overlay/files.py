@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from gen.diagnostics import Findings, did_you_mean
+from gen.findings.jobs import INVALID_VALUE
+from gen.findings.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
 from gen.load.source import Source, read
 from gen.repository.layout import DEFINITIONS, overlay_file, overlay_of, overlays_path
 from gen.repository.overlay_files import overlay_names
@@ -69,7 +71,7 @@ class OverlayFiles:
             at = source.place(("extends",))
             if base in names:
                 self.found.error(
-                    "extends-itself", at, f"overlay `{base}` extends itself", "remove one `extends` of the cycle"
+                    EXTENDS_ITSELF, at, f"overlay `{base}` extends itself", "remove one `extends` of the cycle"
                 )
                 break
             names.append(base)
@@ -103,7 +105,7 @@ class OverlayFiles:
                 self._sources[name] = self._mapping(name)
             else:
                 hint = did_you_mean(name, self.names)
-                self.found.error("unknown-overlay", at, f"unknown overlay `{name}`", hint)
+                self.found.error(UNKNOWN_OVERLAY, at, f"unknown overlay `{name}`", hint)
                 self._sources[name] = None
         return self._sources[name]
 
@@ -111,7 +113,7 @@ class OverlayFiles:
         source = read(self.root, overlay_file(name), self.found)
         if source is not None and not isinstance(source.data, dict):
             message, hint = "an overlay must be a mapping of fields", "write `field: value`"
-            self.found.error("invalid-value", source.place(()), message, hint)
+            self.found.error(INVALID_VALUE, source.place(()), message, hint)
             return None
         return source
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings
+from gen.findings.overlays import PLUGIN_NOT_NAMED
 from gen.load import Layer, Layers
 from gen.overlay.files import OverlayFiles, fields_of
 from gen.repository.overlay_files import overlay_names
@@ -51,7 +52,7 @@ def check_providers(fields: OverlayFields, layers: Layers, found: Findings) -> N
         plugin = unnamed_plugin(group, name, fields.plugins)
         if plugin is not None:
             message = f"`{name}` comes from plugin `{plugin}`, which the overlay does not name"
-            found.error("plugin-not-named", layers.place(route, key=True), message, f"add `{plugin}` to `plugins`")
+            found.error(PLUGIN_NOT_NAMED, layers.place(route, key=True), message, f"add `{plugin}` to `plugins`")
 
 
 def _used(fields: OverlayFields) -> Iterator[tuple[str, str, Route]]:

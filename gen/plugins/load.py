@@ -6,6 +6,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution,
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from gen.findings.overlays import INVALID_PLUGIN, MISSING_PLUGIN, PLUGIN_VERSION
 from gen.plugins.registries import REGISTRIES, SCHEMA_GROUP, register
 from gen.schemas.registry import add_schema_folder
 
@@ -31,14 +32,14 @@ def load_plugins(wanted: Mapping[str, str], layers: Layers, found: Findings) -> 
         try:
             package = distribution(name)
         except PackageNotFoundError:
-            found.error("missing-plugin", place, f"plugin `{name}` is not installed", hint)
+            found.error(MISSING_PLUGIN, place, f"plugin `{name}` is not installed", hint)
             continue
         if not _allows(versions, package.version):
             message = f"plugin `{name}` has version {package.version}; expected `{versions}`"
-            found.error("plugin-version", place, message, hint)
+            found.error(PLUGIN_VERSION, place, message, hint)
         elif (error := _load(package, name)) is not None:
             hint = "remove the plugin, or use another version"
-            found.error("invalid-plugin", place, f"cannot load plugin `{name}`: {error}", hint)
+            found.error(INVALID_PLUGIN, place, f"cannot load plugin `{name}`: {error}", hint)
     return len(found.items) == before
 
 

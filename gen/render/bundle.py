@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.findings.jobs import NAME_TOO_LONG
 from gen.gitops import Site, Workload
 from gen.kinds import KINDS
 from gen.kubernetes import MAX_NAME
@@ -88,5 +89,5 @@ def _manifests(overlay: Overlay, site: Site, found: Findings) -> Iterator[Manife
             name = body["metadata"]["name"]
             if len(name) > MAX_NAME:  # engines use the names of their objects as label values
                 hint = "shorten the name of the overlay or of the namespace"
-                found.error("name-too-long", place, f"`{name}` is longer than {MAX_NAME}", hint)
+                found.error(NAME_TOO_LONG, place, f"`{name}` is longer than {MAX_NAME}", hint)
             yield Manifest(body=body, name=name, source=place, folder=key, tree="bundle")

@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location, near
+from gen.findings.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT, NOT_SELECTED
+from gen.findings.overlays import SELECTS_NOTHING, UNMATCHED_PATCH
 from gen.kinds import KINDS
 from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
@@ -62,7 +64,7 @@ def _check_names(root: Path, results: Sequence[JobResult], found: Findings) -> N
             message = f"duplicate job name `{name}` in namespace `{namespace}`"
             related = [(_name_place(root, other), "the other job")]
             hint = "change the `name` of one of the two jobs"
-            found.error("duplicate-job", _name_place(root, result), message, hint, related)
+            found.error(DUPLICATE_JOB, _name_place(root, result), message, hint, related)
 
 
 def _name_place(root: Path, result: JobResult) -> Location:
@@ -81,7 +83,7 @@ def _check_objects(rendered: Sequence[Rendered], found: Findings) -> None:
                 message = f"{file.identity} is rendered twice in overlay `{one.overlay}`"
                 hint = "rename the job, the namespace or the volume"
                 related = [(other.source, f"the other object, in {other.path}")]
-                found.error("duplicate-object", file.source, message, hint, related)
+                found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
 
 
 def _check_patches(
@@ -112,7 +114,7 @@ def _check_patches(
                 and not any(_could(patch, *one) for one in failed[overlay.name])
             ):
                 hint = _hint(patch.target, names)
-                found.error("unmatched-patch", patch.place, "the patch matches no rendered object", hint)
+                found.error(UNMATCHED_PATCH, patch.place, "the patch matches no rendered object", hint)
                 matched.add(patch.place)
 
 
@@ -138,10 +140,10 @@ def _check_selection(results: Sequence[JobResult], overlays: Sequence[Overlay], 
     for result in results:
         if overlays and not result.overlays:
             hint = "add it to `select` of an overlay, or remove it"
-            found.warning("not-selected", Location(result.job.file), "no overlay selects this job", hint)
+            found.warning(NOT_SELECTED, Location(result.job.file), "no overlay selects this job", hint)
     for overlay in overlays:
         for index, pattern in enumerate(overlay.fields.select.include):
             if results and not any(fnmatchcase(result.job.key, pattern) for result in results):
                 place = overlay.place("select", "include", index)
                 message = f"no job matches `{pattern}`"
-                found.warning("selects-nothing", place, message, "correct the pattern, or remove it")
+                found.warning(SELECTS_NOTHING, place, message, "correct the pattern, or remove it")

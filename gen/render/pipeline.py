@@ -12,6 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings
+from gen.findings.grants import (
+    NOT_GRANTED,
+    UNKNOWN_NAMESPACE,
+    UNKNOWN_NETWORK,
+    UNKNOWN_PRIORITY,
+    UNKNOWN_QUEUE,
+    UNKNOWN_SERVICE_ACCOUNT,
+    UNKNOWN_VOLUME,
+)
+from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
 from gen.load import read
 from gen.overlay.select import selects
 from gen.render.build.stage import build, build_storage
@@ -37,8 +47,11 @@ if TYPE_CHECKING:
     from gen.repository.layout import JobFile
 
 _INDEPENDENT = frozenset(
-    {"unknown-volume", "unknown-network", "unknown-queue", "unknown-priority", "unknown-service-account"}
-    | {"unknown-namespace", "not-granted", "missing-field", "reserved-metadata", "reserved-env", "invalid-label"}
+    code.name
+    for code in (
+        *(UNKNOWN_VOLUME, UNKNOWN_NETWORK, UNKNOWN_QUEUE, UNKNOWN_PRIORITY, UNKNOWN_SERVICE_ACCOUNT),
+        *(UNKNOWN_NAMESPACE, NOT_GRANTED, MISSING_FIELD, RESERVED_METADATA, RESERVED_ENV, INVALID_LABEL),
+    )
 )
 """Findings of the plan that stay true if other, invalid fields of the job were left out."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from gen.findings.grants import OVER_QUOTA
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -40,4 +42,4 @@ def check_quotas(requested: Mapping[tuple[str, str], int], overlays: Iterable[Ov
             key = namespace if namespace in overlay.fields.namespaces else "*"
             message = f"namespace `{namespace}` requests {gpus} GPUs in overlay `{name}`; its quota is {limit}"
             hint = "set `state: suspended` or `state: finished` for some of its jobs, or raise `gpus`"
-            found.error("over-quota", overlay.place("namespaces", key, "gpus"), message, hint)
+            found.error(OVER_QUOTA, overlay.place("namespaces", key, "gpus"), message, hint)

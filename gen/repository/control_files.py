@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
+from gen.findings.files import CONTROL_FILE
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
@@ -31,7 +32,7 @@ def is_control_file(name: str) -> bool:
 def refuse_control_file(path: str, found: Findings) -> None:
     hint = "remove it; only job files belong in `jobs/`, and only files of gen in `rendered/`"
     found.error(
-        "control-file",
+        CONTROL_FILE,
         Location(path),
         f"`{path.rpartition('/')[2]}` is not allowed here: it would reconfigure Argo CD, Flux or Git",
         hint,

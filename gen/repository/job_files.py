@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError, did_you_mean
+from gen.findings.files import INVALID_NAME, MISPLACED_FILE, NOT_A_FILE
 from gen.repository.control_files import is_control_file, refuse_control_file
 from gen.repository.layout import ENDING, JOBS, LABEL, SIMILAR_ENDINGS, JobFile, job_key, jobs_path
 from gen.repository.safe_files import shown_path, unusable
@@ -97,14 +98,14 @@ def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> It
         refuse_control_file(place.file, found)
     elif path.is_symlink():
         hint = "replace the link with the folder itself"
-        found.error("not-a-file", place, "links are not allowed", hint)
+        found.error(NOT_A_FILE, place, "links are not allowed", hint)
     elif not path.is_dir():
         if folder.lower().endswith(SIMILAR_ENDINGS):
             hint = f"move it to {jobs_path('<namespace>')}/"
-            found.error("misplaced-file", place, "job file outside of a namespace folder", hint)
+            found.error(MISPLACED_FILE, place, "job file outside of a namespace folder", hint)
     elif not LABEL.fullmatch(folder):
         hint = "rename the folder; use lower-case letters, digits and `-`"
-        found.error("invalid-name", place, f"`{shown_path(folder)}` is not a valid namespace name", hint)
+        found.error(INVALID_NAME, place, f"`{shown_path(folder)}` is not a valid namespace name", hint)
     elif only is not None:
         yield from _job(folder, only, found, deeper=not (path / only).is_symlink() and (path / only).is_dir())
     else:
@@ -119,19 +120,19 @@ def _job(namespace: str, name: str, found: Findings, *, deeper: bool) -> Iterato
         refuse_control_file(place.file, found)
     elif ending != ENDING and ending.lower() in SIMILAR_ENDINGS:
         hint = f"rename it to {shown_path(stem)}{ENDING}"
-        found.error("misplaced-file", place, f"unsupported file extension; expected `{ENDING}`", hint)
+        found.error(MISPLACED_FILE, place, f"unsupported file extension; expected `{ENDING}`", hint)
     elif deeper:
         _too_deep(f"{namespace}/{name}", namespace, found)
     elif ending == ENDING and _STEM.fullmatch(stem):
         yield JobFile(namespace, stem)
     elif ending == ENDING:
         hint = "use letters, digits, `-`, `_` and `.`"
-        found.error("invalid-name", place, "invalid characters in the file name", hint)
+        found.error(INVALID_NAME, place, "invalid characters in the file name", hint)
 
 
 def _too_deep(path: str, namespace: str, found: Findings) -> None:
     place, hint = Location(jobs_path(shown_path(path))), f"move its files to {jobs_path(shown_path(namespace))}/"
-    found.error("misplaced-file", place, "unsupported folder below a namespace folder", hint)
+    found.error(MISPLACED_FILE, place, "unsupported folder below a namespace folder", hint)
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, near
+from gen.findings.files import INVALID_NAME, MISPLACED_FILE, MISSING_FILE, NOT_A_FILE
+from gen.findings.overlays import RESERVED_NAME
 from gen.repository.layout import (
     ENGINES,
     LABEL,
@@ -35,23 +37,23 @@ def overlay_names(root: Path, found: Findings) -> list[str]:
 def _is_overlay(root: Path, name: str, found: Findings) -> bool:
     path, place = root / overlays_path(name), Location(overlays_path(shown_path(name)))
     if path.is_symlink():
-        found.error("not-a-file", place, "links are not allowed", "replace the link with the folder itself")
+        found.error(NOT_A_FILE, place, "links are not allowed", "replace the link with the folder itself")
     elif not path.is_dir():
         if name.lower().endswith(SIMILAR_ENDINGS):
             stem = shown_path(name.rsplit(".", 1)[0])
             hint = f"move it to {overlay_file(stem)}"
-            found.error("misplaced-file", place, "overlay file outside of an overlay folder", hint)
+            found.error(MISPLACED_FILE, place, "overlay file outside of an overlay folder", hint)
     elif name in ENGINES:
         message = f"reserved overlay name `{name}`: {rendered_path(name)}/ contains the files for {name}"
-        found.error("reserved-name", place, message, "rename the folder")
+        found.error(RESERVED_NAME, place, message, "rename the folder")
     elif not LABEL.fullmatch(name):
         hint = "rename the folder; use lower-case letters, digits and `-`"
-        found.error("invalid-name", place, f"`{shown_path(name)}` is not a valid overlay name", hint)
+        found.error(INVALID_NAME, place, f"`{shown_path(name)}` is not a valid overlay name", hint)
     elif OVERLAY_FILE not in (inside := _listed(path)):
         meant = near(OVERLAY_FILE, (other for other in inside if other.lower().endswith(SIMILAR_ENDINGS)))
         rename = f"rename `{shown_path(meant)}` to `{OVERLAY_FILE}`"
         hint = rename if meant else f"add `{OVERLAY_FILE}`, or remove the folder"
-        found.error("missing-file", place, f"the folder has no `{OVERLAY_FILE}`", hint)
+        found.error(MISSING_FILE, place, f"the folder has no `{OVERLAY_FILE}`", hint)
     else:
         return True
     return False

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
+from gen.findings.rendered import NOT_RENDERED
 from gen.kubernetes import COMPONENT
 from gen.repository.layout import rendered_path
 from gen.review.data import data_changes
@@ -53,7 +54,7 @@ def compare_trees(
     warn_delivery_removed(objects, found)
     if not objects and inputs_differ():
         message = "jobs or overlays changed, but `rendered/` did not"
-        found.warning("not-rendered", Location(rendered_path("")), message, "run `gen render` first")
+        found.warning(NOT_RENDERED, Location(rendered_path("")), message, "run `gen render` first")
     return Review(
         base=base,
         runs=runs,

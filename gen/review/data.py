@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen import quantity
 from gen.diagnostics import Diagnostic, Location, Severity
+from gen.findings.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
 from gen.kubernetes import at
 from gen.render.write.immutable import immutable_changes
 from gen.review.rendered_object import DATA
@@ -78,10 +79,10 @@ def _removed(before: RenderedObject, added: Sequence[RenderedObject], severity: 
     if successor is not None:
         message = f"`{before.key}` would be renamed to `{successor.key.name}`; its data would not be moved"
         hint = f"keep the old name, or {_COPY}"
-        return Diagnostic(place, "data-renamed", message, hint, severity=severity)
+        return Diagnostic(place, DATA_RENAMED.name, message, hint, severity=severity)
     message = f"`{before.key}` would be removed from Git, and the location of its data lost"
     hint = "restore the file and its volume in the overlay, or use --allow-data-removal if the data may be deleted"
-    return Diagnostic(place, "data-removed", message, hint, severity=severity)
+    return Diagnostic(place, DATA_REMOVED.name, message, hint, severity=severity)
 
 
 def _same_data(before: RenderedObject, after: RenderedObject) -> bool:
@@ -107,14 +108,14 @@ def _rejected(before: RenderedObject, after: RenderedObject) -> Iterator[Diagnos
     for path, old, new in immutable_changes(before.body, after.body):
         if path == _REQUEST:
             message = f"`{after.key}` would shrink from {old} to {new}; claims can only grow"
-            yield Diagnostic(place, "data-shrunk", message, f"keep {old}, or {_COPY}")
+            yield Diagnostic(place, DATA_SHRUNK.name, message, f"keep {old}, or {_COPY}")
         else:
             message = f"`{path}` of `{after.key}` changed; it cannot be updated in a cluster"
-            yield Diagnostic(place, "immutable-storage", message, f"revert the change, or {_COPY}")
+            yield Diagnostic(place, IMMUTABLE_STORAGE.name, message, f"revert the change, or {_COPY}")
     old, new = at(before.body, *_SIZE), at(after.body, *_SIZE)
     if _less(old, new):
         message = f"`{after.key}` would shrink from {old} to {new}"
-        yield Diagnostic(place, "data-shrunk", message, f"keep {old}, or {_COPY}")
+        yield Diagnostic(place, DATA_SHRUNK.name, message, f"keep {old}, or {_COPY}")
 
 
 def _less(old: Any, new: Any) -> bool:
@@ -130,8 +131,8 @@ def _unprotected(before: RenderedObject, after: RenderedObject, severity: Severi
     for name, value in _PROTECTIONS:
         if value in before.annotation(name).split(",") and value not in after.annotation(name).split(","):
             message = f"`{after.key}` would lose its protection `{name}: {value}`"
-            yield Diagnostic(place, "data-unprotected", message, "run `gen render` to restore it", severity=severity)
+            yield Diagnostic(place, DATA_UNPROTECTED.name, message, "run `gen render` to restore it", severity=severity)
     policy = "persistentVolumeReclaimPolicy"
     if at(before.body, "spec", policy) == "Retain" and at(after.body, "spec", policy) != "Retain":
         message = f"`{after.key}` would be deleted with its claim: `{policy}` is no longer `Retain`"
-        yield Diagnostic(place, "data-unprotected", message, "set it to `Retain` again", severity=severity)
+        yield Diagnostic(place, DATA_UNPROTECTED.name, message, "set it to `Retain` again", severity=severity)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen import quantity
 from gen.diagnostics import Location
+from gen.findings.rendered import UNKNOWN_USAGE
 from gen.kubernetes import at
 from gen.resources.pods import pod_sets
 
@@ -50,7 +51,7 @@ def demand(run: RenderedObject, kind: Resource, gpu: str | None, found: Findings
         return Demand(pods, gpus, None if seconds is None else _whole(seconds))
     except ValueError as error:
         message = f"cannot read the demand of {run.key}: {error}"
-        found.error("unknown-usage", Location(run.path), message, "run `gen render` to write the file again")
+        found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")
         return Demand()
 
 

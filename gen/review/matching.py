@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
+from gen.findings.jobs import DUPLICATE_OBJECT
 from gen.resources import resource_of
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _by_key(
         if other is not one and found is not None:
             message = f"`{one.key}` is defined in two files; each sync would replace one with the other"
             related = [(Location(other.path), "the other file")]
-            found.error("duplicate-object", Location(one.path), message, "remove one of the files", related)
+            found.error(DUPLICATE_OBJECT, Location(one.path), message, "remove one of the files", related)
     return known
 
 

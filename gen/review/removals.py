@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError
+from gen.findings.rendered import DELIVERY_REMOVED, TOO_MANY_REMOVED
 from gen.repository.layout import RENDERED, engine_of
 from gen.review.review import ObjectAction
 
@@ -45,7 +46,7 @@ class RemovalLimit:
             limit = f"{self.maximum:g}%" if self.percent else f"{self.maximum:g}"
             message = f"{removed} of {before} objects ({share:.1f}%) would be removed; the limit is {limit}"
             hint = "review the removed objects; raise --max-removed if the removal is intended"
-            found.error("too-many-removed", Location(RENDERED), message, hint)
+            found.error(TOO_MANY_REMOVED, Location(RENDERED), message, hint)
 
 
 def warn_delivery_removed(objects: Iterable[ObjectChange], found: Findings) -> None:
@@ -55,4 +56,4 @@ def warn_delivery_removed(objects: Iterable[ObjectChange], found: Findings) -> N
         if change.action is ObjectAction.REMOVED and engine_of(removed.key.scope):
             message = f"`{removed.key}` would be removed; the GitOps engine may delete every object that it applied"
             hint = "make sure that its objects are kept before you remove or rename it"
-            found.warning("delivery-removed", Location(removed.path), message, hint)
+            found.warning(DELIVERY_REMOVED, Location(removed.path), message, hint)

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location
+from gen.findings.rendered import NOT_A_MANIFEST
 from gen.kubernetes import JOB_LABEL, RUN_LABEL, Body, at, identity
 from gen.load.source import source_of
 from gen.load.strict import parse
@@ -115,7 +116,7 @@ def parse_object(raw: bytes, path: str, found: Findings) -> RenderedObject | Non
     here = Location(path)
     hint = "move it out of `rendered/`"
     if not path.endswith((".yaml", ".yml", ".json")):
-        found.warning("not-a-manifest", here, "not a manifest; gen cannot determine its effect", hint)
+        found.warning(NOT_A_MANIFEST, here, "not a manifest; gen cannot determine its effect", hint)
         return None
     source = source_of(raw, path, found)
     if source is None:
@@ -124,7 +125,7 @@ def parse_object(raw: bytes, path: str, found: Findings) -> RenderedObject | Non
     kind, version, name = at(body, "kind"), at(body, "apiVersion"), at(body, "metadata", "name")
     if not kind or not version or not name or "items" in body:
         message = "not a single Kubernetes object with `apiVersion`, `kind` and `metadata.name`"
-        found.error("not-a-manifest", here, message, hint)
+        found.error(NOT_A_MANIFEST, here, message, hint)
         return None
     group, namespace = str(version).rpartition("/")[0], str(at(body, "metadata", "namespace") or "")
     key = ObjectKey(RenderedPath.parse(path).scope, group, str(kind), namespace, str(name))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location, Severity, UsageError, did_you_mean
+from gen.findings.files import NOT_A_FILE
 from gen.repository.layout import RENDERED, STAGING, scope_overlay
 from gen.repository.safe_files import read_regular, shown_path
 from gen.review.rendered_object import RenderedObject, generated_object, parse_object
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
+    from gen.findings.code import Code
     from gen.repository.git import Base, Entry
 
 MAX_BYTES = 4 << 20
@@ -119,6 +121,6 @@ def _bytes(full: str, path: str, found: Findings) -> bytes | None:
         return None
 
 
-def _not_a_file(path: str) -> tuple[str, Location, str, str]:
+def _not_a_file(path: str) -> tuple[Code, Location, str, str]:
     message = f"not a readable regular file of at most {MAX_BYTES} bytes"
-    return "not-a-file", Location(shown_path(path)), message, "remove it, or split it; links are not followed"
+    return NOT_A_FILE, Location(shown_path(path)), message, "remove it, or split it; links are not followed"

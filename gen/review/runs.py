@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
+from gen.findings.rendered import NEVER_RAN, RUN_EDITED
 from gen.kubernetes import QUEUE_LABEL, at
 from gen.review.demand import Demand, demand
 from gen.review.matching import Pair, workload
@@ -189,10 +190,10 @@ def _check(run: RunChange, found: Findings) -> None:
     if run.edited and run.after is not None and run.after.state is not RunState.FINISHED:
         message = f"`{run.key}` changed but kept its name; the API server rejects the change or applies a part of it"
         if run.pair.object.run and run.pair.object.run in run.key.name:
-            found.error("run-edited", place, message, "run `gen render`, which gives the run a new name")
+            found.error(RUN_EDITED, place, message, "run `gen render`, which gives the run a new name")
         else:
             hint = "delete the object in the cluster so that it is recreated, or remove `runs: {naming: stable}`"
-            found.warning("run-edited", place, message, hint)
+            found.warning(RUN_EDITED, place, message, hint)
     if run.pair.replaced and run.after is not None and run.after.state is RunState.FINISHED and run.stops:
         message = f"`{run.key}` is the record of a run that never ran; it replaces a run that may be active"
-        found.warning("never-ran", place, message, "finish the job and edit it in two pull requests")
+        found.warning(NEVER_RAN, place, message, "finish the job and edit it in two pull requests")

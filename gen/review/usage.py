@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location
+from gen.findings.grants import OVER_QUOTA
+from gen.findings.rendered import LIMITS_UNKNOWN
 from gen.overlay.read import OverlayReader
 from gen.repository.layout import overlay_file, overlays_path
 
@@ -89,7 +91,7 @@ def _check_quotas(rows: Iterable[Usage], overlays: Mapping[str, Overlay], found:
             key = namespace if namespace in overlay.fields.namespaces else "*"
             message = f"namespace `{namespace}` would request {gpus} GPUs in overlay `{name}`; its quota is {quota}"
             hint = "set some of its jobs to `state: suspended` or `finished`, or raise `gpus`"
-            found.error("over-quota", overlay.place("namespaces", key, "gpus"), message, hint)
+            found.error(OVER_QUOTA, overlay.place("namespaces", key, "gpus"), message, hint)
 
 
 def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[str, Overlay]:
@@ -100,5 +102,5 @@ def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[st
         place = next((f.place for f in own if f.place.file.startswith(overlays_path(name, ""))), None)
         message = f"the GPU quotas of overlay `{name}` are unknown, because the overlay cannot be read"
         here = place or Location(overlay_file(name))
-        found.warning("limits-unknown", here, message, "run `gen check` to see its errors")
+        found.warning(LIMITS_UNKNOWN, here, message, "run `gen check` to see its errors")
     return overlays

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gen.findings.jobs import SECRET_VALUE
 from gen.secrets.forms import forms_in, known_form
 from gen.secrets.names import is_harmless, names_secret
 
@@ -35,13 +36,13 @@ def report_secrets(
         pending = "{{" in text and (unevaluated is None or route in unevaluated or "params" in route)
         if not pending and route not in hidden and names_secret(name) and not is_harmless(name, text):
             message = f"`{name}` is a secret, judging by its name, but has a literal value"
-            found.error("secret-value", layers.place(route), message, _HINT)
+            found.error(SECRET_VALUE, layers.place(route), message, _HINT)
     return hidden
 
 
 def _known(data: Data, layers: Layers, found: Findings) -> Iterator[Route]:
     for route, what, key in known_secrets(data):
-        found.error("secret-value", layers.place(route, key=key), f"this looks like {what}", _hint_for(what))
+        found.error(SECRET_VALUE, layers.place(route, key=key), f"this looks like {what}", _hint_for(what))
         yield route
 
 

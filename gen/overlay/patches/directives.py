@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.diagnostics import did_you_mean
+from gen.findings.overlays import INVALID_PATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ def check_directives(patch: Any, layer: Layer, found: Findings) -> bool:
     """Report directives that cannot be obeyed, and nulls where no field is; whether there are none."""
     before = len(found.items)
     for route, message, hint in _faults(patch, ()):
-        found.error("invalid-patch", layer.find(route).value, message, hint)
+        found.error(INVALID_PATCH, layer.find(route).value, message, hint)
     return len(found.items) == before
 
 

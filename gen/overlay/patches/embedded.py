@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings
+from gen.findings.overlays import INVALID_PATCH
 from gen.load import Data, Layer, Source, source_of
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ def read_embedded(source: Source, route: Route, text: str, found: Findings) -> t
     """The data in a text, and its place. None if it is unreadable."""
     place = source.place(route)
     if not text.strip():
-        found.error("invalid-patch", place, "the patch is empty", "write the fields to change, or a list")
+        found.error(INVALID_PATCH, place, "the patch is empty", "write the fields to change, or a list")
         return None
     padded = _padded(source.text, place, text)
     if padded is not None:
@@ -31,7 +33,7 @@ def read_embedded(source: Source, route: Route, text: str, found: Findings) -> t
     inside = source_of(text.encode(), source.file, inner)
     for item in inner:
         message = f"invalid patch: {item.message} (line {item.place.line} of the patch)"
-        found.error(item.code, place, message, item.hint)
+        found.items.append(replace(item, place=place, message=message))
     return None if inside is None else (inside.data, Layer(source, route))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.diagnostics import did_you_mean
+from gen.findings.overlays import INVALID_PATCH
 from gen.load import Data, Layer, typed
 from gen.overlay.patches.types import Operation
 
@@ -78,7 +79,7 @@ class _Reader:
         return len(self.found.items) == before
 
     def _refuse(self, route: Route, message: str, hint: str) -> None:
-        self.found.error("invalid-patch", self.layer.find((self.index, *route)).value, message, hint)
+        self.found.error(INVALID_PATCH, self.layer.find((self.index, *route)).value, message, hint)
 
 
 def nulls(value: Any, at: Route = ()) -> Iterator[Route]:

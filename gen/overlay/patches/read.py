@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
 
+from gen.findings.files import MISSING_FILE
+from gen.findings.overlays import INVALID_PATCH
 from gen.load import Data, Layer, Layers, Source, read, typed
 from gen.model.explain import explain
 from gen.model.patches import PatchFields, Target
@@ -92,7 +94,7 @@ class _Reader:
             self._refuse(place, "the path is outside the folder of the overlay", f"move the file to {folder}/")
             return None
         if not os.path.lexists(self.root / file):  # also False for what can be no path
-            self.found.error("missing-file", place, f"{file} does not exist", "correct the path, or add the file")
+            self.found.error(MISSING_FILE, place, f"{file} does not exist", "correct the path, or add the file")
             return None
         source = read(self.root, file, self.found)
         return None if source is None else (source.data, Layer(source))
@@ -129,7 +131,7 @@ class _Reader:
         return self.source.place(("patches", self.index))
 
     def _refuse(self, place: Location, message: str, hint: str) -> None:
-        self.found.error("invalid-patch", place, message, hint)
+        self.found.error(INVALID_PATCH, place, message, hint)
 
 
 def _report_secrets(data: Data, layer: Layer, found: Findings) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from gen.findings.jobs import INVALID_EXPRESSION
 from gen.kubernetes import RUN
 from gen.render.parse.expression import LITERAL, ExpressionError, FollowingError, Values, evaluate
 
@@ -84,7 +85,7 @@ class _Evaluation:
         hint = f"{error.hint}; {LITERAL}" if error.hint else LITERAL
         start = text[error.offset :].split("\n", 1)[0].split("\r", 1)[0]
         part = start[: start.find("}}") + 2] if "}}" in start else start
-        self.found.error("invalid-expression", self.layers.place_of(route, part), error.message, hint)
+        self.found.error(INVALID_EXPRESSION, self.layers.place_of(route, part), error.message, hint)
 
 
 def evaluated(

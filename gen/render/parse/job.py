@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, cast
 from pydantic import ValidationError
 
 from gen.diagnostics import Findings, did_you_mean, near
+from gen.findings.files import INVALID_NAME
+from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
+from gen.findings.overlays import PLUGIN_NOT_NAMED
 from gen.kinds import KINDS, Job
 from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.model.explain import explain
@@ -79,25 +82,25 @@ def _check_file_name(source: Source, found: Findings) -> None:
     stem = _stem(source)
     if not (isinstance(source.data, dict) and "name" in source.data) and not JOB_NAME.fullmatch(stem):
         hint = "use lower-case letters, digits and `-`, with a letter first; rename the file, or add `name`"
-        found.error("invalid-name", source.place((), key=True), f"`{stem}` is not a valid job name", hint)
+        found.error(INVALID_NAME, source.place((), key=True), f"`{stem}` is not a valid job name", hint)
 
 
 def _kind(source: Source, found: Findings) -> str | None:
     if not isinstance(source.data, dict):
-        found.error("invalid-value", source.place(()), "a job must be a mapping of fields", "write `field: value`")
+        found.error(INVALID_VALUE, source.place(()), "a job must be a mapping of fields", "write `field: value`")
         return None
     kind = source.data.get("kind")
     choice = ", ".join(f"`{name}`" for name in KINDS)
     if kind is None and (misspelt := near("kind", source.data)):
         place = source.place((misspelt,), key=True)
-        found.error("unknown-field", place, f"unknown field `{misspelt}`", "did you mean `kind`?")
+        found.error(UNKNOWN_FIELD, place, f"unknown field `{misspelt}`", "did you mean `kind`?")
     elif kind is None:
-        found.error("missing-field", source.place((), key=True), "`kind` is missing", f"add `kind`: {choice}")
+        found.error(MISSING_FIELD, source.place((), key=True), "`kind` is missing", f"add `kind`: {choice}")
     elif empty(kind) or null(kind):
-        found.error("no-value", source.place(("kind",)), "`kind` is empty", f"choose one: {choice}")
+        found.error(NO_VALUE, source.place(("kind",)), "`kind` is empty", f"choose one: {choice}")
     elif not isinstance(kind, str) or kind not in KINDS:
         message = f"unknown kind of job {shown(kind)}"
-        found.error("unknown-kind", source.place(("kind",)), message, did_you_mean(str(kind), KINDS))
+        found.error(UNKNOWN_KIND, source.place(("kind",)), message, did_you_mean(str(kind), KINDS))
     else:
         return kind
     return None
@@ -108,7 +111,7 @@ def _named(kind: str, source: Source, overlay: Overlay, found: Findings) -> bool
     plugin = unnamed_plugin(KIND_GROUP, kind, overlay.fields.plugins)
     if plugin is not None:
         message = f"kind `{kind}` comes from plugin `{plugin}`, which overlay `{overlay.name}` does not name"
-        found.error("plugin-not-named", source.place(("kind",)), message, f"add `{plugin}` to `plugins` of the overlay")
+        found.error(PLUGIN_NOT_NAMED, source.place(("kind",)), message, f"add `{plugin}` to `plugins` of the overlay")
     return plugin is None
 
 

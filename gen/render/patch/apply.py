@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gen.findings.overlays import INVALID_PATCH, PATCH_DOES_NOT_APPLY
 from gen.overlay.patches.target import fits
 from gen.render.manifest import Built, Manifest, Patched
 from gen.render.patch import json6902
@@ -62,7 +63,7 @@ def _merged(
     merging = StrategicMerge(schemas(version), patch.layer, provenance)
     body = merging.apply(manifest.body, merge)
     for route, message, hint in merging.problems:
-        found.error("invalid-patch", patch.layer.find(route).value, message, hint)
+        found.error(INVALID_PATCH, patch.layer.find(route).value, message, hint)
     return body
 
 
@@ -74,7 +75,7 @@ def _operated(manifest: Manifest, patch: Patch, provenance: Provenance, found: F
         except json6902.DoesNotApply as error:
             place = patch.layer.find((index,)).value
             message = f"the operation does not apply to {manifest.identity}: {error}"
-            found.error("patch-does-not-apply", place, message, "correct the path, or narrow the target")
+            found.error(PATCH_DOES_NOT_APPLY, place, message, "correct the path, or narrow the target")
             if operation.op == "test":
                 break
         else:

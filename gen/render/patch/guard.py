@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gen.findings.overlays import PATCH_BREAKS, PATCH_RENAMES
 from gen.kubernetes import MANAGED_BY, OWN
 from gen.resources import resource_of_object
 from gen.resources.pods import follow, pod_sets, templates_by_shape
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Route
+    from gen.findings.code import Code
     from gen.kubernetes import Body
     from gen.render.manifest import Manifest
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 class Breach:
     """A part of an object that a patch removed or changed."""
 
-    code: str
+    code: Code
     route: Route
     """Route of the part; empty for the object itself."""
     what: str
@@ -33,7 +35,7 @@ def breaches(manifest: Manifest, body: Body) -> Iterator[Breach]:
     """Parts that `body`, which is the object after a patch, has lost."""
     if _identity(body) != _identity(manifest.body):
         hint = "leave `apiVersion`, `kind`, `metadata.name` and `metadata.namespace` as they are"
-        yield Breach("patch-renames", (), "makes another object", hint)
+        yield Breach(PATCH_RENAMES, (), "makes another object", hint)
         return
     if manifest.tree == "storage":
         yield from _protection(manifest.body, body)
@@ -46,7 +48,7 @@ def breaches(manifest: Manifest, body: Body) -> Iterator[Breach]:
         if not _has_container(follow(body, route), manifest.main_container):
             what = f"takes the container `{manifest.main_container}` out of `{'.'.join(map(str, route[:-1]))}`"
             hint = f"keep a container `{manifest.main_container}` in the pods of every role: the operator looks for it"
-            yield Breach("patch-breaks", (*route, "spec", "containers"), what, hint)
+            yield Breach(PATCH_BREAKS, (*route, "spec", "containers"), what, hint)
 
 
 def _templates(body: Body) -> dict[Route, Any]:
@@ -78,7 +80,7 @@ def _labels(old: Body, new: Body, route: Route) -> Iterator[Breach]:
         ours = key == MANAGED_BY or key.startswith(OWN)
         if ours and before.get(key) != after.get(key):
             hint = f"leave `{OWN}…` and `{MANAGED_BY}` as they are: selectors and engines depend on them"
-            yield Breach("patch-breaks", (*route, key), f"changes the label `{key}`", hint)
+            yield Breach(PATCH_BREAKS, (*route, key), f"changes the label `{key}`", hint)
 
 
 def _protection(old: Body, new: Body) -> Iterator[Breach]:
@@ -89,7 +91,7 @@ def _protection(old: Body, new: Body) -> Iterator[Breach]:
         kept = after.get(key)
         if not isinstance(kept, str) or not set(words.split(",")) <= set(kept.split(",")):
             hint = f"keep `{key}: {words}`; more values may be added"
-            yield Breach("patch-breaks", (*route, key), f"takes the protection `{key}` from the data", hint)
+            yield Breach(PATCH_BREAKS, (*route, key), f"takes the protection `{key}` from the data", hint)
 
 
 def _has_container(template: Any, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gen.findings.jobs import INVALID_VALUE, NO_RSYNC
 from gen.kinds.plan import CodePlan, MountPlan, VolumePlan
 from gen.kubernetes import present, with_hash
 from gen.model.scalars import shown
@@ -36,11 +37,11 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
     name = code.name or url.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].removesuffix(".git")
     if image is None:
         hint = "use `git`, or add `codeSync.rsyncImage` to the overlay"
-        context.error("no-rsync", ("code", "rsync"), f"overlay `{context.overlay.name}` does not support rsync", hint)
+        context.error(NO_RSYNC, ("code", "rsync"), f"overlay `{context.overlay.name}` does not support rsync", hint)
         return None
     if not _NAME.fullmatch(with_hash(name)):
         context.error(
-            "invalid-value",
+            INVALID_VALUE,
             ("code",),
             f"`{name}` is not a valid directory name for the code",
             "add `name` to `code`",
@@ -62,16 +63,16 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
 
 def _checked(context: Context, code: Code) -> bool:
     if (code.git is None) == (code.rsync is None):
-        context.error("invalid-value", ("code",), "`code` needs either `git` or `rsync`", "set exactly one of the two")
+        context.error(INVALID_VALUE, ("code",), "`code` needs either `git` or `rsync`", "set exactly one of the two")
     elif code.git is not None and not _GIT.fullmatch(code.git):
         hint = "write it like `https://example.com/team/project.git` or `git@example.com:team/project.git`"
-        context.error("invalid-value", ("code", "git"), f"`{code.git}` is not a valid URL of a Git repository", hint)
+        context.error(INVALID_VALUE, ("code", "git"), f"`{code.git}` is not a valid URL of a Git repository", hint)
     elif not _REF.fullmatch(code.ref):
         hint = "name a branch, a tag or a full commit hash"
-        context.error("invalid-value", ("code", "ref"), f"{shown(code.ref)} is not a valid Git ref", hint)
+        context.error(INVALID_VALUE, ("code", "ref"), f"{shown(code.ref)} is not a valid Git ref", hint)
     elif code.rsync is not None and not _RSYNC.fullmatch(code.rsync):
         hint = "write it like `host::module/path` or `rsync://host/module/path`"
-        context.error("invalid-value", ("code", "rsync"), f"`{code.rsync}` is not a valid rsync source", hint)
+        context.error(INVALID_VALUE, ("code", "rsync"), f"`{code.rsync}` is not a valid rsync source", hint)
     else:
         return True
     return False

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gen.diagnostics import Findings, Location
+    from gen.findings.code import Code
     from gen.kinds import Job, Role
     from gen.overlay.fields import Grant
     from gen.overlay.overlay import Overlay
@@ -45,7 +46,7 @@ class Context:
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.given.place(*route, key=key)
 
-    def error(self, code: str, route: Iterable[str | int], message: str, hint: str, *, key: bool = False) -> None:
+    def error(self, code: Code, route: Iterable[str | int], message: str, hint: str, *, key: bool = False) -> None:
         self.found.error(code, self.place(*route, key=key), message, hint)
 
     def of_role(self, role: Role, field: str) -> Any:

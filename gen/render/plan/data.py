@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
+from gen.findings.files import TOO_LARGE
+from gen.findings.grants import NOT_GRANTED, UNKNOWN_VOLUME
+from gen.findings.jobs import INVALID_VALUE, MOUNT_CONFLICT
 from gen.kinds.plan import MountPlan, VolumePlan
 from gen.kubernetes import RUN, present
 from gen.model.job import Mount
@@ -52,7 +55,7 @@ def plan_data(context: Context) -> DataPlan:
         if mount.sub_path is not None and (mount.sub_path.startswith("/") or ".." in mount.sub_path.split("/")):
             hint = "use a directory in the volume, without `..` and without a leading `/`"
             context.error(
-                "invalid-value", ("data", name, "subPath"), f"`{mount.sub_path}` is outside of the volume", hint
+                INVALID_VALUE, ("data", name, "subPath"), f"`{mount.sub_path}` is outside of the volume", hint
             )
     storage = tuple(volume.name for volume in volumes)
     files = _files(context)
@@ -78,13 +81,13 @@ def _declared(context: Context, name: str) -> VolumeFields | None:
     granted = context.grant.volumes
     if name not in known:
         hint = did_you_mean(name, known, otherwise="declare it in `volumes` of the overlay")
-        context.error("unknown-volume", route, f"overlay `{overlay.name}` has no volume `{name}`", hint, key=True)
+        context.error(UNKNOWN_VOLUME, route, f"overlay `{overlay.name}` has no volume `{name}`", hint, key=True)
         return None
     namespace = context.given.namespace
     if granted is not None and name not in granted:
         hint = did_you_mean(name, granted, otherwise=f"add it to `namespaces.{namespace}.volumes` of the overlay")
         context.error(
-            "not-granted",
+            NOT_GRANTED,
             route,
             f"namespace `{namespace}` may not use volume `{name}` in overlay `{overlay.name}`",
             hint,
@@ -95,7 +98,7 @@ def _declared(context: Context, name: str) -> VolumeFields | None:
     if (word := declared.profile.grant) and word not in context.grant.allow:
         hint = f"add `{word}` to `namespaces.{namespace}.allow` of the overlay"
         context.error(
-            "not-granted",
+            NOT_GRANTED,
             route,
             f"namespace `{namespace}` may not use `{word}` in overlay `{overlay.name}`",
             hint,
@@ -112,7 +115,7 @@ def _files(context: Context) -> dict[str, str]:
     for path in sorted(context.job.files):
         if not path.startswith("/") or path.endswith("/") or ".." in path.split("/") or ":" in path:
             hint = "write the absolute path of a file, such as `/etc/app/conf.yaml`"
-            context.error("invalid-value", ("files", path), f"`{path}` is not a valid file path", hint, key=True)
+            context.error(INVALID_VALUE, ("files", path), f"`{path}` is not a valid file path", hint, key=True)
             continue
         name = re.sub(r"[^A-Za-z0-9._-]", "_", path.rsplit("/", 1)[-1])[:200]
         name = f"_{name}" if name.startswith("..") or name == "." else name
@@ -124,7 +127,7 @@ def _files(context: Context) -> dict[str, str]:
     size = sum(len(context.job.files[path].encode()) for path in context.job.files)
     if size > _MAX_CONFIG_MAP:
         context.error(
-            "too-large",
+            TOO_LARGE,
             ("files",),
             f"the files have {size} bytes in total; a ConfigMap holds at most 1 MiB",
             "use a volume",
@@ -146,12 +149,12 @@ def check_mounts(context: Context, mounts: Iterable[MountPlan]) -> None:
         if mount.path == "/":
             hint = "use a directory, such as `/data`"
             context.error(
-                "invalid-value", mount.route, "a volume cannot be mounted at `/`, because it would hide the image", hint
+                INVALID_VALUE, mount.route, "a volume cannot be mounted at `/`, because it would hide the image", hint
             )
         if (other := seen.get(mount.path)) is not None:
             route = mount.route if mount.route[0] in ("data", "files") else other.route
             message = f"`{mount.path}` is used by both `{other.volume}` and `{mount.volume}`"
-            context.error("mount-conflict", route, message, "change one of the two paths", key=route[0] == "files")
+            context.error(MOUNT_CONFLICT, route, message, "change one of the two paths", key=route[0] == "files")
         seen[mount.path] = mount
 
 

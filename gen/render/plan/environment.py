@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.findings.jobs import INVALID_ENV, RESERVED_ENV
 from gen.kubernetes import Body, present
 from gen.model.job import EnvSource
 
@@ -39,11 +40,11 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
     entries = {}
     for name, value in values.items():
         if (reason := _reserved(context, name, kinds)) is not None:
-            context.error("reserved-env", routes[name], *reason, key=True)
+            context.error(RESERVED_ENV, routes[name], *reason, key=True)
         elif name == _DEVICES and value not in _NO_DEVICES and _by_the_job(context, routes[name]):
             hint = "request GPUs with `gpus`; only `void` and `none`, which hide them, are allowed here"
             message = f"`{_DEVICES}` would give the container GPUs that it did not request"
-            context.error("reserved-env", routes[name], message, hint, key=True)
+            context.error(RESERVED_ENV, routes[name], message, hint, key=True)
         else:
             entries[name] = _entry(context, name, value, routes[name])
     return entries
@@ -71,7 +72,7 @@ def _entry(context: Context, name: str, value: str | EnvSource, route: tuple[str
     keyed = given in (["secret"], ["config_map"])
     if len(given) != 1 or keyed != (value.key is not None):
         hint = "write `{secret: …, key: …}`, `{configMap: …, key: …}`, `{field: …}` or `{resource: …}`"
-        context.error("invalid-env", route, f"`{name}` needs exactly one source for its value", hint)
+        context.error(INVALID_ENV, route, f"`{name}` needs exactly one source for its value", hint)
         return {"name": name}
     return {"name": name, "valueFrom": _source(value)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
+from gen.findings.grants import NOT_GRANTED, UNKNOWN_NETWORK, UNKNOWN_PRIORITY, UNKNOWN_QUEUE, UNKNOWN_SERVICE_ACCOUNT
 from gen.networks import POD_NETWORK, Effect, combined
 
 if TYPE_CHECKING:
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
     from gen.render.plan.context import Context
 
 _GRANTED = (
-    ("queue", "queue", "queues", "unknown-queue"),
-    ("priority", "priority", "priorities", "unknown-priority"),
-    ("service_account", "serviceAccount", "serviceAccounts", "unknown-service-account"),
+    ("queue", "queue", "queues", UNKNOWN_QUEUE),
+    ("priority", "priority", "priorities", UNKNOWN_PRIORITY),
+    ("service_account", "serviceAccount", "serviceAccounts", UNKNOWN_SERVICE_ACCOUNT),
 )
 """Attribute and field of the job, field of `namespaces` that grants it, finding code."""
 
@@ -48,12 +49,12 @@ def network_effect(context: Context) -> Effect:
     known = overlay.fields.networks
     if name not in known:
         message = f"overlay `{overlay.name}` has no network `{name}`"
-        context.error("unknown-network", ("network",), message, did_you_mean(name, [*known, POD_NETWORK]))
+        context.error(UNKNOWN_NETWORK, ("network",), message, did_you_mean(name, [*known, POD_NETWORK]))
         return Effect()
     if context.grant.networks is not None and name not in context.grant.networks:
         hint = did_you_mean(name, [*context.grant.networks, POD_NETWORK])
         context.error(
-            "not-granted",
+            NOT_GRANTED,
             ("network",),
             f"namespace `{namespace}` may not use network `{name}` in overlay `{overlay.name}`",
             hint,
@@ -63,7 +64,7 @@ def network_effect(context: Context) -> Effect:
         if word not in context.grant.allow:
             hint = f"add `{word}` to `namespaces.{namespace}.allow` of the overlay"
             context.error(
-                "not-granted",
+                NOT_GRANTED,
                 ("network",),
                 f"namespace `{namespace}` may not use `{word}` in overlay `{overlay.name}`",
                 hint,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.findings.grants import NOT_GRANTED
+from gen.findings.jobs import INVALID_IMAGE
 from gen.model.names import is_image
 from gen.model.scalars import shown
 
@@ -33,7 +35,7 @@ def granted(context: Context, image: str, route: Route) -> str:
         namespace, allowed = context.given.namespace, ", ".join(f"`{start}`" for start in starts) or "none"
         message = f"namespace `{namespace}` may not use image {shown(pulled)} in overlay `{context.overlay.name}`"
         hint = f"use an image from {allowed}, or add the registry to `namespaces.{namespace}.registries` of the overlay"
-        context.error("not-granted", route, message, hint)
+        context.error(NOT_GRANTED, route, message, hint)
     return pulled
 
 
@@ -48,7 +50,7 @@ def _checked(context: Context, index: int, image: str, result: str) -> str:
     if not is_image(result):
         message = f"this rule rewrites {shown(image)} to {shown(result)}, which is not a valid image reference"
         hint = "end both `from` and `to` with `/`, or neither"
-        context.found.error("invalid-image", context.overlay.place("images", index, "to"), message, hint)
+        context.found.error(INVALID_IMAGE, context.overlay.place("images", index, "to"), message, hint)
     return result
 
 

@@ -6,6 +6,9 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from gen.findings.files import TOO_LARGE
+from gen.findings.grants import NOT_GRANTED
+from gen.findings.jobs import INVALID_LABEL, NAME_TOO_LONG, RESERVED_METADATA
 from gen.kubernetes import HASH_LENGTH, MAX_NAME, with_hash
 from gen.model.names import LABEL_KEY, LABEL_VALUE
 from gen.model.scalars import shown
@@ -55,7 +58,7 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     if len(name) + room > MAX_NAME:
         shown = f"`-<hash>{suffix}`" if suffix != TENSORBOARD and hashed else f"`{suffix}`"
         message = f"the name has {len(name)} characters and is longer than {MAX_NAME} with the suffix {shown}"
-        context.error("name-too-long", route, message, f"shorten it to at most {MAX_NAME - room} characters")
+        context.error(NAME_TOO_LONG, route, message, f"shorten it to at most {MAX_NAME - room} characters")
 
 
 def longest_suffix(roles: Iterable[Role], *, hashed: bool, tensorboard: bool) -> tuple[str, int]:
@@ -84,14 +87,14 @@ def _check_labels(context: Context, route: tuple[str, ...], values: Mapping[str,
     for key, value in values.items():
         if not _VALUE.fullmatch(with_hash(value)):
             hint = "use at most 63 letters, digits, `-`, `_` and `.`, or use an annotation"
-            context.error("invalid-label", (*route, key), f"{shown(value)} is not a valid label value", hint)
+            context.error(INVALID_LABEL, (*route, key), f"{shown(value)} is not a valid label value", hint)
 
 
 def _check_annotations(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
     _check_keys(context, route, values)
     if (size := sum(len(key.encode()) + len(value.encode()) for key, value in values.items())) > _MAX_ANNOTATIONS:
         message = f"the {route[-1]} have {size} bytes in total; the maximum is {_MAX_ANNOTATIONS}"
-        context.error("too-large", route, message, "keep long texts in `files`")
+        context.error(TOO_LARGE, route, message, "keep long texts in `files`")
 
 
 def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
@@ -99,12 +102,12 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
     for key in values:
         if key.startswith(_ENGINES) or key in _OPERATORS:
             hint = "remove it; a field of the job or the overlay controls it"
-            context.error("reserved-metadata", (*route, key), f"a job cannot set `{key}`", hint, key=True)
+            context.error(RESERVED_METADATA, (*route, key), f"a job cannot set `{key}`", hint, key=True)
         elif not _KEY.fullmatch(key):
             hint = "write it like `team` or `example.com/team`"
-            context.error("invalid-label", (*route, key), f"{shown(key)} is not a valid key", hint, key=True)
+            context.error(INVALID_LABEL, (*route, key), f"{shown(key)} is not a valid key", hint, key=True)
         elif "/" in key and not any(fnmatchcase(key, pattern) for pattern in context.grant.metadata):
             namespace, overlay = context.given.namespace, context.overlay.name
             hint = f"add it to `namespaces.{namespace}.metadata` of the overlay, or use a key without a prefix"
             message = f"namespace `{namespace}` may not set `{key}` in overlay `{overlay}`"
-            context.error("not-granted", (*route, key), message, hint, key=True)
+            context.error(NOT_GRANTED, (*route, key), message, hint, key=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gen import quantity
+from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMORY
 from gen.kinds.plan import NodePlan, PodPlan
 from gen.kubernetes import INSTANCE_TYPE, ZONE, Body, present
 from gen.render.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_code
@@ -26,7 +27,7 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -
     roles = context.job.replica_roles(context.object_name)
     if not roles:
         hint = "set `replicas: 1` or more for at least one role"
-        context.error("no-pods", ("roles",), "no role of the job has pods", hint, key=True)
+        context.error(NO_PODS, ("roles",), "no role of the job has pods", hint, key=True)
     _check_images(context, roles)
     return tuple(_pod(context, role, data, network, restart) for role in roles)
 
@@ -77,7 +78,7 @@ def _check_images(context: Context, roles: tuple[Role, ...]) -> None:
     some = len(without) < len(roles)
     message = "`image` is missing" + (f" for {', '.join(without)}" if some else "")
     route = ("roles", without[0]) if some else ()
-    context.error("missing-field", route, message, "add `image`, preferably with a tag or a digest", key=True)
+    context.error(MISSING_FIELD, route, message, "add `image`, preferably with a tag or a digest", key=True)
 
 
 def _command(context: Context, role: Role) -> tuple[str, ...]:
@@ -87,7 +88,7 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
     if command is None:
         if not args and not context.given.left_out & {"command", "args", "roles"}:
             context.error(
-                "missing-field",
+                MISSING_FIELD,
                 (),
                 "`command` is missing",
                 "add `command`, a text for the shell or a list",
@@ -98,7 +99,7 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
         if args:
             hint = "move them into `command`, or make `command` a list"
             context.error(
-                "invalid-value",
+                INVALID_VALUE,
                 context.route_of(role, "args"),
                 "a shell `command` cannot have `args`",
                 hint,
@@ -118,7 +119,7 @@ def _check_shared_memory(context: Context, role: Role, size: str) -> None:
     if memory is not None and quantity.amount(size) >= quantity.amount(memory):
         route = context.route_of(role, "shared_memory")
         message = f"`sharedMemory` ({size}) counts against `memory` ({memory}) and uses all of it"
-        context.error("shared-memory", route, message, "raise `memory`, or lower `sharedMemory`")
+        context.error(SHARED_MEMORY, route, message, "raise `memory`, or lower `sharedMemory`")
 
 
 def _nodes(context: Context, role: Role, network: Effect) -> NodePlan:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
+from gen.findings.grants import UNKNOWN_NAMESPACE
+from gen.findings.jobs import INVALID_VALUE, SUSPENDED_IN_QUEUE
 from gen.kinds.plan import Plan
 from gen.kubernetes import RUN
 from gen.render.plan.context import Context
@@ -28,7 +30,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         hint = did_you_mean(given.namespace, (name for name in overlay.fields.namespaces if name != "*"))
         message = f"overlay `{overlay.name}` has no grant for namespace `{given.namespace}`"
         found.error(
-            "unknown-namespace",
+            UNKNOWN_NAMESPACE,
             given.place(key=True),
             message,
             f"add it to `namespaces` of the overlay, move the file, or exclude it in `select`; {hint}",
@@ -81,16 +83,16 @@ def _check_kind(context: Context, api_version: str) -> None:
     if job.restart is not None and job.restart not in policies:
         hint = did_you_mean(job.restart, policies)
         message = f"{job.facts.kind} of {api_version} cannot restart with `{job.restart}`"
-        context.error("invalid-value", ("restart",), message, hint)
+        context.error(INVALID_VALUE, ("restart",), message, hint)
     if job.state == "suspended" and job.queue is not None:
         hint = "remove one of the two; Kueue suspends and resumes the job, and Git would revert that"
-        context.error("suspended-in-queue", ("state",), "a job with a `queue` cannot be `suspended`", hint)
+        context.error(SUSPENDED_IN_QUEUE, ("state",), "a job with a `queue` cannot be `suspended`", hint)
     if job.state == "suspended" and job.facts.suspend is None:
         message = f"a {job.facts.kind} cannot be suspended"
-        context.error("invalid-value", ("state",), message, "remove `state`, or remove the job file to stop the run")
+        context.error(INVALID_VALUE, ("state",), message, "remove `state`, or remove the job file to stop the run")
     _check_supported(context)
     for problem in job.problems(api_version):
-        context.error("invalid-value", problem.route, problem.message, problem.hint)
+        context.error(INVALID_VALUE, problem.route, problem.message, problem.hint)
 
 
 def _check_supported(context: Context) -> None:
@@ -103,4 +105,4 @@ def _check_supported(context: Context) -> None:
         if alias in reasons and name in job.model_fields_set and getattr(job, name) != field.default:
             message = f"`{alias}` is not supported for `kind: {job.kind}`: {reasons[alias]}"
             hint = f"remove `{alias}`; a default for other kinds belongs in `defaults.kinds` of the overlay"
-            context.error("invalid-value", (alias,), message, hint, key=True)
+            context.error(INVALID_VALUE, (alias,), message, hint, key=True)

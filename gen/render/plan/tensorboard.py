@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gen.findings.jobs import NO_INGRESS, NO_LOGDIR
 from gen.kinds.plan import IngressPlan, TensorBoardPlan, VolumePlan
 from gen.kubernetes import RUN
 from gen.model.job import TensorBoard
@@ -64,7 +65,7 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
             return mounts[0]
         hint = "write `tensorboard: {logdir: <a directory under one of the paths of data>}`"
         context.error(
-            "no-logdir", ("tensorboard",), "`logdir` is required unless the job has exactly one persistent volume", hint
+            NO_LOGDIR, ("tensorboard",), "`logdir` is required unless the job has exactly one persistent volume", hint
         )
         return None
     holding = [m for m in mounts if f"{logdir.rstrip('/')}/".startswith(f"{m.path.rstrip('/')}/")]
@@ -72,7 +73,7 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
         paths = ", ".join(f"`{mount.path}`" for mount in mounts) or "currently none"
         hint = f"write the logs under a path of `data` ({paths})"
         context.error(
-            "no-logdir",
+            NO_LOGDIR,
             ("tensorboard", "logdir"),
             f"`{logdir}` is not on a volume of the job, so TensorBoard cannot read it",
             hint,
@@ -81,7 +82,7 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
     mount = max(holding, key=lambda mount: len(mount.path))
     if not readable[mount.volume]:
         message = f"`{logdir}` is on volume `{mount.volume}`, which is deleted with the pod"
-        context.error("no-logdir", ("tensorboard", "logdir"), message, "write the logs to a persistent volume")
+        context.error(NO_LOGDIR, ("tensorboard", "logdir"), message, "write the logs to a persistent volume")
         return None
     return mount
 
@@ -98,7 +99,7 @@ def _ingress(context: Context) -> IngressPlan | None:
     if ingress is None:
         message = f"overlay `{context.overlay.name}` has no ingress for TensorBoard"
         context.error(
-            "no-ingress",
+            NO_INGRESS,
             ("tensorboard", "ingress"),
             message,
             "remove `ingress`, or add `tensorboard.ingress` to the overlay",
