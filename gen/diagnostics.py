@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from gen.kubernetes import RUN
 
@@ -24,8 +25,7 @@ class Severity(StrEnum):
     """Known and accepted."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(Struct, frozen=True, order=True):
     """A place in a file: a path relative to the repository with `/`, line and column counted from 1."""
 
     file: str
@@ -36,8 +36,7 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True, order=True):
     """One finding. `code` is stable and kebab-case; `hint` is the remedy."""
 
     place: Location
@@ -56,8 +55,7 @@ class BugError(Exception):
     """gen made something that cannot be right, though no user wrote it: exit 3."""
 
 
-@dataclass
-class Findings:
+class Findings(Struct):
     """Collects the findings of all stages, so that one run reports everything."""
 
     items: list[Diagnostic] = field(default_factory=list)

@@ -12,6 +12,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from gen.check.objects import check
 from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
 from gen.findings.files import UNREADABLE
@@ -41,8 +43,7 @@ _FILES_PER_PROCESS = 200
 """Minimum number of files for each process."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(Struct, frozen=True):
     """Result of checking one file."""
 
     objects: int
@@ -51,8 +52,7 @@ class CheckedFile:
     """Facts of its objects, each with document and route."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedFiles:
+class CheckedFiles(Struct, frozen=True, kw_only=True):
     """Findings of all files, with counts of files and of objects."""
 
     files: int

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.check.schema_errors import schema_problems
 from gen.diagnostics import did_you_mean, near
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
     from gen.schemas.lookup import Kind, Kinds
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """Result of checking one object."""
 
     problems: tuple[Problem, ...] = ()

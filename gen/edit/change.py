@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.model.explain import dotted
 from gen.model.scalars import empty, shown
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from gen.load import Data
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A new value for the field at `route`; None removes the field."""
 
     route: Route

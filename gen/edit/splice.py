@@ -8,9 +8,9 @@ the expected data.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from yaml.cyaml import CSafeLoader
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
@@ -30,8 +30,7 @@ _HEADER = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)?")
 EMPTY = "{}"
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
+class Splice(Struct, frozen=True):
     """Replacement of the text between two indices."""
 
     start: int
@@ -55,8 +54,7 @@ def edited(text: str, change: Change) -> str:
     raise EditError("this value is written in a form that cannot be edited safely", "edit the file", change.route)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """A node and its position: in a mapping with `key`, in a list, or the root if `parent` is None."""
 
     parent: Any

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from msgspec import Struct
 from pydantic import Field, WithJsonSchema
 
 from gen.kubernetes import Body
@@ -45,8 +45,7 @@ Folder = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class Workload(Struct, frozen=True, kw_only=True):
     """A Kubernetes kind that is rendered for jobs, in the version that the cluster serves."""
 
     api_version: str
@@ -57,8 +56,7 @@ class Workload:
         return self.resource.status is not None and not self.resource.known_to_engines
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class Site(Struct, frozen=True, kw_only=True):
     """The rendered files of one overlay, as an engine reads them from Git."""
 
     overlay: str

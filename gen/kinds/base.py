@@ -8,8 +8,9 @@ kinds and are built elsewhere; a kind never writes a container. Facts of the ren
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
+
+from msgspec import Struct
 
 from gen.kinds.role import Role
 from gen.kubernetes import Body
@@ -26,8 +27,7 @@ DEFAULT_CONTAINER: Final = "trainer"
 """Name of the training container if the operator accepts any name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A fault of a job that only its kind can detect."""
 
     route: Route

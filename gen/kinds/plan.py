@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.kubernetes import Body
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from gen.storage import StorageProfile, Volume
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MountPlan:
+class MountPlan(Struct, frozen=True, kw_only=True):
     """A mount in the training container."""
 
     volume: str
@@ -28,16 +28,14 @@ class MountPlan:
     """The field of the job that requests it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VolumePlan:
+class VolumePlan(Struct, frozen=True, kw_only=True):
     """A volume of the pod, under the name that mounts use."""
 
     name: str
     source: Body
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodePlan:
+class CodePlan(Struct, frozen=True, kw_only=True):
     """An init container that fetches code into a volume; `directory` is its path in the training container."""
 
     image: str
@@ -57,8 +55,7 @@ class CodePlan:
         return self.git is not None and not self.git.startswith(("https://", "http://"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodePlan:
+class NodePlan(Struct, frozen=True, kw_only=True):
     """Nodes for the pods of a role."""
 
     labels: Mapping[str, tuple[str, ...]]
@@ -66,8 +63,7 @@ class NodePlan:
     tolerations: tuple[Body, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodPlan:
+class PodPlan(Struct, frozen=True, kw_only=True):
     """The pods of one role."""
 
     role: Role
@@ -87,8 +83,7 @@ class PodPlan:
     code: CodePlan | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoragePlan:
+class StoragePlan(Struct, frozen=True, kw_only=True):
     """A volume of the overlay in a namespace with jobs that use it."""
 
     volume: Volume
@@ -97,8 +92,7 @@ class StoragePlan:
     """Place of its declaration."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngressPlan:
+class IngressPlan(Struct, frozen=True, kw_only=True):
     host: str
     path: str
     class_name: str | None
@@ -106,8 +100,7 @@ class IngressPlan:
     annotations: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TensorBoardPlan:
+class TensorBoardPlan(Struct, frozen=True, kw_only=True):
     """A TensorBoard over one of the job's mounts."""
 
     name: str
@@ -119,8 +112,7 @@ class TensorBoardPlan:
     ingress: IngressPlan | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """One job in one overlay."""
 
     kind: str

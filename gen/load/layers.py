@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.diagnostics import Location
 from gen.load.strict import Data
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
     from gen.load.source import Found, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """The part of `source` below `prefix`."""
 
     source: Source
@@ -28,8 +29,7 @@ class Layer:
         return replace(found, steps=found.steps - len(self.prefix))
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
+class Layers(Struct, frozen=True):
     """Files merged with each other, the one with the highest precedence first."""
 
     layers: tuple[Layer, ...]

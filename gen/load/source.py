@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from yaml.cyaml import CSafeLoader
 from yaml.nodes import MappingNode, SequenceNode
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings, Route
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The part of a route that exists in a file, and its place."""
 
     steps: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gen.diagnostics import Route, did_you_mean
 from gen.findings.files import TOO_MANY
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from gen.load import Layers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Explanation:
+class _Explanation(Struct, frozen=True, kw_only=True):
     message: str
     hint: str
     code: Code = INVALID_VALUE

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import Struct, field
 
 from gen.kubernetes import Body
 from gen.model.profile import Profile
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class Effect(Struct, frozen=True, kw_only=True):
     """Changes that a network makes to the pods of a job; empty for the default network."""
 
     host_network: bool = False
@@ -38,7 +38,7 @@ def combined(effects: Iterable[Effect]) -> Effect:
     total = Effect()
     for effect in effects:
         total = Effect(
-            **{f.name: _sum(getattr(total, f.name), getattr(effect, f.name)) for f in fields(Effect)},
+            **{f: _sum(getattr(total, f), getattr(effect, f)) for f in Effect.__struct_fields__},
         )
     return total
 

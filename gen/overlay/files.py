@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
+
 from gen.diagnostics import Findings, did_you_mean
 from gen.findings.jobs import INVALID_VALUE
 from gen.findings.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
     from gen.load import Data
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """The sources of an overlay, its own first, then those that it extends."""
 
     sources: tuple[Source, ...]
@@ -35,8 +36,7 @@ class Chain:
     """Folders of CustomResourceDefinitions, those of the overlay itself first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """The cluster of an overlay, as far as its files are readable."""
 
     kubernetes: str | None

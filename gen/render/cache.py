@@ -11,13 +11,15 @@ import hashlib
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.diagnostics import Diagnostic, Findings
 from gen.render.manifest import File
@@ -51,8 +53,7 @@ MAX_CACHE_BYTES = 1 << 28
 """A cache needs several hundred bytes for each rendered file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedRun:
+class CachedRun(Struct, frozen=True, kw_only=True):
     """Content of a cache file. Its types are the format: a file that does not match them is ignored."""
 
     key: str

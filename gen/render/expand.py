@@ -6,8 +6,9 @@ several runs needs no other path through the program.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from gen.render.parse.job import JobInput
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobRun:
+class JobRun(Struct, frozen=True, kw_only=True):
     """One run of a job in one overlay."""
 
     given: JobInput

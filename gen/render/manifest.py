@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.diagnostics import Location
 from gen.kubernetes import Body, at, identity
@@ -13,8 +15,7 @@ if TYPE_CHECKING:
     from gen.render.patch.provenance import Provenance
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(Struct, frozen=True, kw_only=True):
     """One Kubernetes object."""
 
     body: Body
@@ -51,15 +52,13 @@ class Manifest:
         return identity(self.body["kind"], at(self.body, "metadata", "namespace") or "", self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """Objects of the build stage."""
 
     manifests: tuple[Manifest, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Patched:
+class Patched(Struct, frozen=True):
     """Objects after the patches of the overlay, with the provenance of patched values."""
 
     manifests: tuple[Manifest, ...]
@@ -70,22 +69,19 @@ class Patched:
     """Indices of the overlay's patches that matched an object."""
 
 
-@dataclass(frozen=True, slots=True)
-class Valid:
+class Valid(Struct, frozen=True):
     """Objects that are valid for their schemas and rules with any hash of the run."""
 
     manifests: tuple[Manifest, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
+class Sealed(Struct, frozen=True):
     """Objects with the hash of the run in place of `RUN`."""
 
     manifests: tuple[Manifest, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class File(Struct, frozen=True, kw_only=True):
     """A file below `rendered/`; its path uses `/`."""
 
     path: str

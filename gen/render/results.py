@@ -6,8 +6,9 @@ annotations, so their types are imported outside of `TYPE_CHECKING`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from gen.diagnostics import Diagnostic, Findings
 from gen.render.manifest import File
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class Rendered(Struct, frozen=True, kw_only=True):
     """Objects rendered for an overlay."""
 
     overlay: str
@@ -27,8 +27,7 @@ class Rendered:
     """Indices of the overlay's patches that changed at least one of the objects."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderedJob(Rendered):
+class RenderedJob(Rendered, frozen=True, kw_only=True):
     """One run of a job file in one overlay."""
 
     namespace: str
@@ -41,13 +40,11 @@ class RenderedJob(Rendered):
     """Kinds of the objects, as `group/Kind`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderedOverlay(Rendered):
+class RenderedOverlay(Rendered, frozen=True, kw_only=True):
     """Objects that belong to an overlay and to no job: its storage, or its GitOps bundle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobInOverlay:
+class JobInOverlay(Struct, frozen=True, kw_only=True):
     """One job file in one overlay that selects it."""
 
     overlay: str
@@ -57,8 +54,7 @@ class JobInOverlay:
     """One per run; empty if the job has an error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobResult:
+class JobResult(Struct, frozen=True, kw_only=True):
     """One job file in all overlays that select it."""
 
     job: JobFile
@@ -77,8 +73,7 @@ class JobResult:
         return tuple(job for one in self.overlays for job in one.rendered)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Struct, frozen=True, kw_only=True):
     """Expected content of `rendered/`, for the jobs and overlays that were requested."""
 
     files: Mapping[str, File]

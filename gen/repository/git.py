@@ -7,8 +7,9 @@ influence how it is read.
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.diagnostics import UsageError, near
 from gen.repository.layout import jobs_path, overlays_path, rendered_path
@@ -24,8 +25,7 @@ _DEEPEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A file of a commit."""
 
     mode: str
@@ -34,8 +34,7 @@ class Entry:
     """Object name: SHA-1, or SHA-256 in a repository that uses it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Struct, frozen=True):
     """The commit that a plan compares with."""
 
     root: Path

@@ -12,8 +12,9 @@ All are relative to the repository, with `/`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,8 +45,7 @@ LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _OVERLAY_FOLDER = re.compile(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class JobFile:
+class JobFile(Struct, frozen=True, order=True):
     """One job file: `jobs/<namespace>/<stem>.yaml`."""
 
     namespace: str
@@ -103,8 +103,7 @@ def overlay_folder(path: str) -> str | None:
     return match[0] if match is not None else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderedPath:
+class RenderedPath(Struct, frozen=True, kw_only=True):
     """A path in `rendered/`. Parts that it does not have are empty."""
 
     engine: str = ""

@@ -6,9 +6,10 @@ list. Facts are compared by identity, which keeps the import of these classes ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +32,7 @@ Pattern = tuple[str | Wildcard, ...]
 Queue = Literal["kueue", "volcano"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Count:
+class Count(Struct, frozen=True, kw_only=True, eq=False):
     """A field that multiplies the number of pods."""
 
     route: Pattern
@@ -41,8 +41,7 @@ class Count:
     """Value when the field is absent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PodSet:
+class PodSet(Struct, frozen=True, kw_only=True, eq=False):
     """Pods that are created from one template, or from each template that one pattern matches."""
 
     template: Pattern
@@ -59,8 +58,7 @@ class PodSet:
         return holder
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Conditions:
+class Conditions(Struct, frozen=True, kw_only=True, eq=False):
     """A status in `status.conditions`: the types that are `"True"` in each state."""
 
     succeeded: str
@@ -68,16 +66,14 @@ class Conditions:
     suspended: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Phase:
+class Phase(Struct, frozen=True, kw_only=True, eq=False):
     """Values of a status field that mean the same state."""
 
     field: Path
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Phases:
+class Phases(Struct, frozen=True, kw_only=True, eq=False):
     """A status in fields with one word each. A state holds if any of its phases does; failure is tested first."""
 
     succeeded: tuple[Phase, ...]
@@ -88,8 +84,7 @@ class Phases:
 Status = Conditions | Phases
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Retired:
+class Retired(Struct, frozen=True, kw_only=True, eq=False):
     """An API version that is deprecated or removed."""
 
     instead: str
@@ -100,8 +95,7 @@ class Retired:
     """First minor version without it; None if no removal is planned."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Facts of one Kubernetes kind. A route is None if the kind has no such field."""
 
     group: str

@@ -5,8 +5,9 @@ Objects may have been edited by hand, so any part of them can have any type.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gen.resources.base import ANY_ITEM, ANY_KEY, Wildcard
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from gen.resources.base import Count, Pattern, Resource
 
 
-@dataclass(frozen=True, slots=True)
-class Pods:
+class Pods(Struct, frozen=True):
     """Pods of an object that share a template."""
 
     route: Route

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gen.diagnostics import Findings, Location, Severity, UsageError, did_you_mean
 from gen.findings.files import NOT_A_FILE

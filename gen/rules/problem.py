@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.kubernetes import OWN
 
@@ -18,8 +19,7 @@ DAMAGED = (TypeError, AttributeError, KeyError, ValueError, IndexError, Arithmet
 """Exceptions that code raises for objects that do not match their schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A fault with the rule that it breaks."""
 
     rule: str

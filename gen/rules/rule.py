@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from gen.diagnostics import Severity
 from gen.kubernetes import MANAGED_BY, at
@@ -26,8 +27,7 @@ class RuleSource(StrEnum):
     GEN = "gen"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A check with its documentation."""
 
     name: str

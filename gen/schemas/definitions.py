@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gen.diagnostics import Findings, UsageError
 from gen.load.manifests import read_manifests
@@ -24,8 +25,7 @@ _NAMED = re.compile(rb"[\"']?\bkind[\"']?:\s*[\"']?([A-Za-z0-9]+)")
 _MAX_FILE_BYTES = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """One version of one kind."""
 
     api_version: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.diagnostics import BugError, UsageError
 from gen.schemas.registry import DEFINITIONS, compiled, is_partial, schemas
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from gen.schemas.structural import ExtraChecks
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """Schema and further checks of one kind in one API version."""
 
     schema: Schema

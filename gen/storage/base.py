@@ -8,8 +8,9 @@ the volume first.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, Literal
+
+from msgspec import Struct
 
 from gen.kubernetes import Body, present
 from gen.model.profile import Profile
@@ -17,8 +18,7 @@ from gen.model.profile import Profile
 AccessMode = Literal["ReadWriteMany", "ReadOnlyMany", "ReadWriteOnce"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class Volume(Struct, frozen=True, kw_only=True):
     """A volume of the overlay in one namespace."""
 
     name: str

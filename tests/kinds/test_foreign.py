@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import jq
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from gen import kinds, resources
 from gen.diagnostics import Findings

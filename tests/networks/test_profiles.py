@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -168,7 +167,7 @@ def test_profiles_are_combined_unless_they_exclude_each_other(repo: Repository, 
     assert changes(plain, both) == {**EXAMPLES[one][0][1], **EXAMPLES[other][0][1]}
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Effect)])
+@pytest.mark.parametrize("name", Effect.__struct_fields__)
 def test_no_part_of_an_effect_is_lost_when_effects_are_combined(name: str) -> None:
     default = getattr(Effect(), name)
     values: tuple[Any, Any, Any] = (True, False, True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from gen.diagnostics import Diagnostic, Location
 from gen.render.expand import JobRun, expand, merge_findings
@@ -29,7 +30,7 @@ data: {nas: /data}
 
 def two_runs(given: JobInput) -> tuple[JobRun, ...]:
     jobs = [(f"{given.name}-{rate}", given.job.model_copy(update={"args": (rate,)})) for rate in ("high", "low")]
-    return tuple(JobRun(given=replace(given, job=job), name=name) for name, job in jobs)
+    return tuple(JobRun(given=dataclasses.replace(given, job=job), name=name) for name, job in jobs)
 
 
 def same_names(given: JobInput) -> tuple[JobRun, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from gen.diagnostics import did_you_mean
 from gen.findings.overlays import INVALID_PATCH
@@ -35,8 +36,7 @@ def read_operations(data: list[Data], layer: Layer, found: Findings) -> tuple[Op
     return None if None in operations else tuple(operation for operation in operations if operation is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     layer: Layer
     index: int
     found: Findings

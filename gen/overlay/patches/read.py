@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os.path
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from gen.findings.files import MISSING_FILE
@@ -37,8 +38,7 @@ def read_patches(root: Path, chain: Sequence[Source], found: Findings) -> tuple[
     return tuple(patches)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     root: Path
     source: Source
     index: int

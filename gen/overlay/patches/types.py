@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from gen.diagnostics import Location
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from gen.model.patches import Target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class Operation(Struct, frozen=True, kw_only=True):
     """One step of a JSON 6902 patch."""
 
     op: str
@@ -23,8 +23,7 @@ class Operation:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patch:
+class Patch(Struct, frozen=True, kw_only=True):
     """What to change, and how: strategic merge or JSON 6902."""
 
     target: Target

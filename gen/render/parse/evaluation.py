@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct, field
 
 from gen.findings.jobs import INVALID_EXPRESSION
 from gen.kubernetes import RUN
@@ -35,8 +36,7 @@ class _Undecided(dict[str, str | None]):
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
+class Evaluated(Struct, frozen=True):
     """The data of a job, with all expressions replaced except those that failed."""
 
     data: dict[str, Data]
@@ -44,8 +44,7 @@ class Evaluated:
     """Routes of strings that still contain expressions. Their errors are reported here or in an overlay."""
 
 
-@dataclass(slots=True)
-class _Evaluation:
+class _Evaluation(Struct):
     """Evaluates the expressions in every string of nested data, and reports errors."""
 
     values: Values

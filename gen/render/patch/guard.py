@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gen.findings.overlays import PATCH_BREAKS, PATCH_RENAMES
 from gen.kubernetes import MANAGED_BY, OWN
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from gen.render.manifest import Manifest
 
 
-@dataclass(frozen=True, slots=True)
-class Breach:
+class Breach(Struct, frozen=True):
     """A part of an object that a patch removed or changed."""
 
     code: Code

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 _TRAINING_ONLY = frozenset({"gpus", "cpu", "memory", "shared_memory"})
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """One run in one overlay, while its plan is made."""
 
     run: JobRun

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.diagnostics import did_you_mean
 from gen.findings.files import TOO_LARGE
@@ -28,8 +29,7 @@ SHARED_MEMORY = "shm"
 _MAX_CONFIG_MAP = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class DataPlan:
+class DataPlan(Struct, frozen=True):
     """Volumes and mounts that all pods of the job share."""
 
     storage: tuple[str, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gen import quantity
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMORY

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gen.findings.jobs import NO_INGRESS, NO_LOGDIR
 from gen.kinds.plan import IngressPlan, TensorBoardPlan, VolumePlan

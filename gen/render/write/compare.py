@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.diagnostics import Findings, Location
 from gen.findings.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE, UNUSED_STORAGE
@@ -45,8 +46,7 @@ class Status(StrEnum):
     """Written by gen, from inputs that no longer exist."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Change:
+class Change(Struct, frozen=True, order=True):
     """One file that differs from the result of the run."""
 
     path: str
@@ -55,8 +55,7 @@ class Change:
     new: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Changes that `gen render` would make, and the number of unchanged files."""
 
     changes: tuple[Change, ...]

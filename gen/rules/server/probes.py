@@ -6,8 +6,9 @@ From `validateProbe`, `validateHandler`, `validateLifecycle` and `validateInitCo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks

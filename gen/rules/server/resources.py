@@ -7,10 +7,11 @@ From `validateResourceRequirements`, `validateContainerResourceName`, `validateR
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gen.diagnostics import near
 from gen.quantity import in_thousandths, is_whole, server_amount
