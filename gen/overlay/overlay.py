@@ -36,10 +36,13 @@ class Overlay:
     @cached_property
     def kinds(self) -> Kinds:
         """Schemas of its Kubernetes version and of its definitions, read when first used and kept for this run."""
-        from gen.schemas.definitions import Definitions  # noqa: PLC0415 - reading schemas takes longer than starting
-        from gen.schemas.lookup import Kinds  # noqa: PLC0415 - as above
+        from gen.schemas.lookup import Kinds  # noqa: PLC0415 - reading schemas takes longer than starting
 
-        return Kinds(self.kubernetes, Definitions(self.definitions) if self.definitions else None)
+        if not self.definitions:
+            return Kinds(self.kubernetes)
+        from gen.schemas.definitions import Definitions  # noqa: PLC0415 - many overlays have none
+
+        return Kinds(self.kubernetes, Definitions(self.definitions))
 
     @property
     def engines(self) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from gen.overlay.check import check_overlay
 from gen.overlay.fields import OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.overlay import Overlay
-from gen.overlay.patches.read import read_patches
 from gen.overlay.plugins import check_providers, load_named
 from gen.repository.layout import overlay_file
 from gen.repository.overlay_files import overlay_names
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.diagnostics import Route
+    from gen.overlay.patches.types import Patch
 
 _OWN = ("abstract", "patches")
 """Fields that an overlay does not inherit: patches are collected file by file."""
@@ -62,7 +62,7 @@ class OverlayReader:
         data = _laid_over(chain.sources)
         layers = Layers(tuple(Layer(source) for source in chain.sources))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
-        patches = read_patches(self.root, chain.sources, found)
+        patches = _patches(self.root, chain.sources, found)
         loaded = load_named(data, layers, found)
         fields = _validated(data, layers, found, hidden) if loaded else None
         kubernetes = check_overlay(fields, data, layers, found) if fields is not None else ""
@@ -73,6 +73,14 @@ class OverlayReader:
             return None
         defaults = cast("dict[str, Data]", data.get("defaults", {}))
         return Overlay(name, fields, layers, defaults, patches, kubernetes, chain.definitions)
+
+
+def _patches(root: Path, sources: Sequence[Source], found: Findings) -> tuple[Patch, ...]:
+    if not any("patches" in fields_of(source) for source in sources):
+        return ()
+    from gen.overlay.patches.read import read_patches  # noqa: PLC0415 - many overlays have no patches
+
+    return read_patches(root, sources, found)
 
 
 def _laid_over(sources: Sequence[Source]) -> dict[str, Data]:

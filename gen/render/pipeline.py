@@ -29,7 +29,7 @@ from gen.render.deciding_field import deciding_field
 from gen.render.emit import emit
 from gen.render.expand import expand, merge_findings
 from gen.render.parse.job import job_name, parse_job
-from gen.render.patch.apply import apply_patches
+from gen.render.patch.stage import apply_patches
 from gen.render.plan.stage import make_plan
 from gen.render.plan.storage import plan_storage
 from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay

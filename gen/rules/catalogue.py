@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from gen.diagnostics import Severity
-from gen.rules.gitops import GITOPS_RULES
+from gen.rules.gitops.registry import GITOPS_RULES
 from gen.rules.operators import OPERATOR_RULES
 from gen.rules.problem import SILENCE
 from gen.rules.rule import Rule, RuleSource

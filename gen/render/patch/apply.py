@@ -1,4 +1,4 @@
-"""The patch stage: applies the patches of an overlay to built objects, and records the provenance of each value."""
+"""Applies the patches of an overlay to built objects, and records the provenance of each value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gen.overlay.patches.types import Patch
 
 
-def apply_patches(built: Built, overlay: Overlay, found: Findings) -> Patched:
+def patch_objects(built: Built, overlay: Overlay, found: Findings) -> Patched:
     """The objects after every patch that matches them, in the order of the overlay."""
     manifests = []
     origins = []
