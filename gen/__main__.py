@@ -44,7 +44,7 @@ def _run() -> int:
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except OSError:  # is no bug, and told by `main`, where writing can fail, too
+    except OSError:  # not a bug; `main` reports it, where writing can also fail
         raise
     except Exception:  # noqa: BLE001 - whatever gets here is ours
         import traceback  # noqa: PLC0415

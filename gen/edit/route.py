@@ -21,7 +21,7 @@ def route_of(model: type[BaseModel], name: str) -> Route:
     while True:
         step, rest = _next(model, route, rest)
         if step == "":
-            raise UsageError(f"`{name}` is not a valid field name; write it like `attempt`, `env.DEBUG` or `args.0`")
+            raise UsageError(f"`{name}` is not a valid field name; use a form like `attempt`, `env.DEBUG` or `args.0`")
         route += (step,)
         if not rest:
             return route

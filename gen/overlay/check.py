@@ -71,9 +71,9 @@ def _kubernetes(fields: OverlayFields, layers: Layers, found: Findings) -> str:
         return ""
     version = minor_version(fields.kubernetes)
     if version not in versions():
-        hint = f"there are schemas of {versions()[0]} to {versions()[-1]}"
+        hint = f"use a version from {versions()[0]} to {versions()[-1]}"
         place = layers.place(("kubernetes",))
-        found.error(UNKNOWN_KUBERNETES_VERSION, place, f"there are no schemas of Kubernetes {version}", hint)
+        found.error(UNKNOWN_KUBERNETES_VERSION, place, f"unsupported Kubernetes version `{version}`", hint)
         return ""
     return version
 
@@ -82,7 +82,7 @@ def _operators(fields: OverlayFields, layers: Layers, found: Findings) -> None:
     for kind, version in fields.operators.items():
         if kind not in KINDS:
             place = layers.place(("operators", kind), key=True)
-            found.error(UNKNOWN_KIND, place, f"there is no kind of job `{kind}`", did_you_mean(kind, KINDS))
+            found.error(UNKNOWN_KIND, place, f"unknown kind `{kind}`", did_you_mean(kind, KINDS))
         elif version not in KINDS[kind].facts.versions:
             hint = did_you_mean(version, KINDS[kind].facts.versions)
             place = layers.place(("operators", kind))
@@ -107,7 +107,7 @@ def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None
     for kind, fields in kinds.items():
         if kind not in KINDS:
             place = layers.place(("defaults", "kinds", kind), key=True)
-            found.error(UNKNOWN_KIND, place, f"there is no kind of job {shown(kind)}", did_you_mean(kind, KINDS))
+            found.error(UNKNOWN_KIND, place, f"unknown kind {shown(kind)}", did_you_mean(kind, KINDS))
         elif not isinstance(fields, dict):
             message = f"`defaults.kinds.{kind}` must be a mapping of fields, not {shown(fields)}"
             hint = "write `field: value` lines below it, indented"

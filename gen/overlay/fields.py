@@ -124,7 +124,7 @@ VersionRange = Annotated[
         re.compile(r"(?:~=|==|!=|<=|>=|<|>)[0-9][A-Za-z0-9.*+!]*(?:, ?(?:~=|==|!=|<=|>=|<|>)[0-9][A-Za-z0-9.*+!]*)*"),
         100,
         "a version range",
-        "write it like `>=1.2,<2`",
+        "use a form like `>=1.2,<2`",
     ),
     WithJsonSchema({"title": "version range", "type": "string"}),
 ]

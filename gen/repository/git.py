@@ -74,8 +74,8 @@ class Base(Struct, frozen=True):
 
 def find_base(root: Path, ref: str | None) -> Base:
     """The merge base with `ref`, or with the default branch. UsageError if Git cannot find it."""
-    told = _git(root, "rev-parse", "--is-shallow-repository", "--is-inside-work-tree", "--show-prefix").decode()
-    shallow, _, prefix = told.split("\n")[:3]
+    output = _git(root, "rev-parse", "--is-shallow-repository", "--is-inside-work-tree", "--show-prefix").decode()
+    shallow, _, prefix = output.split("\n")[:3]
     remedy = _DEEPEN if shallow == "true" else ""
     head = _commit(root, "HEAD")
     if head is None:

@@ -79,8 +79,8 @@ class Kinds:
                 reason = " ".join(str(error).split())[:200]
                 what = f"{definition.file}: invalid schema for {api_version} {kind}"
                 raise UsageError(f"{what}; correct it, or remove the file: {reason}") from error
-            told = definition.extra_checks, definition.source, definition.namespaced, definition.deprecated
-            return Kind(definition.schema, validator, *told)
+            extra = definition.extra_checks, definition.source, definition.namespaced, definition.deprecated
+            return Kind(definition.schema, validator, *extra)
         try:
             schema = self.schemas.schema(api_version, kind)
         except BugError:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_INSERTED = 1 << 20
 """Characters that the expressions of one job may insert."""
 _TOO_LONG = f"the expressions of the job insert more than {MAX_INSERTED} characters"
-_MOST = 100
+MAX_REPORTED = 100
 """Findings of one job. More would not help, and a file can be constructed to have ten thousand."""
 _FIXED = frozenset({"params", "name", "kind"})
 """Fields without expressions, or evaluated before the others."""
@@ -79,7 +79,7 @@ class _Evaluation(Struct):
 
     def _report(self, error: ExpressionError, text: str, route: Route) -> None:
         self.reported += 1
-        if self.reported > _MOST:
+        if self.reported > MAX_REPORTED:
             return
         hint = f"{error.hint}; {LITERAL}" if error.hint else LITERAL
         start = text[error.offset :].split("\n", 1)[0].split("\r", 1)[0]

@@ -65,13 +65,13 @@ def _checked(context: Context, code: Code) -> bool:
     if (code.git is None) == (code.rsync is None):
         context.error(INVALID_VALUE, ("code",), "`code` needs either `git` or `rsync`", "set exactly one of the two")
     elif code.git is not None and not _GIT.fullmatch(code.git):
-        hint = "write it like `https://example.com/team/project.git` or `git@example.com:team/project.git`"
+        hint = "use a form like `https://example.com/team/project.git` or `git@example.com:team/project.git`"
         context.error(INVALID_VALUE, ("code", "git"), f"`{code.git}` is not a valid URL of a Git repository", hint)
     elif not _REF.fullmatch(code.ref):
         hint = "name a branch, a tag or a full commit hash"
         context.error(INVALID_VALUE, ("code", "ref"), f"{shown(code.ref)} is not a valid Git ref", hint)
     elif code.rsync is not None and not _RSYNC.fullmatch(code.rsync):
-        hint = "write it like `host::module/path` or `rsync://host/module/path`"
+        hint = "use a form like `host::module/path` or `rsync://host/module/path`"
         context.error(INVALID_VALUE, ("code", "rsync"), f"`{code.rsync}` is not a valid rsync source", hint)
     else:
         return True

@@ -104,7 +104,7 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
             hint = "remove it; a field of the job or the overlay controls it"
             context.error(RESERVED_METADATA, (*route, key), f"a job cannot set `{key}`", hint, key=True)
         elif not _KEY.fullmatch(key):
-            hint = "write it like `team` or `example.com/team`"
+            hint = "use a form like `team` or `example.com/team`"
             context.error(INVALID_LABEL, (*route, key), f"{shown(key)} is not a valid key", hint, key=True)
         elif "/" in key and not any(fnmatchcase(key, pattern) for pattern in context.grant.metadata):
             namespace, overlay = context.given.namespace, context.overlay.name
