@@ -112,6 +112,13 @@ def test_no_circle() -> None:
     assert sorted(left) == []
 
 
+def test_the_table_of_rooms_has_the_rows_of_the_layers() -> None:
+    text = (PROJECT / "docs/architecture.md").read_text("utf-8")
+    (table,) = re.findall(r"(?s)\| room \|[^\n]*\n\|---[^\n]*\n(.*?)\n\n", text)
+    rows = (re.findall(r"`gen\.(\w+)`", line.split("|")[1]) for line in table.splitlines())
+    assert [tuple(sorted(rooms)) for rooms in rows] == [tuple(sorted(rooms)) for rooms in LAYERS]
+
+
 def test_few_loose_modules() -> None:
     loose = [path.name for path in (PROJECT / "gen").glob("*.py")]
     assert len(loose) <= MAX_LOOSE_MODULES, loose
