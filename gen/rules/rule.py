@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -13,6 +13,9 @@ from gen.diagnostics import Severity
 from gen.kubernetes import MANAGED_BY, at
 from gen.rules.fault import Faults
 from gen.rules.object_view import ObjectView
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 Find = Callable[[ObjectView], Faults]
 """Yields the faults of an object that matches its schema."""
@@ -127,3 +130,8 @@ def server(
         return Rule(name, find.__doc__ or "", reason, remedy, find, kinds=pairs, of_pods=of_pods)
 
     return make
+
+
+def rules_in(modules: Iterable[ModuleType]) -> dict[str, Rule]:
+    """The rules of some files by name, in the order of the files."""
+    return {rule.name: rule for module in modules for rule in vars(module).values() if isinstance(rule, Rule)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 import zoneinfo
+from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +12,10 @@ import pytest
 import yaml
 
 from gen.check.objects import check
+from gen.rules import gitops, operators, server
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.object_view import ObjectView
-from gen.rules.rule import RuleSource
+from gen.rules.rule import RuleSource, rules_in
 from gen.schemas.lookup import Kinds
 from tests.rules.support import an_object, changed, objects, route
 from tests.support import HERE as TESTS
@@ -20,6 +23,7 @@ from tests.support import PROJECT
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
 
     from gen.rules.fault import Fault
 
@@ -36,7 +40,7 @@ def each(which: str, *judges: RuleSource) -> list[Any]:
     return [
         pytest.param(rule, case["object"], change, id=f"{rule}-{number}")
         for rule, case in CASES.items()
-        if CATALOGUE[rule].source in (judges or RuleSource)
+        if rule in CATALOGUE and CATALOGUE[rule].source in (judges or RuleSource)
         for number, change in enumerate(case[which])
     ]
 
@@ -48,6 +52,12 @@ def found(rule: str, kind: str, changes: dict[str, Any]) -> list[Fault]:
     view = ObjectView.of(body, VERSION)
     assert CATALOGUE[rule].is_for(view.group, view.kind)
     return list(find(view))
+
+
+@pytest.mark.parametrize("package", [server, operators, gitops], ids=lambda package: package.__name__)
+def test_every_rule_in_a_file_is_registered(package: ModuleType) -> None:
+    names = [name for _, name, _ in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")]
+    assert sorted(rules_in(map(import_module, names)).keys() - CATALOGUE.keys()) == []
 
 
 def test_every_rule_has_valid_and_invalid_cases() -> None:
