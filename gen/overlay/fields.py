@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     Network: TypeAlias = NetworkFields
 else:
     Volume, Network = _volume(), _network()
-Permission = Annotated[str, Field(json_schema_extra={"enum": permissions()})]
+Permission = Annotated[str, Field(json_schema_extra=lambda schema: schema.update(enum=permissions()))]
 PluginName = Annotated[
     str,
     matching(

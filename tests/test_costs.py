@@ -1,0 +1,270 @@
+"""One more profile, format or rule costs one file and one line in its registry.
+
+Each test defines the content of the file, adds the line to the registry, and uses the result through the commands.
+Other costs are in `tests/kinds/test_foreign.py`, `tests/plugins` and `tests/commands/test_commands.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from gen.cli import app
+from gen.commands.schema import overlay_schema
+from gen.model.names import MountPath
+from gen.model.scalars import Text
+from gen.networks import NETWORKS
+from gen.networks.base import Effect, NetworkProfile
+from gen.report.formats import PLAN_REPORTERS, REPORTERS
+from gen.rules.catalogue import CATALOGUE, rules_for
+from gen.rules.fault import Fault
+from gen.rules.gitops.best_practices import BEST_PRACTICES
+from gen.rules.problem import SILENCE
+from gen.rules.rule import Rule, operators, rules_in, server
+from gen.storage import STORAGE
+from gen.storage.base import StaticProfile, Volume
+from scripts.reference import overlay_reference, rules
+from tests.rules.support import an_object, changed
+from tests.support import Repository, validated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from gen.kubernetes import Body
+    from gen.report.types import Report
+    from gen.review.review import Review
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
+    from tests.history import History
+
+JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
+
+
+def findings(repo: Repository) -> list[tuple[str, str]]:
+    """Code and place of each finding of a render."""
+    return [(finding.code, str(finding.place)) for finding in repo.render()[0].findings]
+
+
+def gen(*arguments: str) -> str:
+    """The output of a command, which may end with 1."""
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code in (0, 1), done.output
+    return done.output
+
+
+class Tape(StaticProfile):
+    """Tape library."""
+
+    short: ClassVar[str] = "library"
+    grant: ClassVar[str] = "tape"
+
+    library: Text
+    """Name of the library."""
+    path: MountPath = "/"
+    """Folder in the library."""
+
+    def persistent_source(self, volume: Volume) -> Body:
+        return {"csi": {"driver": "tape.example.com", "volumeHandle": f"{self.library}{self.path}{volume.name}"}}
+
+
+TAPE = 'kubernetes: "1.34"\nvolumes:\n  archive: {{size: 1Ti, tape: {}}}\nnamespaces: {{"*": {{allow: [{}]}}}}\n'
+
+
+@pytest.fixture
+def tape(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    monkeypatch.setitem(STORAGE, "tape", Tape)
+    repo.overlay(TAPE.format("west", "tape"))
+    repo.job(JOB + "data: {archive: /data}\n")
+    return repo
+
+
+def test_a_storage_profile_renders(tape: Repository) -> None:
+    assert tape.one("PersistentVolume")["spec"]["csi"] == {
+        "driver": "tape.example.com",
+        "volumeHandle": "west/archive",
+    }
+    template = tape.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
+    (volume,) = template["spec"]["volumes"]
+    assert volume == {"name": "archive", "persistentVolumeClaim": {"claimName": "archive"}}
+    assert tape.check()[1] == 0
+    assert validated(tape.root / "rendered")[1] == 0
+
+
+def test_a_storage_profile_needs_its_grant_and_valid_fields(tape: Repository) -> None:
+    tape.overlay(TAPE.format("west", ""))
+    assert findings(tape) == [("not-granted", "jobs/team/demo.yaml:4:8")]
+    tape.overlay(TAPE.format("{library: west, folder: /a}", "tape"))
+    assert findings(tape) == [("unknown-field", "overlays/dev/overlay.yaml:3:46")]
+    tape.overlay(TAPE.format("west", "tapes"))
+    assert ("unknown-permission", "overlays/dev/overlay.yaml:4:28") in findings(tape)
+
+
+class Mesh(NetworkProfile):
+    """Service mesh."""
+
+    grant: ClassVar[str] = "mesh"
+    excludes: ClassVar[frozenset[str]] = frozenset({"hostNetwork"})
+
+    name: Text
+    """Name of the mesh."""
+
+    def effect(self) -> Effect:
+        return Effect(labels={"mesh.example.com/name": self.name}, env={"MESH": self.name})
+
+
+MESH = 'kubernetes: "1.34"\nnetworks:\n  fast: {{mesh: {{name: inner}}{}}}\nnamespaces: {{"*": {{allow: [{}]}}}}\n'
+
+
+@pytest.fixture
+def mesh(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    monkeypatch.setitem(NETWORKS, "mesh", Mesh)
+    repo.overlay(MESH.format("", "mesh"))
+    repo.job(JOB + "network: fast\n")
+    return repo
+
+
+def test_a_network_profile_renders(mesh: Repository) -> None:
+    template = mesh.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
+    assert template["metadata"]["labels"]["mesh.example.com/name"] == "inner"
+    assert {"name": "MESH", "value": "inner"} in template["spec"]["containers"][0]["env"]
+
+
+def test_a_network_profile_needs_its_grant_and_valid_fields(mesh: Repository) -> None:
+    mesh.overlay(MESH.format("", ""))
+    assert findings(mesh) == [("not-granted", "jobs/team/demo.yaml:4:10")]
+    mesh.overlay(MESH.format(", hostNetwork: true", "mesh, hostNetwork"))
+    assert [code for code, _ in findings(mesh)] == ["invalid-value"]
+
+
+@pytest.mark.usefixtures("tape", "mesh")
+def test_profiles_and_their_permissions_are_in_the_schema_and_the_reference() -> None:
+    schema = json.dumps(overlay_schema())
+    reference = overlay_reference()
+    for name, model in {"tape": Tape, "mesh": Mesh}.items():
+        assert f'"#/definitions/{model.__name__}"' in schema
+        assert f"### {model.__name__}\n\n`{name}`: {model.__doc__}" in reference
+        assert f"Requires `allow: [{name}]`" in reference
+    assert "Name of the library." in schema
+    assert "Name of the mesh." in reference
+    allow = overlay_schema()["definitions"]["Grant"]["properties"]["allow"]
+    assert {"tape", "mesh"} < set(allow["items"]["enum"])
+
+
+def counts(report: Report) -> str:
+    return f"{len(report.findings)} findings, {len(report.changes)} changes\n"
+
+
+def test_a_report_format_is_a_choice_of_every_command_with_findings(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(REPORTERS, "counts", counts)
+    repo.job(JOB)
+    root = ("--root", str(repo.root))
+    assert gen("check", *root, "--output", "counts") == "0 findings, 1 changes\n"
+    assert gen("render", *root, "--output", "counts") == "0 findings, 1 changes\n"
+    assert gen("validate", str(repo.root / "rendered"), "--output", "counts") == "0 findings, 0 changes\n"
+    for command in ("render", "check", "validate"):
+        assert "counts" in gen(command, "--help")
+
+
+def test_a_format_of_plans_is_a_choice_of_the_plan(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    def starts(review: Review) -> str:
+        return f"{len(review.runs)} runs\n"
+
+    monkeypatch.setitem(PLAN_REPORTERS, "starts", starts)
+    history.job(JOB)
+    history.rendering()
+    assert gen("plan", "--root", str(history.root), "--base", "main", "--output", "starts") == "1 runs\n"
+
+
+@server("team-label", "kubeflow.org/PyTorchJob", "batch/Job", remedy="Add the label `team`.")
+def team_label(view: ObjectView) -> Faults:
+    """An object has no label `team`."""
+    if "team" not in view.metadata.get("labels", {}):
+        yield Fault(("metadata", "labels"), "label `team` is missing", "add the label `team`")
+
+
+@operators(
+    "few-workers",
+    "kubeflow.org/PyTorchJob",
+    reason="The operator starts at most two workers.",
+    remedy="Set at most two replicas.",
+)
+def few_workers(view: ObjectView) -> Faults:
+    """A PyTorchJob has more than two workers."""
+    route = ("spec", "pytorchReplicaSpecs", "Worker", "replicas")
+    if (count := view.spec["pytorchReplicaSpecs"]["Worker"]["replicas"]) > 2:
+        yield Fault(route, f"{count} workers; expected at most 2")
+
+
+@pytest.fixture
+def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Add a file with rules to the catalogue, as its line in `_FILES` does."""
+
+    def add(*added: Rule) -> None:
+        file = ModuleType("gen.rules.server.added")
+        vars(file).update({rule.name.replace("-", "_"): rule for rule in added})
+        for name, rule in rules_in([file]).items():
+            monkeypatch.setitem(CATALOGUE, name, rule)
+        rules_for.cache_clear()
+
+    yield add
+    rules_for.cache_clear()
+
+
+def in_manifest(folder: Path, changes: dict[str, Any]) -> list[tuple[str, int, str]]:
+    """Code, line and hint of the findings of `gen validate` about a changed PyTorchJob, without best practices."""
+    path = folder / "job.yaml"
+    path.write_text(yaml.safe_dump(changed(an_object("PyTorchJob"), changes), sort_keys=False), "utf-8")
+    report, _ = validated(path)
+    return [
+        (finding.code, finding.place.line, finding.hint)
+        for finding in report.findings
+        if CATALOGUE[finding.code] not in BEST_PRACTICES
+    ]
+
+
+def line(folder: Path, text: str) -> int:
+    lines = (folder / "job.yaml").read_text("utf-8").splitlines()
+    return next(number for number, found in enumerate(lines, 1) if found.strip().startswith(text))
+
+
+def test_a_server_rule_is_checked_placed_silenced_and_explained(tmp_path: Path, register: Callable[..., None]) -> None:
+    register(team_label)
+    assert in_manifest(tmp_path, {"metadata labels": {"team": "a"}}) == []
+    found = in_manifest(tmp_path, {"metadata labels": {"app": "a"}})
+    assert found == [("team-label", line(tmp_path, "app: a"), "add the label `team`")]
+    silence = {f"{SILENCE}team-label": "not for a team"}
+    (note,) = in_manifest(tmp_path, {"metadata labels": {}, "metadata annotations": silence})
+    assert note[0] == "team-label"
+    assert validated(tmp_path / "job.yaml")[1] == 0
+    explained = gen("explain", "team-label")
+    for text in ("error in manifests, enforced by the API server", "Job (batch)", "An object has no label `team`."):
+        assert text in explained
+    assert "### team-label" in rules()
+
+
+def test_an_operator_rule_is_checked_placed_and_explained(tmp_path: Path, register: Callable[..., None]) -> None:
+    register(few_workers)
+    replicas = "spec pytorchReplicaSpecs Worker replicas"
+    assert in_manifest(tmp_path, {replicas: 2}) == []
+    found = in_manifest(tmp_path, {replicas: 17})
+    assert found == [("few-workers", line(tmp_path, "replicas: 17"), "set at most two replicas")]
+    assert "enforced by the operator" in gen("explain", "few-workers")
+
+
+def test_a_rule_is_checked_for_patched_objects_and_placed_in_the_patch(
+    repo: Repository, register: Callable[..., None]
+) -> None:
+    register(few_workers)
+    repo.job(JOB + "workers: 2\n")
+    assert "few-workers" not in repo.codes()
+    patch = "{spec: {pytorchReplicaSpecs: {Worker: {replicas: 5}}}}"
+    repo.overlay(f'kubernetes: "1.34"\npatches:\n  - target: {{kind: PyTorchJob}}\n    patch: {patch}\n')
+    assert ("few-workers", "overlays/dev/overlay.yaml:4:61") in findings(repo)
