@@ -6,7 +6,10 @@ Other costs are in `tests/kinds/test_foreign.py`, `tests/plugins` and `tests/com
 
 from __future__ import annotations
 
+import inspect
 import json
+import pkgutil
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,8 +17,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from gen import kinds, networks, storage
 from gen.cli import app
 from gen.commands.schema import overlay_schema
+from gen.kinds import KINDS, Job
 from gen.model.names import MountPath
 from gen.model.scalars import Text
 from gen.networks import NETWORKS
@@ -26,7 +31,7 @@ from gen.rules.fault import Fault
 from gen.rules.gitops.best_practices import BEST_PRACTICES
 from gen.rules.problem import SILENCE
 from gen.rules.rule import Rule, operators, rules_in, server
-from gen.storage import STORAGE
+from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import StaticProfile, Volume
 from scripts.reference import overlay_reference, rules
 from tests.rules.support import an_object, changed
@@ -181,6 +186,24 @@ def test_a_format_of_plans_is_a_choice_of_the_plan(history: History, monkeypatch
     history.job(JOB)
     history.rendering()
     assert gen("plan", "--root", str(history.root), "--base", "main", "--output", "starts") == "1 runs\n"
+
+
+@pytest.mark.parametrize(
+    ("package", "base", "registry"),
+    [(kinds, Job, KINDS), (storage, StorageProfile, STORAGE), (networks, NetworkProfile, NETWORKS)],
+    ids=["kinds", "storage", "networks"],
+)
+def test_every_kind_and_profile_in_a_file_is_registered(
+    package: ModuleType, base: type, registry: dict[str, type]
+) -> None:
+    names = [f"{package.__name__}.{name}" for _, name, _ in pkgutil.iter_modules(package.__path__) if name != "base"]
+    found = {
+        value
+        for module in map(import_module, names)
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__
+    }
+    assert {model for model in found if not inspect.isabstract(model)} == set(registry.values())
 
 
 @server("team-label", "kubeflow.org/PyTorchJob", "batch/Job", remedy="Add the label `team`.")

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from gen.report.formats import PLAN_REPORTERS
 from gen.report.markdown import code_span, diff_block, table_cell
 from gen.report.plan.differences import folded
 from gen.report.plan.markdown import MAX_LENGTH
@@ -32,6 +33,8 @@ def test_all_formats_contain_the_same_facts(history: History) -> None:
     report = history.report()
     runs = report["summary"]["runs"]
     assert (runs["started"], runs["stopped"], runs["kept"]) == (2, 2, 0)
+    for reporter in PLAN_REPORTERS.values():
+        assert all(run["name"] in reporter(history.plan()) for run in report["runs"])
     for form in ("text", "markdown"):
         text = history.report(form)
         assert "2 runs start, 2 runs stop, 0 data objects removed" in text
