@@ -12,7 +12,7 @@ import pytest
 from gen.kinds import KINDS
 from gen.resources import RESOURCES
 from gen.resources.base import Phases
-from tests.support import PROJECT
+from tests.support import HERE, PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -122,6 +122,16 @@ def test_the_table_of_rooms_has_the_rows_of_the_layers() -> None:
 def test_few_loose_modules() -> None:
     loose = [path.name for path in (PROJECT / "gen").glob("*.py")]
     assert len(loose) <= MAX_LOOSE_MODULES, loose
+
+
+def packages() -> list[str]:
+    """Folders of the packages of gen, relative to `gen/`. Folders without `__init__.py` contain data or templates."""
+    found = (path.parent.relative_to(PROJECT / "gen") for path in (PROJECT / "gen").rglob("__init__.py"))
+    return sorted(folder.as_posix() for folder in found if folder.parts)
+
+
+def test_tests_mirror_the_packages() -> None:
+    assert [folder for folder in packages() if not any((HERE / folder).glob("test_*.py"))] == []
 
 
 FOLDERS = {"JOBS": "jobs", "OVERLAYS": "overlays", "RENDERED": "rendered"}

@@ -6,15 +6,22 @@ import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import yaml
 
+from gen.rules.catalogue import CATALOGUE
+from gen.rules.object_view import ObjectView
 from tests.support import HERE
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
+    from gen.rules.fault import Fault
+    from gen.rules.rule import RuleSource
 
+VERSION = "1.34"
 FILES = ("kubernetes.yaml", "operators.yaml")
+CASES: dict[str, dict[str, Any]] = yaml.load((HERE / "rules/cases.yaml").read_bytes(), yaml.CSafeLoader)
 
 
 @cache
@@ -46,3 +53,33 @@ def changed(body: Body, changes: dict[str, Any]) -> Body:
 
 def route(path: str) -> Route:
     return tuple(int(step) if step.isdecimal() else step for step in path.split(" "))
+
+
+def cases(which: str, source: RuleSource) -> list[Any]:
+    """The `good` or `bad` changes for the rules of a source: rule, kind, change."""
+    return [
+        pytest.param(rule, case["object"], change, id=f"{rule}-{number}")
+        for rule, case in CASES.items()
+        if CATALOGUE[rule].source is source
+        for number, change in enumerate(case[which])
+    ]
+
+
+def faults(rule: str, kind: str, changes: dict[str, Any]) -> list[Fault]:
+    """The faults that one rule finds in a changed object."""
+    body = changed(an_object(kind), {path: value for path, value in changes.items() if path != "at"})
+    find = CATALOGUE[rule].find
+    assert find is not None
+    view = ObjectView.of(body, VERSION)
+    assert CATALOGUE[rule].is_for(view.group, view.kind)
+    return list(find(view))
+
+
+def faults_in_place(rule: str, kind: str, changes: dict[str, Any]) -> list[Fault]:
+    """The faults at, above or below a changed field, or at the field that the case names."""
+    paths = [route(path) for path in ([changes["at"]] if "at" in changes else changes)]
+    return [
+        fault
+        for fault in faults(rule, kind, changes)
+        if any(fault.route[: len(path)] == path or path[: len(fault.route)] == fault.route for path in paths)
+    ]

@@ -1,0 +1,20 @@
+"""GitOps rules report the invalid cases and accept the valid ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gen.rules.rule import RuleSource
+from tests.rules.support import cases, faults, faults_in_place
+
+
+@pytest.mark.parametrize(("rule", "kind", "change"), cases("good", RuleSource.GITOPS))
+def test_a_rule_accepts_valid_objects(rule: str, kind: str, change: dict[str, Any]) -> None:
+    assert faults(rule, kind, change) == []
+
+
+@pytest.mark.parametrize(("rule", "kind", "change"), cases("bad", RuleSource.GITOPS))
+def test_a_rule_reports_invalid_objects_with_their_place(rule: str, kind: str, change: dict[str, Any]) -> None:
+    assert faults_in_place(rule, kind, change), faults(rule, kind, change)
