@@ -21,7 +21,7 @@ def apply(body: Body, operation: Operation) -> tuple[Body, Route]:
     """The changed copy and the changed route. DoesNotApply if the operation is impossible."""
     match operation.op:
         case "test":
-            if _at(body, operation.path) != operation.value:
+            if not _equal(_at(body, operation.path), operation.value):
                 raise DoesNotApply(f"`{_text(operation.path)}` differs from the expected value of the test")
             return body, _route(body, operation.path)
         case "remove":
@@ -39,6 +39,17 @@ def apply(body: Body, operation: Operation) -> tuple[Body, Route]:
         case unknown:
             raise AssertionError(unknown)
     return changed, _route(changed, operation.path)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Equality in JSON, where `true` is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return bool(one == other)
 
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:

@@ -33,6 +33,7 @@ def operation(op: str, path: str, value: Any = None, origin: str | None = None) 
         (operation("move", "/n", origin="/e"), {"a": BODY["a"], "n": "f"}, ("n",)),
         (operation("copy", "/n", origin="/e"), {**BODY, "n": "f"}, ("n",)),
         (operation("test", "/e", "f"), BODY, ("e",)),
+        (operation("test", "/a/b", [1.0, {"c": "d"}]), BODY, ("a", "b")),
     ],
 )
 def test_an_operation_changes_a_copy(given: Operation, expected: Any, route: Any) -> None:
@@ -51,6 +52,9 @@ def test_an_operation_changes_a_copy(given: Operation, expected: Any, route: Any
         operation("remove", "/a/b/-"),
         operation("remove", "/a/b/01"),
         operation("test", "/e", "g"),
+        operation("test", "/a/b/0", True),  # `True == 1` in Python
+        operation("test", "/a/b", [True, {"c": "d"}]),
+        operation("test", "/a/b/0", "1"),
         operation("copy", "/n", origin="/m"),
         operation("add", "/e/f", 1),
     ],
