@@ -58,6 +58,12 @@ UNMATCHED_PATCH = Code(
     "The patch has no effect.",
     "Correct the target, or remove the patch.",
 )
+UNMATCHED_DIRECTIVE = Code(
+    "unmatched-directive",
+    "No patched object has what a `$patch: delete` of a patch deletes.",
+    "The directive has no effect.",
+    "Correct the keys of the entry, or remove the directive.",
+)
 PATCH_DOES_NOT_APPLY = Code(
     "patch-does-not-apply",
     "An operation of a patch refers to a path that does not exist in one of the target objects.",

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location, near
 from gen.findings.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT, NOT_SELECTED
-from gen.findings.overlays import SELECTS_NOTHING, UNMATCHED_PATCH
+from gen.findings.overlays import SELECTS_NOTHING, UNMATCHED_DIRECTIVE, UNMATCHED_PATCH
 from gen.kinds import KINDS
 from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
 from gen.render.quota import check_quotas, requested_gpus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from gen.diagnostics import Route
+    from gen.load import Layer
     from gen.model.patches import Target
     from gen.overlay.overlay import Overlay
     from gen.overlay.patches.types import Patch
@@ -103,19 +105,38 @@ def _check_patches(
             failed[selected.overlay] += [(result, name) for name in sorted(missing)]
     with_jobs, with_shared = {job.overlay for job in rendered}, {one.overlay for one in shared}
     names = [name for result in results for name in (result.name, *(n for one in result.overlays for n in one.names))]
+    excused: set[Location] = set()
     for overlay in overlays:
-        if failed[overlay.name] and overlay.name not in with_jobs:
-            continue  # no job could be rendered, so any patch could have matched
         for patch in overlay.patches:
-            excused = overlay.name not in with_shared and may_fit_storage(patch.target)
             if (
-                not excused
-                and patch.place not in matched
-                and not any(_could(patch, *one) for one in failed[overlay.name])
+                # no job could be rendered, so any patch could have matched
+                (failed[overlay.name] and overlay.name not in with_jobs)
+                or (overlay.name not in with_shared and may_fit_storage(patch.target))
+                or any(_could(patch, *one) for one in failed[overlay.name])
             ):
+                excused.add(patch.place)
+            elif patch.place not in matched:
                 hint = _hint(patch.target, names)
                 found.error(UNMATCHED_PATCH, patch.place, "the patch matches no rendered object", hint)
                 matched.add(patch.place)
+    _check_deletions(both, by_name, excused, found)
+
+
+def _check_deletions(
+    rendered: Sequence[Rendered], overlays: Mapping[str, Overlay], excused: set[Location], found: Findings
+) -> None:
+    """A `$patch: delete` must delete something in at least one object."""
+    hints: dict[tuple[Location, Route], set[str]] = defaultdict(set)
+    layers: dict[Location, Layer] = {}
+    for one in rendered:
+        for deletion in one.deletions:
+            patch = overlays[one.overlay].patches[deletion.patch]
+            hints[patch.place, deletion.route].add(deletion.hint)
+            layers[patch.place] = patch.layer
+    for (place, route), given in hints.items():
+        if "" not in given and place not in excused:  # of several hints, any one will do
+            message = "`$patch: delete` matches nothing in the patched objects"
+            found.error(UNMATCHED_DIRECTIVE, layers[place].find(route).value, message, max(given))
 
 
 def _hint(target: Target, names: Sequence[str]) -> str:

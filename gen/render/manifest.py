@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.diagnostics import Location
+from gen.diagnostics import Location, Route
 from gen.kubernetes import Body, at, identity
 from gen.repository.layout import Tree, rendered_folder
 
@@ -58,6 +58,17 @@ class Built(Struct, frozen=True):
     manifests: tuple[Manifest, ...]
 
 
+class Deletion(Struct, frozen=True, kw_only=True):
+    """A `$patch: delete` that was applied to an object."""
+
+    patch: int
+    """Index of the overlay's patch."""
+    route: Route
+    """Route of the directive in the patch."""
+    hint: str
+    """How to correct it; empty if it deleted something."""
+
+
 class Patched(Struct, frozen=True):
     """Objects after the patches of the overlay, with the provenance of patched values."""
 
@@ -67,6 +78,7 @@ class Patched(Struct, frozen=True):
     provenance: tuple[Provenance, ...]
     matched: frozenset[int]
     """Indices of the overlay's patches that matched an object."""
+    deletions: frozenset[Deletion] = frozenset()
 
 
 class Valid(Struct, frozen=True):

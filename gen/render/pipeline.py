@@ -122,6 +122,7 @@ def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overla
         name=plan.name,
         files=tuple(emit(sealed, overlay.name)),
         matched=patched.matched,
+        deletions=patched.deletions,
         volumes=plan.storage,
         gpus=plan.gpus if plan.state == "active" else 0,
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
@@ -136,4 +137,4 @@ def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Fin
     if valid is None:
         return None
     files = tuple(emit(unsealed(valid), overlay.name))
-    return RenderedOverlay(overlay=overlay.name, files=files, matched=patched.matched)
+    return RenderedOverlay(overlay=overlay.name, files=files, matched=patched.matched, deletions=patched.deletions)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from gen.diagnostics import Diagnostic, Findings
-from gen.render.manifest import File
+from gen.render.manifest import Deletion, File
 from gen.repository.layout import JobFile
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ class Rendered(Struct, frozen=True, kw_only=True):
     files: tuple[File, ...]
     matched: frozenset[int]
     """Indices of the overlay's patches that changed at least one of the objects."""
+    deletions: frozenset[Deletion] = frozenset()
+    """Directives of these patches that delete."""
 
 
 class RenderedJob(Rendered, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.findings.overlays import INVALID_PATCH, PATCH_DOES_NOT_APPLY
 from gen.overlay.patches.target import fits
-from gen.render.manifest import Built, Manifest, Patched
+from gen.render.manifest import Built, Deletion, Manifest, Patched
 from gen.render.patch import json6902
 from gen.render.patch.guard import breaches
 from gen.render.patch.provenance import Provenance, labelled
@@ -14,7 +14,7 @@ from gen.render.patch.strategic import StrategicMerge
 from gen.schemas.registry import schemas
 
 if TYPE_CHECKING:
-    from gen.diagnostics import Findings
+    from gen.diagnostics import Findings, Route
     from gen.kubernetes import Body
     from gen.overlay.overlay import Overlay
     from gen.overlay.patches.types import Patch
@@ -25,25 +25,30 @@ def patch_objects(built: Built, overlay: Overlay, found: Findings) -> Patched:
     manifests = []
     origins = []
     matched: set[int] = set()
+    deletions: set[Deletion] = set()
     for manifest in built.manifests:
         provenance = Provenance()
         patched = manifest
         for index, patch in enumerate(overlay.patches):
             if fits(patch.target, patched.body, patched.name):
                 matched.add(index)
-                patched = _patched(patched, patch, overlay.kubernetes, provenance, found)
+                patched, deleted = _patched(patched, patch, overlay.kubernetes, provenance, found)
+                deletions.update(Deletion(patch=index, route=route, hint=hint) for route, hint in deleted)
         if patched is not manifest and manifest.main_container is not None:
             patched = patched.with_body(_main_container_first(patched.body, manifest.main_container))
         manifests.append(patched)
         origins.append(provenance)
-    return Patched(tuple(manifests), built.manifests, tuple(origins), frozenset(matched))
+    return Patched(tuple(manifests), built.manifests, tuple(origins), frozenset(matched), frozenset(deletions))
 
 
-def _patched(manifest: Manifest, patch: Patch, version: str, provenance: Provenance, found: Findings) -> Manifest:
-    """The object after one patch, or unchanged if the patch breaks it."""
+def _patched(
+    manifest: Manifest, patch: Patch, version: str, provenance: Provenance, found: Findings
+) -> tuple[Manifest, list[tuple[Route, str]]]:
+    """The object after one patch, or unchanged if the patch breaks it, and the deletions of a strategic merge."""
     own = Provenance()
+    deletions: list[tuple[Route, str]] = []
     if patch.merge is not None:
-        body = _merged(manifest, patch, patch.merge, version, own, found)
+        body, deletions = _merged(manifest, patch, patch.merge, version, own, found)
     else:
         body = _operated(manifest, patch, own, found)
     broken = list(breaches(manifest, body))
@@ -52,19 +57,19 @@ def _patched(manifest: Manifest, patch: Patch, version: str, provenance: Provena
         message = f"the patch {breach.what} of {manifest.identity}"
         found.error(breach.code, place or patch.place, message, breach.hint)
     if broken:
-        return manifest
+        return manifest, deletions
     provenance.add(own)
-    return manifest.with_body(body)
+    return manifest.with_body(body), deletions
 
 
 def _merged(
     manifest: Manifest, patch: Patch, merge: Body, version: str, provenance: Provenance, found: Findings
-) -> Body:
+) -> tuple[Body, list[tuple[Route, str]]]:
     merging = StrategicMerge(schemas(version), patch.layer, provenance)
     body = merging.apply(manifest.body, merge)
     for route, message, hint in merging.problems:
         found.error(INVALID_PATCH, patch.layer.find(route).value, message, hint)
-    return body
+    return body, merging.deletions
 
 
 def _operated(manifest: Manifest, patch: Patch, provenance: Provenance, found: Findings) -> Body:

@@ -31,7 +31,9 @@ class StrategicMerge:
     """The patch file, or the overlay with the patch."""
     provenance: Provenance
     problems: list[tuple[Route, str, str]] = field(default_factory=list)
-    """Routes in the patch to entries that cannot be deleted, with message and hint."""
+    """Routes in the patch to directives that this object does not support, with message and hint."""
+    deletions: list[tuple[Route, str]] = field(default_factory=list)
+    """Routes in the patch to mappings with `$patch: delete`, with a hint if they deleted nothing."""
 
     def apply(self, body: Body, patch: Body) -> Body:
         schema, base = merge_schema(self.schemas, body)
@@ -44,6 +46,8 @@ class StrategicMerge:
                 continue
             here, there = (*at, key), (*origin, key)
             self.provenance.record(here, self.layer, there)
+            if directive(value) == "delete":
+                self.deletions.append((there, "" if key in merged else f"remove the directive: `{key}` is not set"))
             if value is None or directive(value) == "delete":
                 merged.pop(key, None)
                 continue
@@ -61,31 +65,48 @@ class StrategicMerge:
     def _list(self, old: list[Any], new: list[Any], schema: Schema, base: str, at: Route, origin: Route) -> list[Any]:
         keys = _merge_keys(schema)
         merges = "merge" in schema.get("x-kubernetes-patch-strategy", "")
-        self._judge_deletions(new, keys if merges else (), origin)
+        self._check_directives(new, keys if merges else (), origin)
         if not merges or any(directive(item) == "replace" for item in new):
-            kept = [(i, item) for i, item in enumerate(new) if directive(item) is None]
+            kept = [(i, item) for i, item in enumerate(new) if not _is_marker(item) and directive(item) != "delete"]
             return [self._value(None, item, {}, "", (*at, label(item, i)), (*origin, i)) for i, item in kept]
         if not keys:
             return [*new, *(item for item in old if item not in new)]
         inner, inner_base = self.schemas.resolve(schema.get("items", {}), base)
-        rest = list(old)
+        rest = self._without_deleted(old, new, keys, at, origin)
         result: list[Any] = []
         for number, item in enumerate(new):
+            if directive(item) == "delete" or _is_marker(item):
+                continue
             position = next((i for i, known in enumerate(rest) if _same(known, item, keys)), None)
             known = None if position is None else rest.pop(position)
-            here, there = (*at, label(item, number)), (*origin, number)
-            if directive(item) == "delete":
-                self.provenance.record(here, self.layer, there)
-            else:
-                result.append(self._value(known, item, inner, inner_base, here, there))
+            result.append(self._value(known, item, inner, inner_base, (*at, label(item, number)), (*origin, number)))
         return result + rest
 
-    def _judge_deletions(self, new: list[Any], keys: tuple[str, ...], origin: Route) -> None:
+    def _without_deleted(
+        self, old: list[Any], new: list[Any], keys: tuple[str, ...], at: Route, origin: Route
+    ) -> list[Any]:
+        """The entries that the patch does not delete. It deletes before it adds, as the API server does."""
+        rest = old
+        for number, item in enumerate(new):
+            if directive(item) != "delete":
+                continue
+            kept = [known for known in rest if not _same(known, item, keys)]
+            hint = "" if len(kept) < len(rest) else _reason(rest, item, keys)
+            self.provenance.record((*at, label(item, number)), self.layer, (*origin, number))
+            self.deletions.append(((*origin, number), hint))
+            rest = kept
+        return list(rest)
+
+    def _check_directives(self, new: list[Any], keys: tuple[str, ...], origin: Route) -> None:
         for number, item in enumerate(new):
             if directive(item) == "delete" and not (keys and keys[0] in item):
                 what = f"the entry has no `{keys[0]}`" if keys else "entries of this list have no key"
                 hint = f"add `{keys[0]}`" if keys else "give the whole list, or use a JSON 6902 patch"
                 self.problems.append(((*origin, number), f"`$patch: delete` deletes nothing: {what}", hint))
+            elif _is_marker(item) and directive(item) == "merge" and not keys:
+                hint = "give the whole list, or use a JSON 6902 patch"
+                message = "`$patch: merge` merges nothing: entries of this list have no key"
+                self.problems.append(((*origin, number), message, hint))
 
     def _property(self, schema: Schema, base: str, key: str) -> tuple[Schema, str]:
         inner = schema.get("properties", {}).get(key)
@@ -101,10 +122,32 @@ def _merge_keys(schema: Schema) -> tuple[str, ...]:
     return () if key is None else (key, *(other for other in others if other != key)) if key in others else (key,)
 
 
+def _is_marker(item: Any) -> bool:
+    """Whether an entry only has a directive, which is about the list and not about an entry of it."""
+    return directive(item) in ("merge", "replace") and len(item) == 1
+
+
 def _same(known: Any, item: Any, keys: tuple[str, ...]) -> bool:
-    if not isinstance(known, dict) or not isinstance(item, dict) or keys[0] not in item:
-        return False
-    return all(known.get(key, _DEFAULTS.get(key)) == item.get(key, _DEFAULTS.get(key)) for key in keys)
+    both = isinstance(known, dict) and isinstance(item, dict)
+    return both and keys[0] in item and not _different(known, item, keys)
+
+
+def _different(known: Body, item: Body, keys: tuple[str, ...]) -> list[str]:
+    """The keys by which two entries differ."""
+    return [key for key in keys if known.get(key, _DEFAULTS.get(key)) != item.get(key, _DEFAULTS.get(key))]
+
+
+def _reason(known: list[Any], item: Body, keys: tuple[str, ...]) -> str:
+    """Hint for a deletion without a match: the other keys of an entry that has the same first key."""
+    for one in known:
+        if isinstance(one, dict) and keys[0] not in (different := _different(one, item, keys)) and different:
+            pairs = ", ".join(f"`{key}: {one.get(key, _DEFAULTS.get(key))}`" for key in different)
+            return f"entries are identified by {_listed(keys)}; the patched object has an entry with {pairs}"
+    return f"correct the entry, or remove it; entries are identified by {_listed(keys)}"
+
+
+def _listed(keys: tuple[str, ...]) -> str:
+    return " and ".join(f"`{key}`" for key in keys)
 
 
 _DEFAULTS = {"protocol": "TCP"}

@@ -124,6 +124,7 @@ def test_a_mapping_can_be_removed_wherever_it_stands() -> None:
     [
         ("tolerations", {"key": "t", "$patch": "delete"}, "entries of this list have no key"),
         ("volumes", {"$patch": "delete"}, "the entry has no `name`"),
+        ("tolerations", {"$patch": "merge"}, "entries of this list have no key"),
     ],
 )
 def test_a_deletion_that_cannot_delete_is_a_problem(field: str, entry: dict[str, Any], expected: str) -> None:
@@ -150,6 +151,41 @@ def test_ports_are_told_apart_by_protocol() -> None:
     }
     merged = pod(merge(deployment(ports=ports), patch))["containers"][0]["ports"]
     assert merged == [{"containerPort": 53, "protocol": "TCP", "name": "dns"}, {"containerPort": 53, "protocol": "UDP"}]
+
+
+def variables_of(body: dict[str, Any]) -> Any:
+    return pod(body)["containers"][0]["env"]
+
+
+def with_variables(*env: dict[str, Any]) -> dict[str, Any]:
+    return {"spec": {"template": {"spec": {"containers": [{"name": "main", "env": list(env)}]}}}}
+
+
+def test_a_deletion_removes_every_entry_with_the_key() -> None:
+    body = deployment(env=[{"name": "A", "value": "1"}, {"name": "B", "value": "2"}, {"name": "A", "value": "3"}])
+    merged = merge(body, with_variables({"name": "A", "$patch": "delete"}))
+    assert variables_of(merged) == [{"name": "B", "value": "2"}]
+
+
+def test_an_entry_is_deleted_before_it_is_added_anew() -> None:
+    body = deployment(env=[{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "f"}}}])
+    deletion, addition = {"name": "A", "$patch": "delete"}, {"name": "A", "value": "1"}
+    for entries in ([deletion, addition], [addition, deletion]):
+        assert variables_of(merge(body, with_variables(*entries))) == [{"name": "A", "value": "1"}]
+
+
+def test_a_directive_to_merge_a_list_is_no_entry_of_it() -> None:
+    merged = merge(deployment(), with_variables({"$patch": "merge"}, {"name": "A", "value": "9"}))
+    assert variables_of(merged) == [{"name": "A", "value": "9"}, {"name": "B", "value": "2"}]
+
+
+def test_a_directive_to_merge_an_entry_keeps_the_entry_in_replaced_lists() -> None:
+    entry = {"name": "Z", "value": "z"}
+    merged = merge(deployment(), with_variables({"$patch": "replace"}, {**entry, "$patch": "merge"}))
+    assert variables_of(merged) == [entry]
+    toleration = {"key": "x", "operator": "Exists"}
+    patch = {"spec": {"template": {"spec": {"tolerations": [{**toleration, "$patch": "merge"}]}}}}
+    assert pod(merge(deployment(), patch))["tolerations"] == [toleration]
 
 
 def entries(name: str, *forms: Any, by: Any = None) -> Any:

@@ -48,3 +48,71 @@ def test_the_hint_says_what_is_probably_meant(repo: Repository, target: str, hin
     said = text(repo.render()[0])
     assert "[unmatched-patch]" in said
     assert hint in said
+
+
+SPREAD = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}"
+
+
+def with_deletion(field: str, entry: str, before: str = "") -> str:
+    """An overlay that adds something to the pods of workers, and then deletes an entry of a list."""
+    patches = "".join(
+        f"  - target: {{kind: PyTorchJob}}\n    patch: {patch}\n"
+        for patch in (
+            before,
+            f"{{spec: {{pytorchReplicaSpecs: {{Worker: {{template: {{spec: {{{field}: [{entry}]}}}}}}}}}}}}",
+        )
+        if patch
+    )
+    return OVERLAY + "patches:\n" + patches
+
+
+def added(field: str, value: str) -> str:
+    path = f"/spec/pytorchReplicaSpecs/Worker/template/spec/{field}"
+    return f"[{{op: add, path: {path}, value: {value}}}]"
+
+
+TWO_WORKERS = JOB + "workers: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "entry", "before", "hint"),
+    [
+        ("topologySpreadConstraints", "{topologyKey: zone, $patch: delete}", SPREAD, "`whenUnsatisfiable`"),
+        (
+            "containers",
+            "{name: pytorch, ports: [{containerPort: 53, $patch: delete}]}",
+            "{containerPort: 53, protocol: UDP}",
+            "`protocol`",
+        ),
+        ("volumes", "{name: absent, $patch: delete}", "", "correct the entry, or remove it"),
+        ("securityContext", "", "", "remove"),
+    ],
+)
+def test_a_deletion_that_matches_nothing_is_reported(
+    repo: Repository, field: str, entry: str, before: str, hint: str
+) -> None:
+    where = {"containers": "containers/0/ports"}.get(field, field)
+    overlay = with_deletion(field, entry, added(where, f"[{before}]") if before else "")
+    if not entry:
+        overlay = overlay.replace("[]", "{$patch: delete}")
+    repo.overlay(overlay)
+    repo.job(TWO_WORKERS)
+    said = text(repo.render()[0])
+    assert said.count(" error: ") == 1
+    assert "`$patch: delete` matches nothing in the patched objects [unmatched-directive]" in said
+    assert hint in said
+
+
+def test_a_deletion_has_to_match_in_one_object_only(repo: Repository) -> None:
+    deletion = with_deletion("volumes", "{name: nas, $patch: delete}")
+    repo.overlay(deletion.replace("containers", "containers"))
+    repo.job(TWO_WORKERS)
+    repo.job(TWO_WORKERS.replace("data: {nas: /nas}\n", ""), "other")
+    assert "unmatched-directive" not in repo.codes()
+
+
+def test_a_failed_job_excuses_a_deletion(repo: Repository) -> None:
+    repo.overlay(with_deletion("volumes", "{name: absent, $patch: delete}"))
+    repo.job(TWO_WORKERS)
+    repo.job(TWO_WORKERS.replace("image", "imaeg"), "other")
+    assert "unmatched-directive" not in repo.codes()
