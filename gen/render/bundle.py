@@ -17,7 +17,8 @@ from gen.render.patch.provenance import Provenance
 from gen.render.results import RenderedOverlay
 from gen.render.seal import unsealed
 from gen.render.validate import validate
-from gen.resources.core import CONFIG_MAP
+from gen.resources.apps import DEPLOYMENT
+from gen.resources.core import CONFIG_MAP, INGRESS, SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,8 +56,7 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], *, storage: bool) -> 
     named = fields.namespaces.keys()
     rendered = {kind for job in jobs for kind in job.kinds}
     workloads = {workload.resource.key: workload for workload in _workloads(overlay, rendered)}
-    # never empty: Argo CD drops an empty list of permitted kinds, and then permits every kind
-    kinds = {CONFIG_MAP.key, *workloads, *(_group_and_kind(kind) for kind in rendered)}
+    kinds = {*_companions(overlay), *workloads, *(_group_and_kind(kind) for kind in rendered)}
     return Site(
         overlay=overlay.name,
         granted=None if not named or "*" in named else tuple(sorted(named)),
@@ -66,6 +66,13 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], *, storage: bool) -> 
         workloads=tuple(workload for _, workload in sorted(workloads.items())),
         kinds=tuple(sorted(kinds)),
     )
+
+
+def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
+    """Kinds of objects that a job of any kind can have. Named always, because an engine only prunes what it permits."""
+    yield from (CONFIG_MAP.key, SERVICE.key, DEPLOYMENT.key)
+    if overlay.fields.tensorboard.ingress is not None:
+        yield INGRESS.key
 
 
 def _workloads(overlay: Overlay, rendered: set[str]) -> Iterator[Workload]:

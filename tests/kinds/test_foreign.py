@@ -191,6 +191,8 @@ def test_its_project_permits_it(repo: Repository, kind: str) -> None:
     spec = bundle(repo)["AppProject dev-jobs"]["spec"]
     assert spec["namespaceResourceWhitelist"] == [
         {"group": "", "kind": "ConfigMap"},
+        {"group": "", "kind": "Service"},
+        {"group": "apps", "kind": "Deployment"},
         {"group": "example.com", "kind": FOREIGN[kind].facts.kind},
     ]
 

@@ -330,6 +330,10 @@ def test_patches_are_for_what_runs_in_the_cluster(jobs: Repository) -> None:
     assert bundle(jobs, NAMED + BOTH + patch) == bundle(jobs, NAMED + BOTH)
 
 
+COMPANIONS = ["ConfigMap", "Service", "Deployment"]
+"""Kinds that a bundle always permits, or an engine could not prune the last object of one."""
+
+
 def kinds_of(objects: dict[str, dict[str, Any]]) -> list[str]:
     return [entry["kind"] for entry in objects["AppProject dev-jobs"]["spec"]["namespaceResourceWhitelist"]]
 
@@ -337,10 +341,10 @@ def kinds_of(objects: dict[str, dict[str, Any]]) -> list[str]:
 def test_a_bundle_names_only_the_kinds_of_its_jobs(repo: Repository) -> None:
     repo.job("kind: tensorflow\nimage: a:1\ncommand: x\n")
     objects = bundle(repo, OVERLAY + BOTH)
-    assert kinds_of(objects) == ["ConfigMap", "TFJob"]
+    assert kinds_of(objects) == [*COMPANIONS, "TFJob"]
     assert list(objects["ConfigMap argocd-cm"]["data"]) == ["resource.customizations.health.kubeflow.org_TFJob"]
     application = objects["ApplicationSet dev-jobs"]["spec"]["template"]["spec"]
-    assert application["source"]["directory"]["include"] == "{configmap,tfjob}-*.yaml"
+    assert application["source"]["directory"]["include"] == "{configmap,deployment,service,tfjob}-*.yaml"
     assert [ignored["kind"] for ignored in application["ignoreDifferences"]] == ["TFJob"]
     (checks,) = [body["spec"]["healthCheckExprs"] for name, body in objects.items() if name.startswith("Kustomization")]
     assert [check["kind"] for check in checks] == ["TFJob"]
@@ -349,7 +353,7 @@ def test_a_bundle_names_only_the_kinds_of_its_jobs(repo: Repository) -> None:
 def test_a_bundle_names_the_kinds_that_the_overlay_lists_under_operators(repo: Repository) -> None:
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
     objects = bundle(repo, OVERLAY + BOTH + "operators: {mpi: kubeflow.org/v1}\n")
-    assert kinds_of(objects) == ["ConfigMap", "Service", "Job", "MPIJob"]
+    assert kinds_of(objects) == [*COMPANIONS, "Job", "MPIJob"]
     (check,) = objects["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
     assert (check["apiVersion"], check["kind"]) == ("kubeflow.org/v1", "MPIJob")
 
@@ -357,7 +361,7 @@ def test_a_bundle_names_the_kinds_that_the_overlay_lists_under_operators(repo: R
 def test_a_bundle_without_jobs_permits_no_kind_of_run(repo: Repository) -> None:
     """Argo CD permits every kind if the list of permitted kinds is empty (`app_project_types.go`)."""
     objects = bundle(repo, OVERLAY + BOTH)
-    assert kinds_of(objects) == ["ConfigMap"]
+    assert kinds_of(objects) == COMPANIONS
     assert "ConfigMap argocd-cm" not in objects
 
 
@@ -368,7 +372,7 @@ def test_kinds_of_jobs_from_the_cache_count(repo: Repository, tmp_path: Path) ->
         repo.job(f"kind: batch\nimage: {image}\ncommand: x\n", name="two")
         assert repo.render(cache=tmp_path / "cache")[1] == 0
         project = yaml.safe_load(repo.rendered()["argocd/dev/appproject-dev-jobs.yaml"])
-        assert kinds_of({"AppProject dev-jobs": project}) == ["ConfigMap", "Service", "Job", "TFJob"]
+        assert kinds_of({"AppProject dev-jobs": project}) == [*COMPANIONS, "Job", "TFJob"]
 
 
 def test_one_more_kind_changes_no_byte_of_the_example(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
