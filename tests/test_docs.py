@@ -39,7 +39,7 @@ def heads(text: str) -> list[str]:
 def test_modules_and_files_that_are_named_exist(document: object) -> None:
     path = next(path for path in DOCUMENTS if path == document)
     for name in re.findall(
-        r"`((?:gen|tests|scripts|docs|bench)/[\w./-]+\.(?:py|md|json|sh))`", path.read_text("utf-8")
+        r"`((?:gen|tests|scripts|docs|bench)/[\w./-]+\.(?:py|md|json|sh|j2|yaml|toml))`", path.read_text("utf-8")
     ):
         assert (PROJECT / name).exists(), name
     for name in re.findall(r"`(gen(?:\.[a-z_]+)+)`", path.read_text("utf-8")):
