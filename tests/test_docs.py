@@ -47,6 +47,17 @@ def test_modules_and_files_that_are_named_exist(document: object) -> None:
         assert module.is_dir() or module.with_suffix(".py").exists(), name
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_names_are_in_the_file_that_a_document_says(document: object) -> None:
+    text = next(path for path in DOCUMENTS if path == document).read_text("utf-8")
+    for names, file in re.findall(
+        r"((?:`\w+`(?:,|,? and) )*`\w+`)(?: \([^)]*\))?\s(?:of|in)\s`((?:gen|tests)/[\w/]+\.py)`", text
+    ):
+        source = (PROJECT / file).read_text("utf-8")
+        for name in re.findall(r"\w+", names.replace(" and ", " ")):
+            assert re.search(rf"\b{name}\b", source), f"{name} in {file}"
+
+
 def test_the_overlay_of_the_gitops_document_is_one(repo: Repository) -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", (PROJECT / "docs/gitops.md").read_text("utf-8"), re.DOTALL)
     repo.overlay('kubernetes: "1.34"\n' + block)
