@@ -1,4 +1,4 @@
-"""`gen check`: compare `rendered/` with the files that `gen render` would write."""
+"""`gen check`: compare `rendered/` with the files that `gen render` would write, and check the Git index."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING
 
 from gen.commands.compared import RenderRequest, refused, render_and_compare, summary
 from gen.commands.result import CLEAN, VIOLATIONS, Result
+from gen.diagnostics import Location
+from gen.findings.rendered import EMPTY_FOLDER
 from gen.report.formats import REPORTERS
 from gen.report.types import Report
+from gen.repository.git_index import check_index, executable_bits_count, report_executable, report_temporary_files
+from gen.repository.safe_files import shown_path
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from gen.diagnostics import Findings
+    from gen.render.write import Comparison
 
 FORMATS = REPORTERS
 
@@ -30,11 +37,25 @@ def check(request: Request, cache: Path | None = None) -> Result[Report]:
     """Check with the cache in a folder, or without one."""
     compared = render_and_compare(request, cache)
     rendering, comparison = compared.rendering, compared.comparison
+    check_index(compared.root, rendering.findings)
     if comparison is None:
         return refused(rendering.findings)
+    _report_repairs(compared.root, comparison, rendering.findings)
     text = summary(rendering, comparison, "would write", "would remove")
     if comparison.changes:
         text += "; run `gen render` and commit the result"
     failed = rendering.findings.failed() or bool(comparison.changes)
     report = Report(tuple(rendering.findings), comparison.changes, text, done=False)
     return Result(output=report, exit_code=VIOLATIONS if failed else CLEAN)
+
+
+def _report_repairs(root: Path, comparison: Comparison, found: Findings) -> None:
+    """Report differences that `gen render` corrects, other than the content of files."""
+    for folder in comparison.empty:
+        hint = "run `gen render` to remove it; if it is a submodule, commit its removal"
+        found.error(EMPTY_FOLDER, Location(shown_path(folder)), "the folder is empty", hint)
+    if comparison.executable and executable_bits_count(root):
+        for path in comparison.executable:
+            report_executable(path, found)
+    if comparison.staging:
+        report_temporary_files(found)

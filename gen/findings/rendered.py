@@ -19,7 +19,7 @@ STALE = Code(
 HAND_EDITED = Code(
     "hand-edited",
     "A rendered file was edited by hand.",
-    "The next render reverts the edit.",
+    "The next render reverts the edit. An edited volume that no job uses is not reverted, because it may be data.",
     "Change the job, the overlay or a patch, and run `gen render`.",
 )
 LEFTOVER = Code(
@@ -30,9 +30,33 @@ LEFTOVER = Code(
 )
 FOREIGN_FILE = Code(
     "foreign-file",
-    "`rendered/` contains a file that gen did not generate.",
+    "`rendered/` contains a file that gen did not generate, and that no overlay lists in `rendered.keep`.",
     "GitOps engines apply it, and gen neither replaces nor removes it.",
     "Move it out of `rendered/`, or delete it.",
+)
+EXECUTABLE_FILE = Code(
+    "executable-file",
+    "A file in `rendered/` is executable.",
+    "gen writes plain files only; a change of the mode is easily overlooked in a review.",
+    "Run `gen render` and commit the result.",
+)
+EMPTY_FOLDER = Code(
+    "empty-folder",
+    "`rendered/` contains an empty folder.",
+    "Git does not store empty folders, so it may be a submodule that was not fetched.",
+    "Run `gen render`, which removes it; commit the result.",
+)
+SUBMODULE = Code(
+    "submodule",
+    "`jobs/`, `overlays/` or `rendered/` contains a Git submodule.",
+    "GitOps engines fetch and apply its files, which are in another repository and were never checked.",
+    "Remove the submodule, and add the files themselves.",
+)
+TEMPORARY_FILES = Code(
+    "temporary-files",
+    "`rendered/` contains temporary files of an interrupted `gen render`.",
+    "GitOps engines could apply them if they are committed.",
+    "Run `gen render`, which removes them; commit the result.",
 )
 UNUSED_STORAGE = Code(
     "unused-storage",

@@ -10,6 +10,7 @@ from pydantic import Field, WithJsonSchema, create_model, model_validator
 
 from gen.gitops.model import Gitops
 from gen.model.base import Model
+from gen.model.kept_files import Rendered
 from gen.model.names import DNS_LABEL, ImageRef, ImageStart, Label, LabelKey, ObjectName, ResourceName
 from gen.model.patches import PatchFields
 from gen.model.profile import chosen, profile_fields
@@ -270,6 +271,8 @@ class OverlayFields(Model):
     """GitOps engines that apply the rendered files. Their own objects are rendered, too."""
     runs: Runs = Runs()
     """How runs are named."""
+    rendered: Rendered = Rendered()
+    """Files in `rendered/` that gen did not generate."""
     gpu: GPU = GPU()
     """How pods request GPUs."""
     code_sync: CodeSync = CodeSync()

@@ -63,6 +63,7 @@ class CachedRun(Struct, frozen=True, kw_only=True):
     shared: tuple[RenderedOverlay, ...]
     """Storage and bundles of the overlays, without text."""
     overlays: tuple[str, ...]
+    keep: tuple[str, ...]
     findings: tuple[Diagnostic, ...]
     """All findings of the run."""
 
@@ -106,6 +107,7 @@ class Cache:
             jobs=len(jobs),
             whole=True,
             findings=Findings([*self.last.findings]),
+            keep=self.last.keep,
         )
 
     def result(self, job: JobFile) -> JobResult | None:
@@ -128,6 +130,7 @@ class Cache:
             jobs={result.job.key: _job_without_text(result) for result in results},
             shared=tuple(_without_text(one) for one in shared),
             overlays=run.overlays,
+            keep=run.keep,
             findings=tuple(run.findings),
         )
         temporary = self.path.with_suffix(f".{os.getpid()}")

@@ -88,3 +88,5 @@ class RunResult(Struct, frozen=True, kw_only=True):
     findings: Findings = field(default_factory=Findings)
     folders: frozenset[str] = frozenset()
     """Folders of the requested jobs. They must contain no other files."""
+    keep: tuple[str, ...] = ()
+    """Patterns for other files in `rendered/`."""

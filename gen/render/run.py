@@ -62,6 +62,7 @@ def render(
         whole=whole,
         findings=found,
         folders=frozenset(file.path.rpartition("/")[0] for job in rendered for file in job.files),
+        keep=tuple(sorted({pattern for overlay in chosen for pattern in overlay.fields.rendered.keep})),
     )
     if cache is not None and not found.failed():
         cache.save(results, shared, run)

@@ -132,8 +132,16 @@ def _git(root: Path, *arguments: str, given: bytes | None = None) -> bytes:
 
 
 def _tried(root: Path, *arguments: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    done = run_git(root, *arguments, given=given)
+    if done is None:
+        raise UsageError("a plan requires `git`, which is not installed")
+    return done
+
+
+def run_git(root: Path, *arguments: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes] | None:
+    """The result of a Git command in a folder; None if Git is not installed."""
     command = ["git", "--no-optional-locks", "-C", str(root), *arguments]
     try:
         return subprocess.run(command, input=given or b"", capture_output=True, check=False)  # noqa: S603 - no shell
     except FileNotFoundError:
-        raise UsageError("a plan requires `git`, which is not installed") from None
+        return None

@@ -30,6 +30,12 @@ ENDING: Final = ".yaml"
 """Of job files and of rendered files."""
 SIMILAR_ENDINGS: Final = (".yaml", ".yml", ".json")
 """Endings, in any case, of files that were probably meant to be a job or an overlay."""
+INERT_ENDINGS: Final = (".md", ".txt")
+"""Endings of files that GitOps engines ignore.
+
+Argo CD reads `.yaml`, `.yml`, `.json` and `.jsonnet` (`reposerver/repository/repository.go`), Flux `.yaml` and `.yml`
+(`fluxcd/pkg/kustomize`, `kustomize_generator.go`).
+"""
 STAGING: Final = f"{RENDERED}/.gen.tmp"
 """Folder for new files until they replace the old ones. Only a killed run leaves it behind."""
 
@@ -88,6 +94,17 @@ def is_input(path: str) -> bool:
 def is_job(path: str) -> bool:
     """Whether a path is in `jobs/`."""
     return path.startswith(f"{JOBS}/")
+
+
+def below_rendered(path: str) -> str | None:
+    """A path relative to `rendered/`; None if it is not below."""
+    top, _, below = path.partition("/")
+    return below if top == RENDERED and below else None
+
+
+def is_staging(path: str) -> bool:
+    """Whether a path is the folder of temporary files, or in it."""
+    return path == STAGING or path.startswith(f"{STAGING}/")
 
 
 def overlay_of(path: str) -> str | None:

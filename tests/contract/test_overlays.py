@@ -43,7 +43,7 @@ class Case:
         done = render(repository.root, (), ())
         texts = {path: file.text for path, file in done.files.items()}
         found = sorted({(item.code, item.message, item.severity) for item in done.findings})
-        return texts, found, done.overlays
+        return texts, found, done.overlays, done.keep
 
     def write(self, repository: Repository) -> None:
         fields = {"kind": self.kind, **KINDS[self.kind].example, **self.said["job"]}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -28,9 +29,12 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def apply(root: Path, comparison: Comparison) -> None:
-    """Apply every change. UsageError if a change fails, another run is writing, or a folder is a link."""
+    """Apply every change. UsageError if a change fails, another run is writing, or a folder is a link.
+
+    Executable bits, empty folders and the temporary files of a killed run are removed, too.
+    """
     staging = root / STAGING
-    if not comparison.changes and not os.path.lexists(staging):
+    if not (comparison.changes or comparison.executable or comparison.empty or os.path.lexists(staging)):
         return
     folders = Folders(root)
     with _reporting(RENDERED):
@@ -42,6 +46,7 @@ def apply(root: Path, comparison: Comparison) -> None:
         try:
             _write(root, staging, [change for change in comparison.changes if change.new is not None], folders)
             _remove(root, [change for change in comparison.changes if change.new is None], folders)
+            _repair(root, comparison)
         finally:
             with suppress(OSError):
                 _clear(staging)
@@ -78,10 +83,28 @@ def _remove(root: Path, changes: list[Change], folders: Folders) -> None:
             continue
         with _reporting(change.path):
             (root / change.path).unlink(missing_ok=True)
-        with suppress(OSError):  # not empty
-            while folder != RENDERED:
-                (root / folder).rmdir()
-                folder = folder.rpartition("/")[0]
+        _remove_empty(root, folder)
+
+
+def _remove_empty(root: Path, folder: str) -> None:
+    """Remove a folder and its parents up to `rendered/`, as far as they are empty."""
+    with suppress(OSError):  # not empty
+        while folder != RENDERED:
+            (root / folder).rmdir()
+            folder = folder.rpartition("/")[0]
+
+
+def _repair(root: Path, comparison: Comparison) -> None:
+    """Remove executable bits of files, and folders without files. Files that are already gone are ignored."""
+    for path in comparison.executable:
+        with _reporting(path), suppress(FileNotFoundError):
+            descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                os.fchmod(descriptor, stat.S_IMODE(os.fstat(descriptor).st_mode) & ~0o111)
+            finally:
+                os.close(descriptor)
+    for folder in comparison.empty:
+        _remove_empty(root, folder)
 
 
 def _clear(staging: Path) -> None:

@@ -123,12 +123,12 @@ def test_a_job_that_is_gone_does_not_take_its_storage_along(rendered: Repository
     assert (rendered.root / CLAIM).exists()
 
 
-def test_files_of_others_are_left_alone_and_reported(rendered: Repository) -> None:
+def test_files_of_others_are_left_alone_and_are_errors(rendered: Repository) -> None:
     path = rendered.write("rendered/dev/jobs/team/demo/extra.yaml", "a: b\n")
     bundle = rendered.write("rendered/argocd/dev/app.yaml", "of: somebody else\n")
     for report, code in (rendered.check(), rendered.render()):
-        assert code == 0
-        assert [finding.code for finding in report.findings] == ["foreign-file", "foreign-file"]
+        assert code == 1
+        assert [(f.code, f.severity.value) for f in report.findings] == [("foreign-file", "error")] * 2
     assert path.read_text() == "a: b\n"
     assert bundle.read_text() == "of: somebody else\n"
 
@@ -259,36 +259,6 @@ def test_a_storage_file_that_was_edited_by_hand_is_held_to_the_same(rendered: Re
     assert {finding.code for finding in report.findings} == {"immutable-storage"}
     assert f"revert the edit of {path}" in report.findings[0].hint
     assert file.read_text() == edited
-
-
-@pytest.mark.parametrize(
-    "place", ["dev/jobs/team/demo/extra.yaml", "gone/x.yaml", "x.yaml", "dev/x.yaml", "old/a/b/c/d.yaml"]
-)
-@pytest.mark.parametrize("path", [VOLUME, CLAIM])
-def test_data_is_never_removed_wherever_its_file_lies(rendered: Repository, path: str, place: str) -> None:
-    stray = rendered.write(f"rendered/{place}", (rendered.root / path).read_bytes().replace(b"\n", b"\r\n"))
-    report, code = rendered.render()
-    assert (code, report.changes) == (0, ())
-    assert [(f.code, f.place.file) for f in report.findings] == [("unused-storage", f"rendered/{place}")]
-    assert stray.exists()
-    rendered.render(prune_storage=True)
-    assert not stray.exists()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"apiVersion": "v1", "kind": "PersistentVolume"}',
-        "'kind': 'PersistentVolumeClaim'",
-        "a: b\n---\nkind:  PersistentVolume",
-    ],
-)
-def test_data_is_known_however_somebody_wrote_it(rendered: Repository, text: str) -> None:
-    first = (rendered.root / RUN).read_text().splitlines()[0]
-    rendered.write("rendered/dev/jobs/x.yaml", f"{first}\n{text}\n")
-    report, _ = rendered.render()
-    assert [f.code for f in report.findings] == ["unused-storage"]
-    assert (rendered.root / "rendered/dev/jobs/x.yaml").exists()
 
 
 @pytest.mark.parametrize("place", ["x.yaml", "dev/x.yaml", "gone.yaml/x"])

@@ -1,0 +1,92 @@
+"""Entries of the Git index that a commit would add and that the files of the work tree do not show.
+
+A submodule that was not fetched is an empty folder, and gen ignores its own temporary folder. A repository without Git
+has no such entries.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Location, UsageError
+from gen.findings.files import NOT_A_FILE
+from gen.findings.rendered import EXECUTABLE_FILE, SUBMODULE, TEMPORARY_FILES
+from gen.repository.control_files import refuse_control_file
+from gen.repository.git import run_git
+from gen.repository.layout import JOBS, OVERLAYS, RENDERED, STAGING, below_rendered, is_staging
+from gen.repository.safe_files import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gen.diagnostics import Findings
+
+_SUBMODULE, _LINK, _EXECUTABLE = "160000", "120000", "100755"
+_MODULES = ".gitmodules"
+
+
+def check_index(root: Path, found: Findings) -> None:
+    """Report submodules, `.gitmodules`, temporary files of gen, and links and executable files in `rendered/`.
+
+    UsageError if Git refuses to read the index, because nothing would be known about a commit.
+    """
+    if os.path.lexists(root / _MODULES):
+        refuse_control_file(_MODULES, found)
+    if not _in_git(root):
+        return
+    for mode, path in _entries(root):
+        _check(root, mode, path, found)
+
+
+def executable_bits_count(root: Path) -> bool:
+    """Whether the file system stores executable bits; False if Git was told to ignore them."""
+    done = run_git(root, "config", "--type=bool", "core.fileMode") if _in_git(root) else None
+    return done is None or done.stdout.strip() != b"false"
+
+
+def report_executable(path: str, found: Findings) -> None:
+    hint = "run `gen render` to correct it, and commit the result"
+    found.error(EXECUTABLE_FILE, Location(shown_path(path)), "the file is executable", hint)
+
+
+def report_temporary_files(found: Findings) -> None:
+    message = "temporary files of an interrupted `gen render`"
+    hint = "run `gen render` to remove them; if they are committed, commit the removal"
+    found.error(TEMPORARY_FILES, Location(STAGING), message, hint)
+
+
+def _check(root: Path, mode: str, path: str, found: Findings) -> None:
+    here = Location(shown_path(path))
+    rendered = below_rendered(path) is not None
+    if mode == _SUBMODULE:
+        message = "submodules are not allowed here: the content is in another repository, which gen does not check"
+        found.error(SUBMODULE, here, message, f"run `git rm --cached {here.file}`, and add the files themselves")
+    elif path.rpartition("/")[2].lower() == _MODULES:
+        refuse_control_file(here.file, found)
+    elif is_staging(path):
+        report_temporary_files(found)
+    elif rendered and mode == _EXECUTABLE:
+        report_executable(path, found)
+    elif rendered and mode == _LINK and not os.path.islink(f"{root}/{path}"):  # noqa: PTH114 - others are found there
+        found.error(NOT_A_FILE, here, "a link in the Git index", "run `gen render` and commit the result")
+
+
+def _entries(root: Path) -> Iterator[tuple[str, str]]:
+    """Mode and path of the entries that matter."""
+    pathspecs = (JOBS, OVERLAYS, RENDERED, f":(icase,glob)**/{_MODULES}")
+    done = run_git(root, "ls-files", "--stage", "-z", "--", *pathspecs)
+    if done is None:
+        return
+    if done.returncode != 0:
+        reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
+        raise UsageError(f"Git cannot read its index in {root}: {reason}")
+    for line in done.stdout.decode("utf-8", "surrogateescape").split("\0"):
+        about, _, path = line.partition("\t")
+        if path:
+            yield about[:6], path
+
+
+def _in_git(root: Path) -> bool:
+    return any(os.path.lexists(folder / ".git") for folder in (root, *root.parents))
