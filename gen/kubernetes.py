@@ -31,6 +31,10 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
+CONTROL_PLANE = "node-role.kubernetes.io/"
+"""Prefix of the labels and taints of nodes that run the cluster itself."""
+NVIDIA_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+"""Variable by which NVIDIA's container runtime selects the GPUs of a container; many images set it to `all`."""
 
 MAX_NAME = 63
 

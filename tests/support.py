@@ -31,6 +31,8 @@ namespaces:
     serviceAccounts: [trainer]
     metadata: ["example.com/*", "sidecar.istio.io/*"]
     allow: [hostNetwork, hostPath]
+    nodeLabels: ["*"]
+    taints: ["*"]
 volumes:
   data: {claim: data}
   nas: {size: 10Gi, nas: {server: nas.example.com, path: /training}}

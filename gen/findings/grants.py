@@ -39,7 +39,8 @@ UNKNOWN_SERVICE_ACCOUNT = Code(
 )
 NOT_GRANTED = Code(
     "not-granted",
-    "A job uses volumes, networks, image registries, metadata or host access that its namespace is not granted.",
+    "A job uses volumes, networks, image registries, metadata, node labels, taints or host access that its namespace "
+    "is not granted.",
     _GRANTED,
     "Use only granted resources, or ask the owners of the overlay to extend `namespaces`.",
 )

@@ -106,6 +106,7 @@ class TensorBoardPlan(Struct, frozen=True, kw_only=True):
     name: str
     image: str
     logdir: str
+    env: tuple[Body, ...]
     resources: Mapping[str, str]
     mount: MountPlan
     volume: VolumePlan

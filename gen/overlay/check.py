@@ -12,7 +12,7 @@ from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.model.scalars import shown
 from gen.networks import POD_NETWORK
-from gen.overlay.fields import permissions
+from gen.overlay.grant import permissions
 from gen.schemas.registry import minor_version, versions
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from pydantic import Field, WithJsonSchema, create_model, model_validator
 from gen.gitops.model import Gitops
 from gen.model.base import Model
 from gen.model.kept_files import Rendered
-from gen.model.names import DNS_LABEL, ImageRef, ImageStart, Label, LabelKey, ObjectName, ResourceName
+from gen.model.names import ImageRef, ImageStart, Label, LabelKey, ObjectName, ResourceName
 from gen.model.patches import PatchFields
 from gen.model.profile import chosen, profile_fields
-from gen.model.scalars import Bytes, Count, Quantity, Size, Text, Truth, conflict, matching
+from gen.model.scalars import Bytes, Quantity, Size, Text, Truth, conflict, matching
 from gen.networks import NETWORKS, NetworkProfile
+from gen.overlay.grant import Grant, NamespaceKey
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
 
@@ -96,11 +97,6 @@ def _network() -> type[NetworkFields]:
     return create_model("Network", __base__=NetworkFields, __doc__=NetworkFields.__doc__, **profile_fields(NETWORKS))
 
 
-def permissions() -> list[str]:
-    """Privileges that some storage and network profiles require."""
-    return sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values()) if p.grant})
-
-
 if TYPE_CHECKING:
     from typing import TypeAlias
 
@@ -108,7 +104,6 @@ if TYPE_CHECKING:
     Network: TypeAlias = NetworkFields
 else:
     Volume, Network = _volume(), _network()
-Permission = Annotated[str, Field(json_schema_extra=lambda schema: schema.update(enum=permissions()))]
 PluginName = Annotated[
     str,
     matching(
@@ -129,16 +124,6 @@ VersionRange = Annotated[
     ),
     WithJsonSchema({"title": "version range", "type": "string"}),
 ]
-NamespaceKey = Annotated[
-    str,
-    matching(
-        re.compile(rf"\*|{DNS_LABEL}"),
-        63,
-        "a namespace name, or `*` for all others",
-        "use lower-case letters, digits and `-`; quote the `*`",
-    ),
-    WithJsonSchema({"title": "namespace", "type": "string"}),
-]
 
 
 class Select(Model):
@@ -148,30 +133,6 @@ class Select(Model):
     """Jobs to include. `*` matches any text, including `/`."""
     exclude: tuple[Text, ...] = ()
     """Jobs to exclude."""
-
-
-class Grant(Model):
-    """Resources that the jobs of a namespace may use."""
-
-    gpus: Count | None = None
-    """GPU quota: maximum number of GPUs for all active jobs of the namespace."""
-    queues: tuple[Label, ...] = ()
-    """Kueue LocalQueues."""
-    priorities: tuple[ObjectName, ...] = ()
-    """PriorityClasses."""
-    service_accounts: tuple[ObjectName, ...] = ()
-    """ServiceAccounts."""
-    volumes: tuple[Label, ...] | None = None
-    """Volumes of the overlay. Defaults to all."""
-    networks: tuple[Label, ...] | None = None
-    """Networks of the overlay. Defaults to all."""
-    registries: tuple[ImageStart, ...] | None = None
-    """Allowed image prefixes, such as `registry.example.com/team`, checked after `images` is applied. Defaults to any.
-    Docker Hub images start with `docker.io/`."""
-    metadata: tuple[Text, ...] = ()
-    """Prefixed label and annotation keys that jobs may set, as patterns such as `example.com/*`."""
-    allow: tuple[Permission, ...] = ()
-    """Permissions that some storage and network profiles require."""
 
 
 class ImageRule(Model):
@@ -190,6 +151,9 @@ class GPU(Model):
     """Extended resource for GPUs. Pods with GPUs tolerate the taint with the same key."""
     model_label: LabelKey = "nvidia.com/gpu.product"
     """Node label that `placement.gpuModel` matches."""
+    hide_from_others: Truth = False
+    """Set `NVIDIA_VISIBLE_DEVICES: void` in training containers and TensorBoards without GPUs. Otherwise they see all
+    GPUs of their node if their image sets it to `all`. Changing it starts new runs of jobs with such pods."""
 
 
 class CodeSync(Model):

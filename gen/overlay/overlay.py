@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from gen.gitops import ENGINES
 from gen.load import Data, Layer, Layers, lay_over
-from gen.overlay.fields import Grant, OverlayFields
+from gen.overlay.fields import OverlayFields
+from gen.overlay.grant import Grant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -38,6 +38,8 @@ OVERLAY: dict[str, Any] = {
             "metadata": ["example.com/*"],
             "networks": ["eni"],
             "volumes": ["nas", "scratch"],
+            "nodeLabels": ["pool"],
+            "taints": ["dedicated=train"],
             "registries": ["registry.example.com", "docker.io"],
         }
     },

@@ -63,7 +63,7 @@ def _container(board: TensorBoardPlan) -> Body:
         "image": board.image,
         "command": ["tensorboard"],
         "args": [*arguments, f"--path_prefix={prefix}"] if prefix else arguments,
-        "env": [{"name": "HOME", "value": "/tmp"}],  # noqa: S108 - a volume of the pod's own
+        "env": [{"name": "HOME", "value": "/tmp"}, *board.env],  # noqa: S108 - a volume of the pod's own
         "ports": [{"name": "http", "containerPort": _PORT, "protocol": "TCP"}],
         "resources": resources(board.resources),
         "startupProbe": {"httpGet": path, "periodSeconds": 10, "failureThreshold": 60},

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings, Location
     from gen.findings.code import Code
     from gen.kinds import Job, Role
-    from gen.overlay.fields import Grant
+    from gen.overlay.grant import Grant
     from gen.overlay.overlay import Overlay
     from gen.render.expand import JobRun
     from gen.render.parse.job import JobInput
@@ -62,3 +62,7 @@ class Context(Struct, frozen=True):
         alias = str(type(self.job).model_fields[field].alias)
         own = role.fields is not None and field in role.fields.model_fields_set
         return ("roles", role.name, alias) if own else (alias,)
+
+    def set_by_job(self, route: Iterable[str | int]) -> bool:
+        """Whether the job file sets the value, and not the defaults of the overlay."""
+        return self.place(*route).file == self.given.source.file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import INVALID_ENV, RESERVED_ENV
-from gen.kubernetes import Body, present
+from gen.kubernetes import NVIDIA_DEVICES, Body, present
 from gen.model.job import EnvSource
 
 if TYPE_CHECKING:
@@ -15,19 +15,28 @@ if TYPE_CHECKING:
     from gen.render.plan.context import Context
 
 _SOURCES = ("secret", "config_map", "field", "resource")
-
-
-_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+_DEVICES = frozenset(
+    {"AMD_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES", "CAMBRICON_VISIBLE_DEVICES", "HABANA_VISIBLE_DEVICES"}
+    | {"MTHREADS_VISIBLE_DEVICES", NVIDIA_DEVICES}
+)
+"""Variables by which the container runtimes of vendors give a container the devices of its node."""
 _NO_DEVICES = ("void", "none")
 
 
 def environment(context: Context, role: Role, network: Mapping[str, str]) -> tuple[Body, ...]:
     """Variables of the kind and the network, then those of the job: entries may refer to earlier ones."""
-    provided = {entry["name"]: entry for entry in role.env}
+    hidden = () if role.gpus else without_devices(context)
+    provided = {entry["name"]: entry for entry in (*role.env, *hidden)}
     if role.trains:
         provided |= {name: {"name": name, "value": value} for name, value in network.items()}
     written = _written(context, role)
     return (*(entry for name, entry in provided.items() if name not in written), *written.values())
+
+
+def without_devices(context: Context) -> tuple[Body, ...]:
+    """Variables of a container without GPUs, which hide those of the node if the overlay wants that."""
+    hidden = context.overlay.fields.gpu.hide_from_others
+    return ({"name": NVIDIA_DEVICES, "value": "void"},) if hidden else ()
 
 
 def _written(context: Context, role: Role) -> dict[str, Body]:
@@ -41,9 +50,9 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
     for name, value in values.items():
         if (reason := _reserved(context, name, kinds)) is not None:
             context.error(RESERVED_ENV, routes[name], *reason, key=True)
-        elif name == _DEVICES and value not in _NO_DEVICES and _by_the_job(context, routes[name]):
+        elif name in _DEVICES and value not in _NO_DEVICES and context.set_by_job(routes[name]):
             hint = "request GPUs with `gpus`; only `void` and `none`, which hide them, are allowed here"
-            message = f"`{_DEVICES}` would give the container GPUs that it did not request"
+            message = f"`{name}` would give the container GPUs that it did not request"
             context.error(RESERVED_ENV, routes[name], message, hint, key=True)
         else:
             entries[name] = _entry(context, name, value, routes[name])
@@ -58,11 +67,6 @@ def _reserved(context: Context, name: str, kinds: Collection[str]) -> tuple[str,
     if name in kinds:
         return f"`{name}` is set for every pod of `{kind}`", "remove it; gen derives it from the other fields"
     return None
-
-
-def _by_the_job(context: Context, route: tuple[str, ...]) -> bool:
-    """Whether the job file sets a value, and not the defaults of the overlay."""
-    return context.place(*route).file == context.given.source.file
 
 
 def _entry(context: Context, name: str, value: str | EnvSource, route: tuple[str, ...]) -> Body:

@@ -44,6 +44,15 @@ _ENGINES = (
 """Metadata of gen and of tools that act on its objects. It is set by fields, and cannot be granted."""
 _OPERATORS = frozenset({"controller-uid", "group-name", "job-name", "job-role", "replica-index", "replica-type"})
 """Labels without a prefix by which operators and the Job controller find their pods."""
+_CONTROLLERS = frozenset(
+    {"aadpodidbinding"}  # AAD Pod Identity: gives the pod an identity of the cloud
+    | {"applicationId", "disableStateAware", "placeholder", "queue", "task-group-name"}  # Apache YuniKorn
+    | {"spark-app-selector", "spark-role"}  # Spark, and YuniKorn, which takes the first for an application
+    | {"pod-group.scheduling.sigs.k8s.io"}  # the coscheduling plugin, which is out of the tree of Kubernetes
+    | {"eci"}  # virtual nodes of Alibaba Cloud
+    | {"controller-revision-hash", "pod-template-generation", "pod-template-hash"}  # controllers of Kubernetes
+)
+"""Labels without a prefix that schedulers and controllers act on. Only defaults of the overlay may set them."""
 
 
 def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
@@ -103,6 +112,10 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
         if key.startswith(_ENGINES) or key in _OPERATORS:
             hint = "remove it; a field of the job or the overlay controls it"
             context.error(RESERVED_METADATA, (*route, key), f"a job cannot set `{key}`", hint, key=True)
+        elif key in _CONTROLLERS and context.set_by_job((*route, key)):
+            hint = "use another key; only `defaults` of the overlay can set this one"
+            message = f"a job cannot set `{key}`, because schedulers or controllers act on it"
+            context.error(RESERVED_METADATA, (*route, key), message, hint, key=True)
         elif not _KEY.fullmatch(key):
             hint = "use a form like `team` or `example.com/team`"
             context.error(INVALID_LABEL, (*route, key), f"{shown(key)} is not a valid key", hint, key=True)

@@ -8,17 +8,17 @@ from msgspec.structs import replace
 
 from gen import quantity
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMORY
-from gen.kinds.plan import NodePlan, PodPlan
-from gen.kubernetes import INSTANCE_TYPE, ZONE, Body, present
+from gen.kinds.plan import PodPlan
+from gen.kubernetes import present
 from gen.render.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_code
 from gen.render.plan.data import DataPlan, check_mounts, shared_memory
 from gen.render.plan.environment import environment
 from gen.render.plan.images import granted
 from gen.render.plan.names import check_pod_metadata
+from gen.render.plan.nodes import check_gpu_models, plan_nodes
 
 if TYPE_CHECKING:
     from gen.kinds import Role
-    from gen.model.job import Placement
     from gen.networks import Effect
     from gen.render.plan.context import Context
 
@@ -30,6 +30,7 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -
         hint = "set `replicas: 1` or more for at least one role"
         context.error(NO_PODS, ("roles",), "no role of the job has pods", hint, key=True)
     _check_images(context, roles)
+    check_gpu_models(context, roles)
     return tuple(_pod(context, role, data, network, restart) for role in roles)
 
 
@@ -59,7 +60,7 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
         resources=_resources(context, role, network),
         mounts=tuple(mounts),
         volumes=tuple(volumes),
-        nodes=_nodes(context, role, network),
+        nodes=plan_nodes(context, role, network),
         labels={**network.labels, **context.of_role(role, "pod_labels")},
         annotations={**network.annotations, **context.of_role(role, "pod_annotations")},
         network=network,
@@ -121,23 +122,3 @@ def _check_shared_memory(context: Context, role: Role, size: str) -> None:
         route = context.route_of(role, "shared_memory")
         message = f"`sharedMemory` ({size}) counts against `memory` ({memory}) and uses all of it"
         context.error(SHARED_MEMORY, route, message, "raise `memory`, or lower `sharedMemory`")
-
-
-def _nodes(context: Context, role: Role, network: Effect) -> NodePlan:
-    placement: Placement = context.of_role(role, "placement")
-    gpu = context.overlay.fields.gpu
-    labels: dict[str, tuple[str, ...]] = {key: (value,) for key, value in network.node_labels.items()}
-    for label, wanted in (
-        (INSTANCE_TYPE, placement.instance_type),
-        (ZONE, placement.zone),
-        (gpu.model_label, placement.gpu_model if role.gpus else None),
-    ):
-        if wanted is not None:
-            labels[label] = (wanted,) if isinstance(wanted, str) else wanted
-    labels |= {key: (value,) for key, value in placement.node_selector.items()}
-    tolerations: list[Body] = [t.model_dump(by_alias=True, exclude_none=True) for t in placement.tolerations]
-    accepted = {"key": gpu.resource, "operator": "Exists", "effect": "NoSchedule"}
-    for toleration in ((accepted,) if role.gpus else ()) + network.tolerations:
-        if toleration not in tolerations:
-            tolerations.append(toleration)
-    return NodePlan(labels=labels, tolerations=tuple(tolerations))

@@ -10,6 +10,7 @@ from gen.findings.jobs import NO_INGRESS, NO_LOGDIR
 from gen.kinds.plan import IngressPlan, TensorBoardPlan, VolumePlan
 from gen.kubernetes import RUN
 from gen.model.job import TensorBoard
+from gen.render.plan.environment import without_devices
 from gen.render.plan.images import granted, rewritten
 from gen.render.plan.names import TENSORBOARD
 
@@ -36,6 +37,7 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
         if wanted.image
         else rewritten(context, defaults.image),
         logdir=logdir,
+        env=without_devices(context),
         resources={"cpu": defaults.cpu, "memory": defaults.memory},
         mount=shown,
         volume=_read_only(volume),

@@ -235,7 +235,7 @@ def test_a_change_that_no_cluster_takes_is_refused(rendered: Repository, old: st
     assert code == 1
     assert {finding.code for finding in report.findings} == {"immutable-storage"}
     assert field in report.findings[0].message
-    assert str(report.findings[0].place) == "overlays/dev/overlay.yaml:11:3"
+    assert str(report.findings[0].place) == "overlays/dev/overlay.yaml:13:3"
     assert "nas.example.com" in (rendered.root / VOLUME).read_text()
 
 

@@ -1,0 +1,61 @@
+"""Grants: the resources that an overlay lets the jobs of a namespace use."""
+
+# no postponed annotations here: pydantic would compile each of them again when the program starts
+import re
+from typing import Annotated
+
+from pydantic import Field, WithJsonSchema
+
+from gen.model.base import Model
+from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
+from gen.model.scalars import Count, Text, matching
+from gen.networks import NETWORKS
+from gen.storage import STORAGE
+
+
+def permissions() -> list[str]:
+    """Privileges that some storage and network profiles require."""
+    return sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values()) if p.grant})
+
+
+Permission = Annotated[str, Field(json_schema_extra=lambda schema: schema.update(enum=permissions()))]
+NamespaceKey = Annotated[
+    str,
+    matching(
+        re.compile(rf"\*|{DNS_LABEL}"),
+        63,
+        "a namespace name, or `*` for all others",
+        "use lower-case letters, digits and `-`; quote the `*`",
+    ),
+    WithJsonSchema({"title": "namespace", "type": "string"}),
+]
+
+
+class Grant(Model):
+    """Resources that the jobs of a namespace may use."""
+
+    gpus: Count | None = None
+    """GPU quota: maximum number of GPUs for all active jobs of the namespace."""
+    queues: tuple[Label, ...] = ()
+    """Kueue LocalQueues."""
+    priorities: tuple[ObjectName, ...] = ()
+    """PriorityClasses."""
+    service_accounts: tuple[ObjectName, ...] = ()
+    """ServiceAccounts."""
+    volumes: tuple[Label, ...] | None = None
+    """Volumes of the overlay. Defaults to all."""
+    networks: tuple[Label, ...] | None = None
+    """Networks of the overlay. Defaults to all."""
+    registries: tuple[ImageStart, ...] | None = None
+    """Allowed image prefixes, such as `registry.example.com/team`, checked after `images` is applied. Defaults to any.
+    Docker Hub images start with `docker.io/`."""
+    metadata: tuple[Text, ...] = ()
+    """Prefixed label and annotation keys that jobs may set, as patterns such as `example.com/*`."""
+    node_labels: tuple[Text, ...] = ()
+    """Node labels that `placement.nodeSelector` may use, as patterns such as `pool` (any value) or `pool=train-*`.
+    Labels that only describe the machine, such as its instance type and zone, need no grant."""
+    taints: tuple[Text, ...] = ()
+    """Taints that `placement.tolerations` may tolerate, as patterns such as `dedicated` (any value) or `dedicated=ml`.
+    `*` does not match those of the control plane."""
+    allow: tuple[Permission, ...] = ()
+    """Permissions that some storage and network profiles require."""

@@ -1,0 +1,107 @@
+"""Nodes for the pods of each role. What a job chooses beyond the kind of machine needs a grant."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from gen.findings.grants import NOT_GRANTED
+from gen.findings.jobs import INVALID_VALUE
+from gen.kinds.plan import NodePlan
+from gen.kubernetes import CONTROL_PLANE, INSTANCE_TYPE, ZONE, Body
+from gen.model.scalars import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gen.diagnostics import Route
+    from gen.kinds import Role
+    from gen.model.job import Placement, Toleration
+    from gen.networks import Effect
+    from gen.render.plan.context import Context
+
+_MACHINE = frozenset({INSTANCE_TYPE, ZONE, "kubernetes.io/arch", "kubernetes.io/os", "topology.kubernetes.io/region"})
+"""Node labels that only describe the machine, and its place. They need no grant."""
+
+
+def plan_nodes(context: Context, role: Role, network: Effect) -> NodePlan:
+    """Node labels and tolerations for the pods of one role."""
+    placement: Placement = context.of_role(role, "placement")
+    route = context.route_of(role, "placement")
+    _check_selector(context, route, placement)
+    _check_tolerations(context, route, placement.tolerations)
+    gpu = context.overlay.fields.gpu
+    labels: dict[str, tuple[str, ...]] = {key: (value,) for key, value in network.node_labels.items()}
+    for label, wanted in (
+        (INSTANCE_TYPE, placement.instance_type),
+        (ZONE, placement.zone),
+        (gpu.model_label, placement.gpu_model if role.gpus else None),
+    ):
+        if wanted is not None:
+            labels[label] = (wanted,) if isinstance(wanted, str) else wanted
+    labels |= {key: (value,) for key, value in placement.node_selector.items()}
+    tolerations: list[Body] = [t.model_dump(by_alias=True, exclude_none=True) for t in placement.tolerations]
+    accepted = {"key": gpu.resource, "operator": "Exists", "effect": "NoSchedule"}
+    for toleration in ((accepted,) if role.gpus else ()) + network.tolerations:
+        if toleration not in tolerations:
+            tolerations.append(toleration)
+    return NodePlan(labels=labels, tolerations=tuple(tolerations))
+
+
+def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
+    """Report a GPU model in a job file that no pod with GPUs uses. A default of the overlay is for jobs with GPUs."""
+    with_gpus: dict[Route, bool] = {}
+    for role in roles:
+        if context.of_role(role, "placement").gpu_model is not None:
+            field = (*context.route_of(role, "placement"), "gpuModel")
+            with_gpus[field] = with_gpus.get(field, False) or bool(context.of_role(role, "gpus"))
+    for route, used in with_gpus.items():
+        if not used and context.set_by_job(route) and not context.given.left_out & {"gpus", "roles"}:
+            hint = "set `gpus`, or remove `gpuModel`; select nodes without GPUs by `instanceType`"
+            context.error(INVALID_VALUE, route, "`gpuModel` has no effect on pods without GPUs", hint)
+
+
+def _check_selector(context: Context, placement_route: Route, placement: Placement) -> None:
+    allowed = _MACHINE | {context.overlay.fields.gpu.model_label}
+    for key, value in placement.node_selector.items():
+        route: Route = (*placement_route, "nodeSelector", key)
+        if key not in allowed and context.set_by_job(route) and not _matches(context.grant.node_labels, key, value):
+            message = f"namespace `{context.given.namespace}` may not select nodes by `{key}={value}`"
+            _refuse(context, route, message, "nodeLabels", f"{key}={value}")
+
+
+def _check_tolerations(context: Context, placement_route: Route, tolerations: Iterable[Toleration]) -> None:
+    for index, toleration in enumerate(tolerations):
+        route: Route = (*placement_route, "tolerations", index)
+        if toleration.key == context.overlay.fields.gpu.resource or not context.set_by_job(route):
+            continue
+        if toleration.key is None:
+            hint = "set `key`; only `defaults` of the overlay can tolerate every taint"
+            message = "a job cannot tolerate every taint, because some keep pods off the nodes of the cluster itself"
+            context.error(NOT_GRANTED, route, message, hint)
+            continue
+        value = None if toleration.operator == "Exists" else toleration.value or ""
+        if not _matches(context.grant.taints, toleration.key, value):
+            taint = toleration.key if value is None else f"{toleration.key}={value}"
+            message = f"namespace `{context.given.namespace}` may not tolerate the taint {shown(taint)}"
+            _refuse(context, route, message, "taints", taint)
+
+
+def _matches(patterns: Iterable[str], key: str, value: str | None) -> bool:
+    """Whether a pattern `key` or `key=value` matches; a `value` of None stands for every value.
+
+    Labels and taints of the control plane are only matched by patterns that name their prefix.
+    """
+    for pattern in patterns:
+        keys, separator, values = pattern.partition("=")
+        if key.startswith(CONTROL_PLANE) and not keys.startswith(CONTROL_PLANE):
+            continue
+        matching_value = not separator or values == "*" or (value is not None and fnmatchcase(value, values))
+        if fnmatchcase(key, keys) and matching_value:
+            return True
+    return False
+
+
+def _refuse(context: Context, route: Route, message: str, field: str, pattern: str) -> None:
+    hint = f"remove it, or add `{pattern}` to `namespaces.{context.given.namespace}.{field}` of the overlay"
+    context.error(NOT_GRANTED, route, f"{message} in overlay `{context.overlay.name}`", hint)
