@@ -12,8 +12,10 @@ from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.model.scalars import shown
 from gen.networks import POD_NETWORK
+from gen.overlay.fields import VolumeFields
 from gen.overlay.grant import permissions
 from gen.schemas.registry import minor_version, versions
+from gen.storage.base import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -42,6 +44,7 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
             f"no volume can be called `{name}`",
             hint,
         )
+    _volume_settings(fields, layers, found)
     if POD_NETWORK in fields.networks:
         place = layers.place(("networks", POD_NETWORK), key=True)
         found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
@@ -54,6 +57,18 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
                     hint = did_you_mean(name, known, otherwise=otherwise)
                     found.error(code, place, f"there is no {word} {shown(name)} to grant", hint)
     return _kubernetes(fields, layers, found)
+
+
+def _volume_settings(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Refuse settings that the profile of a volume does not use; it renders no object that would contain them."""
+    for name, volume in fields.volumes.items():
+        unused = SETTINGS - volume.profile.settings
+        for attribute, field in VolumeFields.model_fields.items():
+            if field.alias in unused and getattr(volume, attribute) != field.default:
+                (profile,) = volume.given
+                message = f"`{field.alias}` has no effect on a volume with `{profile}`"
+                place = layers.place(("volumes", name, field.alias), key=True)
+                found.error(INVALID_VALUE, place, message, f"remove `{field.alias}`")
 
 
 def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, Code, Collection[str], str]]:

@@ -8,13 +8,15 @@ the volume first.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
 from gen.kubernetes import Body, present
 from gen.model.profile import Profile
 
+SETTINGS: Final = frozenset({"size", "accessModes", "mountOptions"})
+"""Settings of a volume for its PersistentVolume and claim. `readOnly` and `mountReadOnly` also apply to its mounts."""
 AccessMode = Literal["ReadWriteMany", "ReadOnlyMany", "ReadWriteOnce"]
 
 
@@ -39,6 +41,8 @@ class StorageProfile(Profile, ABC):
 
     needs_size: ClassVar[bool] = False
     """Whether a rendered object requires a size."""
+    settings: ClassVar[frozenset[str]] = frozenset()
+    """Settings of the volume that the rendered objects contain, of those in `SETTINGS`."""
     outlives_pods: ClassVar[bool] = True
     """Whether other pods, such as TensorBoard, can read the files of a training pod."""
 
@@ -55,6 +59,7 @@ class ClaimedProfile(StorageProfile):
     """Volume with a rendered PersistentVolumeClaim of the same name."""
 
     needs_size: ClassVar[bool] = True
+    settings: ClassVar[frozenset[str]] = frozenset({"size", "accessModes"})
 
     def pod_source(self, volume: Volume) -> Body:
         claim = present(claimName=volume.name, readOnly=volume.read_only or None)
@@ -64,6 +69,7 @@ class ClaimedProfile(StorageProfile):
 class StaticProfile(ClaimedProfile):
     """Statically provisioned PersistentVolume, bound to one claim."""
 
+    settings: ClassVar[frozenset[str]] = SETTINGS
     mount_options: ClassVar[tuple[str, ...]] = ()
     """Mount options of all volumes of this profile. Those of the overlay are appended."""
 

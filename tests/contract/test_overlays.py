@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 from gen.kinds import KINDS
-from gen.overlay.fields import OverlayFields
+from gen.overlay.fields import OverlayFields, VolumeFields
 from gen.render.run import render
+from gen.storage import STORAGE
+from gen.storage.base import SETTINGS as SETTINGS_OF_OBJECTS
 from tests.contract.fields import leaves, model_fields, pattern, without
 from tests.support import Repository
 
@@ -35,7 +37,7 @@ class Case:
         overlay: dict[str, Any] = self.said["overlay"]
         return overlay
 
-    def outcome(self, repository: Repository, overlay: dict[str, Any]) -> tuple[object, ...]:
+    def outcome(self, repository: Repository, overlay: dict[str, Any]) -> tuple[Any, ...]:
         """Everything that a render makes of the case with this overlay."""
         repository.overlay(
             yaml.safe_dump(({} if "alone" in self.said else COMMON) | self.said.get("extra", {}) | overlay)
@@ -64,6 +66,45 @@ def test_no_value_is_accepted_and_ignored(case: Case, repo: Repository) -> None:
     expected = case.outcome(repo, case.document)
     same = [route for route in leaves(case.document) if case.outcome(repo, without(case.document, route)) == expected]
     assert same == []
+
+
+SETTINGS: dict[str, Any] = {
+    "size": "20Gi",
+    "accessModes": ["ReadWriteOnce"],
+    "readOnly": True,
+    "mountReadOnly": True,
+    "mountOptions": ["noresvport"],
+}
+"""A value for each setting that all storage profiles share."""
+PROFILES = {
+    key: {key: fields, "size": "10Gi"} if STORAGE[key].needs_size else {key: fields}
+    for case in CASES
+    for volume in case["overlay"].get("volumes", {}).values()
+    for key, fields in volume.items()
+    if key in STORAGE
+}
+"""A volume of each storage profile."""
+
+
+def test_every_setting_of_volumes_and_every_profile_has_an_example() -> None:
+    assert set(SETTINGS) == {field.alias for field in VolumeFields.model_fields.values()}
+    assert set(PROFILES) == set(STORAGE)
+
+
+@pytest.mark.parametrize("profile", sorted(STORAGE))
+@pytest.mark.parametrize("setting", list(SETTINGS))
+def test_no_setting_of_a_volume_is_accepted_and_ignored(setting: str, profile: str, repo: Repository) -> None:
+    case = Case("pytorch", {"job": {"data": {"a": "/a"}}})
+    case.write(repo)
+    grants = {"namespaces": {"team": {"allow": ["hostPath"]}}}
+    with_it, without_it = (
+        case.outcome(repo, grants | {"volumes": {"a": PROFILES[profile] | more}})
+        for more in ({setting: SETTINGS[setting]}, {})
+    )
+    assert with_it != without_it
+    refused = setting in SETTINGS_OF_OBJECTS - STORAGE[profile].settings
+    expected = [("invalid-value", f"`{setting}` has no effect on a volume with `{profile}`")] if refused else []
+    assert [(code, message) for code, message, severity in with_it[1] if severity == "error"] == expected
 
 
 def uncovered(model: type[OverlayFields]) -> list[Route]:
