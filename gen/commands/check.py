@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
-from gen.commands.compared import RenderRequest, refused, render_and_compare, summary
+import typer
+
+from gen.commands.compared import RenderRequest, refused, render_and_compare, repository, summary
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Location
 from gen.findings.rendered import EMPTY_FOLDER
@@ -27,10 +29,24 @@ FORMATS = REPORTERS
 class Request(RenderRequest):
     """Arguments of `gen check`."""
 
+    staged: Annotated[
+        bool, typer.Option("--staged", help="Check the files that are staged in Git, which the next commit contains.")
+    ] = False
+
 
 def run(request: Request) -> Result[Report]:
     """Violations when there is an error, or when anything would be written or removed."""
-    return check(request, request.cache)
+    return _check_staged(request) if request.staged else check(request, request.cache)
+
+
+def _check_staged(request: Request) -> Result[Report]:
+    """Check the index of Git: files that are not added, or that changed since, do not count."""
+    from gen.repository.staged import staged_tree  # noqa: PLC0415 - other checks start no process
+
+    root = repository(request.root)
+    with staged_tree(root) as staged:
+        folder = request.cache if staged == root else None
+        return check(replace(request, root=staged), folder)
 
 
 def check(request: Request, cache: Path | None = None) -> Result[Report]:
@@ -43,7 +59,9 @@ def check(request: Request, cache: Path | None = None) -> Result[Report]:
     _report_repairs(compared.root, comparison, rendering.findings)
     text = summary(rendering, comparison, "would write", "would remove")
     if comparison.changes:
-        text += "; run `gen render` and commit the result"
+        text += "; run `gen render` and " + (
+            "`git add jobs overlays rendered`" if request.staged else "commit the result"
+        )
     failed = rendering.findings.failed() or bool(comparison.changes)
     report = Report(tuple(rendering.findings), comparison.changes, text, done=False)
     return Result(output=report, exit_code=VIOLATIONS if failed else CLEAN)
