@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gen import __version__
 from gen.commands.new import job_text
+from gen.commands.pinned_source import DISTRIBUTION, checked_source, installed_source
 from gen.commands.render import Request as RenderRequest
 from gen.commands.render import render
 from gen.commands.result import CLEAN, VIOLATIONS, Result
@@ -35,7 +36,7 @@ FIRST_JOB = "hello"
 TEMPLATES = "templates/init"
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _OWNER = re.compile(r"[-A-Za-z0-9_./@+]{2,200}")
-
+_NO_SOURCE = "CI fails until requirements.txt has a source of gen: add one there, as its comments show"
 
 FORMATS = REPORTERS
 
@@ -50,6 +51,20 @@ class Request:
     owner: Annotated[str, typer.Option("--owner", help="Owner of overlays and CI, for CODEOWNERS.")] = (
         "@your-org/platform"
     )
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            metavar="URL",
+            help="Source of gen for CI: `git+https://…@COMMIT` or `https://….whl#sha256=DIGEST`. "
+            "[default: where this gen was installed from]",
+        ),
+    ] = None
+
+    @property
+    def pinned_source(self) -> str:
+        """Empty if no source was given and that of the running gen is not pinned."""
+        return installed_source() if self.source is None else checked_source(self.source)
 
 
 def run(request: Request) -> Result[Report]:
@@ -77,6 +92,8 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
     kind = next(iter(KINDS))
     values = {
         "version": __version__,
+        "distribution": DISTRIBUTION,
+        "source": request.pinned_source,
         "namespace": request.namespace,
         "overlay": request.overlay,
         "owner": request.owner,
@@ -106,7 +123,10 @@ def _check(request: Request) -> None:
 def _templates(values: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
     """Files of the package. `dot_` replaces a leading dot, so that tools do not apply the files to this project."""
     environment = Environment(  # noqa: S701 - the output is not HTML
-        loader=PackageLoader("gen"), keep_trailing_newline=True, undefined=StrictUndefined
+        loader=PackageLoader("gen"),
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
     )
     for path, file in _walk(files("gen").joinpath(TEMPLATES), ""):
         target = re.sub(r"(^|/)dot_", r"\1.", path)
@@ -168,5 +188,6 @@ def _summary(request: Request, wrote: int, same: int) -> str:
             f"wrote {wrote} files to {request.folder}" + (f", {same} already existed" if same else ""),
             f"next: cd {request.folder} && git init && git add . && git commit -m 'Start'; then read README.md there:",
             "it lists the values to fill in (requirements.txt, CODEOWNERS, the overlay) and the steps to add a job",
+            *(() if request.pinned_source else (_NO_SOURCE,)),
         )
     )

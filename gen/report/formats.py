@@ -25,6 +25,7 @@ REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
     "github": partial(_report, "github:github"),
     "sarif": partial(_report, "sarif:sarif"),
     "junit": partial(_report, "junit:junit"),
+    "markdown": partial(_report, "findings_markdown:as_markdown"),
 }
 """Formats of findings and file changes."""
 

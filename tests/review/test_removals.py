@@ -76,7 +76,11 @@ def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:
     history.rendering(prune_storage=True)
     refused = gen("plan", "--output", "json", cwd=history.root)
     assert (refused.returncode, json.loads(refused.stdout)["refused"]) == (1, True)
-    assert gen("plan", "--output", "markdown", cwd=history.root).stdout.splitlines()[1].startswith("### refused: ")
+    assert (
+        gen("plan", "--output", "markdown", cwd=history.root)
+        .stdout.splitlines()[1]
+        .startswith("### Refused: `too-many-removed`; ")
+    )
     assert gen("plan", "--allow-data-removal", cwd=history.root).returncode == 0
     for arguments in (["--base", "nowhere"], ["--max-removed", "x"], ["--overlay", "dve"], ["--root", str(tmp_path)]):
         wrong = gen("plan", *arguments, cwd=history.root)

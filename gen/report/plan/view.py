@@ -100,6 +100,11 @@ class PlanView:
         return tuple(finding for finding in self.findings if finding.severity.value == "error")
 
     @property
+    def reasons(self) -> tuple[str, ...]:
+        """Codes of the errors, each once."""
+        return tuple(dict.fromkeys(finding.code for finding in self.errors))
+
+    @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         return tuple(finding for finding in self.findings if finding.severity.value != "error")
 

@@ -35,7 +35,7 @@ WHO = {
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"  # noqa: PTH120 - not through its link
-    merged = {**os.environ, **WHO, "PATH": path, "GITHUB_ACTIONS": "", **environment}
+    merged = {**os.environ, **WHO, "PATH": path, "GITHUB_ACTIONS": "", "PIP_NO_INDEX": "1", **environment}
     return subprocess.run(command, cwd=cwd, env=merged, capture_output=True, text=True, check=False)
 
 
@@ -52,8 +52,8 @@ def committed(root: Path) -> Path:
     return root
 
 
-def index(folder: Path) -> dict[str, str]:
-    """The environment of an index with one wheel of gen, which leads to this checkout and to what it needs."""
+def wheel_source(folder: Path) -> str:
+    """A pinned source: the digest of a wheel that leads to this checkout and to what it needs."""
     folder.mkdir()
     name = f"gitops_gen-{__version__}"
     paths = [str(PROJECT), *(path for path in sys.path if path.endswith("site-packages"))]
@@ -64,11 +64,12 @@ def index(folder: Path) -> dict[str, str]:
         f"{name}.dist-info/entry_points.txt": "[console_scripts]\ngen = gen.__main__:main\n",
     }
     record = "".join(f"{path},sha256={_digest(text)},{len(text.encode())}\n" for path, text in members.items())
-    with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as wheel:
+    file = folder / f"{name}-py3-none-any.whl"
+    with zipfile.ZipFile(file, "w") as wheel:
         for path, text in members.items():
             wheel.writestr(path, text)
         wheel.writestr(f"{name}.dist-info/RECORD", f"{record}{name}.dist-info/RECORD,,\n")
-    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+    return f"file://{file}#sha256={hashlib.sha256(file.read_bytes()).hexdigest()}"
 
 
 def _digest(text: str) -> str:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.commands.init.support import committed, git, index, run
+from tests.commands.init.support import committed, git, run, wheel_source
 from tests.support import initialised
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 STALE = "kind: batch\nimage: example.com/a:1\ncommand: x\n"
@@ -19,60 +20,92 @@ STALE = "kind: batch\nimage: example.com/a:1\ncommand: x\n"
 
 @dataclass(frozen=True)
 class Site:
-    """A repository at its host, and the index that CI installs from."""
+    """A repository at its host."""
 
     origin: Path
-    index: dict[str, str]
 
     def clone(self, name: str) -> Path:
         git("clone", "--quiet", self.origin, name, cwd=self.origin.parent)
         return self.origin.parent / name
 
-    def merged(self, clone: Path) -> Path:
-        """What a host checks out for a pull request of the clone's work: its merge into the base branch."""
-        git("checkout", "--quiet", "-b", "change", cwd=clone)
-        git("add", "--all", cwd=clone)
-        git("commit", "--quiet", "--message", "Change", cwd=clone)
-        git("checkout", "--quiet", "main", cwd=clone)
-        git("merge", "--quiet", "--no-ff", "--no-edit", "change", cwd=clone)
-        return clone
+
+def proposed(clone: Path) -> Path:
+    """Commit the work of a clone on a branch, which is checked out, like on GitLab."""
+    git("checkout", "--quiet", "-b", "change", cwd=clone)
+    git("add", "--all", "--force", ".", ":!.venv", cwd=clone)
+    git("commit", "--quiet", "--message", "Change", cwd=clone)
+    return clone
+
+
+def merged(clone: Path) -> Path:
+    """Check out the merge of the branch into the base branch, like GitHub for a pull request."""
+    git("checkout", "--quiet", "main", cwd=clone)
+    git("merge", "--quiet", "--no-ff", "--no-edit", "change", cwd=clone)
+    return clone
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     folder = tmp_path_factory.mktemp("site")
-    assert initialised(folder / "origin")[1] == 0
-    return Site(committed(folder / "origin"), index(folder / "index"))
+    assert initialised(folder / "origin", source=wheel_source(folder / "index"))[1] == 0
+    return Site(committed(folder / "origin"))
 
 
-def github_steps(root: Path) -> list[str]:
-    """The commands of check.yml."""
+def github_steps(root: Path) -> list[tuple[str, bool]]:
+    """The commands of check.yml, and whether each runs after a failure."""
     workflow = yaml.safe_load((root / ".github/workflows/check.yml").read_text("utf-8"))
-    return [step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step]
+    steps = workflow["jobs"]["check"]["steps"]
+    return [(step["run"], "!cancelled()" in step.get("if", "")) for step in steps if "run" in step]
 
 
-def gitlab_steps(root: Path) -> list[str]:
-    config = yaml.safe_load((root / ".gitlab-ci.yml").read_text("utf-8"))
-    return [*config["default"]["before_script"], *config["gen"]["script"]]
+def github(merge: Path, temp: Path) -> subprocess.CompletedProcess[str]:
+    """The steps of check.yml, each in its own shell. Returns the first one that failed, or the last one."""
+    base = {"BASE": "HEAD^1", "NUMBER": "7", "GITHUB_STEP_SUMMARY": str(temp / "summary.md")}
+    failed = None
+    for step, always in github_steps(merge):
+        if failed is None or always:
+            command = ("bash", "-eo", "pipefail", "-c", step)
+            done = run(*command, cwd=merge, RUNNER_TEMP=str(temp), GITHUB_ACTIONS="true", **base)
+            failed = failed or (done if done.returncode else None)
+    return failed or done
+
+
+def gitlab(clone: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The script of the job `gen` for a merge request to `main`."""
+    job = yaml.safe_load((clone / ".gitlab-ci.yml").read_text("utf-8"))["gen"]
+    variables = {
+        "CI_COMMIT_SHA": git("rev-parse", "HEAD", cwd=clone),
+        "CI_MERGE_REQUEST_IID": "7",
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": git("merge-base", "HEAD", "origin/main", cwd=clone),
+        "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "4",
+        "CI_MERGE_REQUEST_PROJECT_ID": "4",
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+        **environment,
+    }
+    script = "\n".join(["set -eo pipefail", *job["before_script"], *job["script"]])
+    return run("bash", "-c", script, cwd=clone, **variables)
+
+
+def first_line(plan: Path) -> str:
+    """The first visible line of a comment."""
+    return next(line for line in plan.read_text("utf-8").splitlines() if line and not line.startswith("<!--"))
 
 
 def test_a_fresh_clone_passes_and_a_job_is_two_commands_away(site: Site) -> None:
     clone = site.clone("fresh")
-    done = run("bash", "ci/check.sh", cwd=clone, **site.index)
+    done = run("bash", "ci/check.sh", cwd=clone)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 unchanged" in done.stdout
     gen = clone / ".venv/bin/gen"
     for command in (["new", "pytorch", "second"], ["render"]):
         done = run(gen, *command, cwd=clone)
         assert done.returncode == 0, done.stderr
-    merge = site.merged(clone)
+    change = proposed(clone)
     assert git("ls-files", ".venv", cwd=clone) == ""
-    base = git("rev-parse", "HEAD^1", cwd=merge)
-    script = "\n".join(["set -eo pipefail", *gitlab_steps(merge)])
-    done = run("bash", "-c", script, cwd=merge, CI_MERGE_REQUEST_DIFF_BASE_SHA=base, **site.index)
+    done = gitlab(change)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (merge / "gen-report/junit.xml").read_text("utf-8").startswith("<?xml")
-    assert "second" in (merge / "gen-report/plan.md").read_text("utf-8")
+    assert (change / "gen-report/junit.xml").read_text("utf-8").startswith("<?xml")
+    assert "second" in (change / "gen-report/plan.md").read_text("utf-8")
 
 
 def test_a_pull_request_cannot_choose_its_checks(site: Site, tmp_path: Path) -> None:
@@ -82,35 +115,105 @@ def test_a_pull_request_cannot_choose_its_checks(site: Site, tmp_path: Path) -> 
         (clone / module).parent.mkdir(exist_ok=True)
         (clone / module).write_text(trap, "utf-8")
     (clone / "requirements.txt").write_text("gitops-gen==99\n", "utf-8")
-    (clone / "ci/check.sh").write_text(f"touch {tmp_path}/trapped; exit 0\n", "utf-8")
+    for script in ("ci/check.sh", "ci/setup.sh"):
+        (clone / script).write_text(f"touch {tmp_path}/trapped; exit 0\n", "utf-8")
     (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
     (clone / "jobs/team-a/wrong.yaml").write_text(STALE + "wrokers: 2\n", "utf-8")
-    merge = site.merged(clone)
-    done = github(merge, tmp_path, site)
+    done = gitlab(proposed(clone))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "jobs/team-a/wrong.yaml:4:1: error" in done.stdout
+    git("clean", "--quiet", "-fdx", cwd=clone)
+    git("checkout", "--quiet", "--detach", "change", cwd=clone)
+    done = github(merged(clone), tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "::error file=jobs/team-a/wrong.yaml,line=4,col=1,title=unknown-field::" in done.stdout
     assert not (tmp_path / "trapped").exists()
 
 
-def github(merge: Path, temp: Path, site: Site) -> Any:
-    """The steps of check.yml up to the first that fails, each in a shell of its own."""
-    base = {"BASE": "HEAD^1", "NUMBER": "7", "GITHUB_STEP_SUMMARY": str(temp / "summary.md")}
-    for step in github_steps(merge):
-        done = run(
-            "bash",
-            "-eo",
-            "pipefail",
-            "-c",
-            step,
-            cwd=merge,
-            RUNNER_TEMP=str(temp),
-            GITHUB_ACTIONS="true",
-            **base,
-            **site.index,
-        )
-        if done.returncode:
-            break
-    return done
+def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(site: Site, tmp_path: Path) -> None:
+    """A merge request that starts at an old commit must not be checked by the checks of that commit."""
+    work = site.clone("history")
+    check = work / "ci/check.sh"
+    strict = check.read_bytes()
+    check.write_text("exit 0\n", "utf-8")
+    git("commit", "--quiet", "--all", "--message", "Weak", cwd=work)
+    weak = git("rev-parse", "HEAD", cwd=work)
+    check.write_bytes(strict)
+    git("commit", "--quiet", "--all", "--message", "Strict", cwd=work)
+    git("clone", "--quiet", work, "change", cwd=tmp_path)
+    clone = tmp_path / "change"
+    git("checkout", "--quiet", weak, cwd=clone)
+    (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
+    done = gitlab(proposed(clone))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert first_line(clone / "gen-report/plan.md").startswith("### Refused: `missing`")
+
+
+def test_gitlab_checks_the_result_of_the_merge(site: Site, tmp_path: Path) -> None:
+    """A merge request that starts before the quota was reduced must not be checked against the old quota."""
+    work = site.clone("quota")
+    overlay = work / "overlays/production/overlay.yaml"
+    job = "jobs/team-a/large.yaml"
+    git("checkout", "--quiet", "-b", "before", cwd=work)
+    git("checkout", "--quiet", "main", cwd=work)
+    overlay.write_text(overlay.read_text("utf-8").replace("gpus: 16", "gpus: 2"), "utf-8")
+    assert run("gen", "render", cwd=work).returncode == 0
+    git("commit", "--quiet", "--all", "--message", "Reduce", cwd=work)
+    git("clone", "--quiet", work, "change", cwd=tmp_path)
+    clone = tmp_path / "change"
+    git("checkout", "--quiet", "origin/before", cwd=clone)
+    (clone / job).write_text(STALE + "gpus: 8\ntimeout: 1h\n", "utf-8")
+    assert run("gen", "render", cwd=clone).returncode == 0
+    done = gitlab(proposed(clone))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "`over-quota`" in first_line(clone / "gen-report/plan.md")
+
+
+def test_gitlab_fetches_the_target_branch_of_the_parent_project_in_a_fork(site: Site) -> None:
+    clone = site.clone("fork")
+    git("remote", "set-url", "origin", "/nowhere", cwd=clone)
+    change = proposed_job(clone)
+    parent = {"CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "5", "CI_MERGE_REQUEST_PROJECT_URL": f"file://{site.origin}/"}
+    done = gitlab(change, **parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def proposed_job(clone: Path) -> Path:
+    for command in (["new", "pytorch", "second"], ["render"]):
+        assert run("gen", *command, cwd=clone).returncode == 0
+    return proposed(clone)
+
+
+def test_a_committed_report_is_not_the_report(site: Site) -> None:
+    """CI must not publish a plan from the merge request, also if its check fails before it writes one."""
+    clone = site.clone("forged")
+    (clone / "gen-report").mkdir()
+    (clone / "gen-report/plan.md").write_text("### 0 runs start\n", "utf-8")
+    (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
+    change = proposed(clone)
+    assert gitlab(change, CI_MERGE_REQUEST_TARGET_BRANCH_NAME="absent").returncode != 0
+    assert not (change / "gen-report/plan.md").exists()
+    git("checkout", "--quiet", "--force", "change", cwd=clone)
+    assert gitlab(change).returncode == 1
+    assert first_line(change / "gen-report/plan.md").startswith("### Refused: `missing`")
+
+
+def test_a_failure_without_findings_is_in_the_first_line(site: Site, tmp_path: Path) -> None:
+    clone = site.clone("unusable")
+    git("rm", "-r", "--quiet", "overlays", cwd=clone)
+    assert github(merged(proposed(clone)), tmp_path).returncode == 2
+    assert first_line(tmp_path / "gen/plan.md") == "### Refused: `gen check` failed with exit code 2, see the log"
+
+
+def test_ci_fails_until_gen_has_a_pinned_source(tmp_path: Path) -> None:
+    """A name and a version in requirements.txt would install the distribution of whoever owns the name."""
+    root = tmp_path / "new"
+    assert initialised(root)[1] == 0
+    committed(root)
+    done = run("bash", "ci/check.sh", cwd=root)
+    assert done.returncode == 1
+    assert "requirements.txt has no source of gen" in done.stderr
+    assert not (root / ".venv").exists()
 
 
 def workflows(root: Path) -> dict[str, Any]:
@@ -119,7 +222,7 @@ def workflows(root: Path) -> dict[str, Any]:
 
 def test_workflows_hold_no_more_than_they_need(site: Site) -> None:
     found = workflows(site.origin)
-    assert set(found["check.yml"][True]) == {"pull_request", "push"}  # PyYAML reads `on` as a truth value
+    assert set(found["check.yml"][True]) == {"pull_request", "push"}  # PyYAML reads `on` as a boolean
     assert found["check.yml"]["jobs"]["check"]["permissions"] == {"contents": "read"}
     assert set(found["comment.yml"][True]) == {"workflow_run"}
     assert found["comment.yml"][True]["workflow_run"]["workflows"] == [found["check.yml"]["name"]]
@@ -137,17 +240,15 @@ def test_workflows_hold_no_more_than_they_need(site: Site) -> None:
                     assert step["with"]["persist-credentials"] is False
 
 
+def test_a_change_of_the_base_branch_is_checked_and_never_skipped(site: Site) -> None:
+    """GitHub keeps the result for another base branch, and a skipped job satisfies a required check."""
+    check = workflows(site.origin)["check.yml"]
+    assert "edited" in check[True]["pull_request"]["types"]
+    assert "if" not in check["jobs"]["check"]
+
+
 def test_gitlab_gives_its_token_to_no_fork(site: Site) -> None:
     config = yaml.safe_load((site.origin / ".gitlab-ci.yml").read_text("utf-8"))
     (rule,) = config["comment"]["rules"]
     assert "$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID" in rule["if"]
     assert "GEN_COMMENT_TOKEN" not in str(config["gen"])
-
-
-def test_actionlint_finds_nothing(site: Site) -> None:
-    import shutil  # noqa: PLC0415
-
-    if (tool := shutil.which("actionlint")) is None:
-        pytest.skip("actionlint is not installed: go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7")
-    done = run(tool, cwd=site.origin)
-    assert done.returncode == 0, done.stdout

@@ -1,4 +1,4 @@
-"""The comment beside a change: one, kept up to date, from data that strangers made."""
+"""The comment on a change: a single one, kept up to date, from untrusted data."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHA = "a" * 40
+BASE = "c" * 40
 API = "/repos/acme/jobs"
 BOT = {"login": "github-actions[bot]"}
 
@@ -27,25 +28,37 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def archive(plan: str = "## 1 run starts\n", number: str = "7\n") -> bytes:
+def archive(plan: str = "## 1 run starts\n", number: str = "7\n", head: str = f"{SHA}\n") -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("plan.md", plan)
         packed.writestr("number.txt", number)
+        packed.writestr("head.txt", head)
         packed.writestr("../../evil.sh", "exit 0")
     return buffer.getvalue()
 
 
-def github(raw: bytes, *, files: list[str], comments: list[Any], sha: str = SHA, state: str = "open") -> Host:
+def pull_request(sha: str = SHA, **changed: Any) -> dict[str, Any]:
+    head = {"sha": sha, "ref": "topic", "repo": {"full_name": "eve/jobs", "owner": {"login": "eve"}}}
+    return {"state": "open", "number": 7, "head": head, "base": {"ref": "main", "sha": BASE}} | changed
+
+
+def github(raw: bytes, *, files: list[str], comments: list[Any], pull: dict[str, Any] | None = None) -> Host:
     host = Host({})
+    found = pull_request() if pull is None else pull
     host.answers = {
         f"{API}/actions/runs/5/artifacts": lambda: {
             "artifacts": [{"name": "gen-plan", "id": 3, "size_in_bytes": len(raw)}]
         },
         f"{API}/actions/artifacts/3/zip": lambda: f"{host.url}/storage?sig=1",
         "/storage": lambda: raw,
-        f"{API}/pulls/7": lambda: {"state": state, "head": {"sha": sha}, "changed_files": len(files)},
-        f"{API}/pulls/7/files": lambda: [{"filename": name} for name in files],
+        f"{API}/pulls": lambda: [found],
+        f"{API}/pulls/7": lambda: found,
+        f"{API}/compare/{BASE}...{SHA}": lambda: {
+            "merge_base_commit": {"sha": BASE},
+            "files": [{"filename": name} for name in files],
+        },
+        f"{API}/issues/7/events": lambda: [{"event": "head_ref_force_pushed"}],
         f"{API}/issues/7/comments": lambda: comments,
     }
     return host
@@ -59,6 +72,9 @@ def comment(root: Path, host: Host) -> None:
             "GITHUB_TOKEN": "token",
             "RUN_ID": "5",
             "HEAD_SHA": SHA,
+            "HEAD_BRANCH": "topic",
+            "HEAD_REPOSITORY": "eve/jobs",
+            "BASE_BRANCH": "main",
             "CONCLUSION": "success",
         }
         done = run(sys.executable, "-I", "ci/github_comment.py", cwd=root, **environment)
@@ -82,26 +98,105 @@ def test_github_gets_one_comment_and_keeps_it(root: Path) -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        github(archive(), files=[], comments=[], sha="b" * 40),
-        github(archive(), files=[], comments=[], state="closed"),
+        github(archive(), files=[], comments=[], pull=pull_request("b" * 40)),
+        github(archive(head="b" * 40), files=[], comments=[]),
+        github(archive(head=""), files=[], comments=[]),
+        github(archive(), files=[], comments=[], pull=pull_request(state="closed")),
+        github(archive(), files=[], comments=[], pull=pull_request(base={"ref": "weak", "sha": BASE})),
+        github(archive(), files=[], comments=[], pull=pull_request(head={"sha": SHA, "ref": "main", "repo": None})),
         github(archive(number="7/../8"), files=[], comments=[]),
         github(b"x" * ((1 << 20) + 1), files=[], comments=[]),
     ],
-    ids=["another commit", "closed", "no number", "too large"],
+    ids=[
+        "another commit",
+        "an artifact about another commit",
+        "an artifact about no commit",
+        "closed",
+        "another base branch",
+        "another branch",
+        "no number",
+        "too large",
+    ],
 )
 def test_github_gets_no_comment_about_another_commit(root: Path, host: Host) -> None:
     comment(root, host)
     assert host.written == []
 
 
+def test_a_force_push_before_the_comment_is_posted_stops_it(root: Path) -> None:
+    """The plan of one head must not be posted once the pull request has another one."""
+    host = github(archive(), files=[], comments=[])
+    asked: list[str] = []
+
+    def forced() -> dict[str, Any]:
+        asked.append("pull")
+        return pull_request(SHA if len(asked) == 1 else "b" * 40)
+
+    host.answers[f"{API}/pulls/7"] = forced
+    comment(root, host)
+    assert (len(asked), host.written) == (2, [])
+
+
+def test_changed_checks_are_those_of_the_checked_commit(root: Path) -> None:
+    """After a force-push, the files of the pull request would be those of its new head."""
+    host = github(archive("nothing is removed\n"), files=["ci/check.sh"], comments=[])
+    host.answers[f"{API}/pulls/7/files"] = list
+    comment(root, host)
+    ((_, _, data),) = host.written
+    assert "nothing is removed" not in data["body"]
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_changed_checks_are_found_among_any_number_of_files(root: Path, *, changed: bool) -> None:
+    host = github(archive("1 run starts\n"), files=[f"jobs/a/{number}.yaml" for number in range(300)], comments=[])
+    for commit, digest in ((BASE, "1"), (SHA, "2" if changed else "1")):
+        entries = [{"path": "ci", "sha": digest}, {"path": "jobs", "sha": commit}]
+        host.answers[f"{API}/git/trees/{commit}"] = lambda entries=entries: {"tree": entries}
+    comment(root, host)
+    ((_, _, data),) = host.written
+    assert ("1 run starts" in data["body"]) is not changed
+    assert ("    ci\n" in data["body"]) is changed
+
+
+@pytest.mark.parametrize("how", ["its base was changed", "another pull request has another base"])
+def test_a_plan_for_another_base_is_not_shown(root: Path, how: str) -> None:
+    """An author who may push branches can check the same head against a base with other checks."""
+    host = github(archive("0 runs start\n"), files=[], comments=[])
+    if how == "its base was changed":
+        host.answers[f"{API}/issues/7/events"] = lambda: [{"event": "base_ref_changed"}]
+    else:
+        other = pull_request(number=8, state="closed", base={"ref": "weak", "sha": BASE})
+        host.answers[f"{API}/pulls"] = lambda: [pull_request(), other]
+    comment(root, host)
+    ((_, _, data),) = host.written
+    assert "0 runs start" not in data["body"]
+    assert data["body"].splitlines()[1] == "### No plan: this branch was also proposed for another base branch"
+
+
+def test_a_run_that_failed_early_is_a_comment(root: Path) -> None:
+    host = github(archive(""), files=[], comments=[])
+    comment(root, host)
+    ((_, _, data),) = host.written
+    assert data["body"].splitlines()[1] == "### Refused: the check failed before it had a plan, see its log"
+
+
 @pytest.mark.parametrize(
-    "file", [".github/workflows/check.yml", "ci/check.sh", "requirements.txt", "jobs/.gitattributes"]
+    "file",
+    [
+        ".github/workflows/check.yml",
+        "ci/check.sh",
+        "requirements.txt",
+        "jobs/.gitattributes",
+        ".gitmodules",
+        "x/.gitmodules",
+    ],
 )
 def test_a_change_of_the_checks_is_listed_instead_of_the_plan(root: Path, file: str) -> None:
     host = github(archive("nothing is removed\n"), files=["jobs/team-a/x.yaml", file], comments=[])
     comment(root, host)
     ((_, _, data),) = host.written
     assert "nothing is removed" not in data["body"]
+    assert data["body"].splitlines()[1] == "### No plan: this pull request changes its own checks"
     assert f"    {file}\n" in data["body"]
 
 
@@ -115,24 +210,47 @@ def test_a_plan_is_cut_to_what_github_takes(root: Path) -> None:
     assert len(bomb.written) == 1
 
 
-def test_gitlab_gets_one_comment_and_keeps_it(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "plan.md").write_text("## 1 run starts\n", "utf-8")
-    notes: list[Any] = []
-    path = "/projects/4/merge_requests/7/notes"
-    host = Host({"/user": lambda: {"id": 9}, path: lambda: notes})
+REQUEST = "/projects/4/merge_requests/7"
+
+
+def gitlab(root: Path, plan: Path, request: dict[str, Any], notes: list[Any]) -> Host:
+    host = Host({"/user": lambda: {"id": 9}, REQUEST: lambda: request, f"{REQUEST}/notes": lambda: notes})
     with serving(host):
         environment = {
             "CI_API_V4_URL": host.url,
             "CI_PROJECT_ID": "4",
             "CI_MERGE_REQUEST_IID": "7",
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
             "CI_COMMIT_SHA": SHA,
             "GEN_COMMENT_TOKEN": "token",
         }
-        for _ in range(2):
-            done = run(sys.executable, "-I", "ci/gitlab_comment.py", tmp_path / "plan.md", cwd=root, **environment)
-            assert done.returncode == 0, done.stderr
-            body = host.written[0][2]["body"]
-            notes[:] = [{"id": 1, "author": {"id": 8}, "body": body}, {"id": 2, "author": {"id": 9}, "body": body}]
-    assert [written[:2] for written in host.written] == [("POST", path), ("PUT", f"{path}/2")]
-    assert host.written[0][2]["body"].startswith("<!-- gen plan -->\n## 1 run starts\n")
-    assert host.tokens[path] == "token"
+        done = run(sys.executable, "-I", "ci/gitlab_comment.py", plan, cwd=root, **environment)
+        assert done.returncode == 0, done.stderr
+    return host
+
+
+CURRENT = {"sha": SHA, "target_branch": "main", "state": "opened"}
+
+
+def test_gitlab_gets_one_comment_and_keeps_it(root: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.md"
+    plan.write_text("## 1 run starts\n", "utf-8")
+    first = gitlab(root, plan, CURRENT, [])
+    body = first.written[0][2]["body"]
+    assert body.startswith("<!-- gen plan -->\n## 1 run starts\n")
+    notes = [{"id": 1, "author": {"id": 8}, "body": body}, {"id": 2, "author": {"id": 9}, "body": body}]
+    second = gitlab(root, plan, CURRENT, notes)
+    written = [one[:2] for host in (first, second) for one in host.written]
+    assert written == [("POST", f"{REQUEST}/notes"), ("PUT", f"{REQUEST}/notes/2")]
+    assert first.tokens[f"{REQUEST}/notes"] == "token"
+
+
+@pytest.mark.parametrize("changed", [{"sha": "b" * 40}, {"target_branch": "weak"}, {"state": "closed"}])
+def test_gitlab_gets_no_comment_about_another_commit(root: Path, tmp_path: Path, changed: dict[str, str]) -> None:
+    (tmp_path / "plan.md").write_text("## 1 run starts\n", "utf-8")
+    assert gitlab(root, tmp_path / "plan.md", CURRENT | changed, []).written == []
+
+
+def test_gitlab_gets_a_comment_without_a_plan(root: Path, tmp_path: Path) -> None:
+    host = gitlab(root, tmp_path / "plan.md", CURRENT, [])
+    assert "### Refused: the check failed before it had a plan" in host.written[0][2]["body"]

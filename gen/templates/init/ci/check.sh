@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Check a change, in CI or before a push: run `ci/check.sh [BASE [OUT]]` in the work tree of the change.
 #
-# BASE is the commit to compare with; OUT is a folder for plan.md and junit.xml. The version of gen is pinned in
-# requirements.txt in the tree of *this script*. CI runs the script of the base branch on the files of a pull request, so
-# that the pull request can choose neither the script nor the version of gen.
+# BASE is the commit to compare with; OUT is a folder for plan.md (a comment whose first line has the reasons of a
+# failure) and junit.xml. The source of gen is that of requirements.txt in the tree of *this script*. CI runs the script of
+# the base branch on the files of a pull request, so that the pull request can choose neither the script nor gen.
 set -euo pipefail
 
 base=${1:-}
@@ -11,22 +11,34 @@ out=${2:-}
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 gen=$tools/.venv/bin/gen
 
-# -I: otherwise Python would import modules from the working directory, which contains the pull request
-[ -x "$tools/.venv/bin/python" ] || python3 -I -m venv "$tools/.venv"
-"$tools/.venv/bin/python" -I -m pip install --quiet --disable-pip-version-check --requirement "$tools/requirements.txt"
+if [ -n "$out" ]; then
+  if [ -L "$out" ]; then rm -- "$out"; fi # these could come from the pull request
+  mkdir -p "$out"
+  rm -rf -- "$out/plan.md" "$out/junit.xml"
+fi
+bash "$tools/ci/setup.sh"
+
+# the next runs read what the first one rendered; a cache from elsewhere could be forged
+XDG_CACHE_HOME=$(mktemp -d)
+export XDG_CACHE_HOME
 
 format=text
 if [ -n "${GITHUB_ACTIONS:-}" ]; then format=github; fi
 
-status=0
-"$gen" check --no-cache --output "$format" || status=$?
+checked=0
+planned=0
+"$gen" check --output "$format" || checked=$?
 if [ -n "$out" ]; then
-  mkdir -p "$out"
-  "$gen" check --no-cache --output junit > "$out/junit.xml" || true
+  "$gen" check --output junit > "$out/junit.xml" || true
+  if [ "$checked" != 0 ]; then
+    "$gen" check --output markdown > "$out/plan.md" || true
+    [ -s "$out/plan.md" ] || echo "### Refused: \`gen check\` failed with exit code $checked, see the log" > "$out/plan.md"
+  fi
 fi
 if [ -n "$base" ] && [ -n "$out" ]; then
-  "$gen" plan --base "$base" --output markdown > "$out/plan.md" || status=$?
+  "$gen" plan --base "$base" --output markdown >> "$out/plan.md" || planned=$?
+  [ "$planned" -le 1 ] || echo "### Refused: \`gen plan\` failed with exit code $planned, see the log" >> "$out/plan.md"
 elif [ -n "$base" ]; then
-  "$gen" plan --base "$base" || status=$?
+  "$gen" plan --base "$base" || planned=$?
 fi
-exit "$status"
+exit "$((checked > planned ? checked : planned))"
