@@ -1,6 +1,7 @@
 """Findings as workflow commands of GitHub Actions, which appear next to the lines of a pull request.
 
 Values are escaped as in actions/toolkit (`packages/core/src/command.ts`), so that a job file cannot inject commands.
+Control characters are replaced, because people read the same lines in terminals.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Severity
+from gen.report.sanitize import sanitize
 
 if TYPE_CHECKING:
     from gen.report.types import Report
@@ -33,7 +35,7 @@ def github(report: Report) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return "%0A".join(sanitize(line).replace("%", "%25") for line in text.split("\n"))
 
 
 def _property(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gen.report.sanitize import escape_json
+
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic, Location
     from gen.report.types import Report
@@ -17,7 +19,7 @@ def as_json(report: Report) -> str:
         "changes": [{"path": change.path, "status": change.status.value} for change in report.changes],
         "summary": report.summary,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def finding_data(finding: Diagnostic) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from gen.report.sanitize import sanitize
+
 if TYPE_CHECKING:
     from gen.report.types import Report
 
@@ -40,4 +42,4 @@ def _case(suite: ET.Element, file: str, name: str) -> ET.Element:
 
 
 def _replace_invalid(text: str) -> str:
-    return _INVALID_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    return "\n".join(sanitize(_INVALID_IN_XML.sub("\N{REPLACEMENT CHARACTER}", line)) for line in text.split("\n"))

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from gen import __version__
 from gen.report.explain import explanation
+from gen.report.sanitize import escape_json
 from gen.repository.layout import is_input
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def sarif(report: Report) -> str:
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _rule(name: str, *, in_input: bool) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def _lines(report: Report) -> Iterator[str]:
     if not report.done:
         for change in report.changes:
             yield from _diff(change)
-    yield report.summary
+    yield from map(sanitize, report.summary.split("\n"))
 
 
 def _done(change: Change) -> str:

@@ -28,7 +28,7 @@ def test_every_format_contains_codes_files_and_changes(name: str) -> None:
     said = REPORTERS[name](REPORT)
     for word in ("unknown-field", "not-selected", "rendered/dev/a.yaml", "hand-edited"):
         assert word in said
-    assert "\x1b" not in said or name == "github"
+    assert "\x1b" not in said
     assert REPORTERS[name](EMPTY)
 
 
@@ -80,6 +80,33 @@ def test_github_escapes_separators_and_line_ends() -> None:
     line = REPORTERS["github"](REPORT).splitlines()[0]
     assert line.startswith("::error file=jobs/team/a%2Cb%3Ac.yaml,line=3,col=7,title=unknown-field::")
     assert line.endswith('%25%0Aa "hint"')
+
+
+HOSTILE_PATH = "jobs/team/\x1b]0;x\x07\x9b31m\u202e##[error]\udcff::add-mask::a.yaml"
+
+
+@pytest.mark.parametrize("name", list(REPORTERS))
+def test_file_names_have_no_effect_in_a_terminal_or_log(name: str) -> None:
+    """`--output github` wrote the escapes of file names as they are."""
+    finding = Diagnostic(Location(HOSTILE_PATH, 1, 1), "odd", HOSTILE_PATH, HOSTILE_PATH)
+    change = Change(HOSTILE_PATH, Status.EDITED, HOSTILE_PATH, "b")
+    said = REPORTERS[name](Report((finding,), (change,), f"1 error: {HOSTILE_PATH}", done=False))
+    assert [char for char in ("\x1b", "\x07", "\x9b", "\u202e", "\udcff") if char in said] == []
+    said.encode()
+    if name in ("text", "github", "markdown"):
+        assert "##[" not in said
+        commands = [line for line in said.splitlines() if line.lstrip().startswith("::")]
+        assert all(line.startswith("::error file=") for line in commands), commands
+
+
+def test_markdown_has_the_reasons_in_its_first_line() -> None:
+    said = REPORTERS["markdown"](REPORT).splitlines()
+    assert said[0] == "### Refused: `unknown-field` (1), `hand-edited` (1)"
+    assert "- `hand-edited`: `rendered/dev/a.yaml`" in said
+    assert REPORTERS["markdown"](EMPTY).startswith("### No errors")
+    many = REPORTERS["markdown"](Report((ERROR,) * 1000, (), "1000 errors"))
+    assert len(many) < 13_000
+    assert "… and" in many.splitlines()[-2]
 
 
 def test_text_contains_the_diff_of_unwritten_changes() -> None:

@@ -79,7 +79,7 @@ def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:
     assert (
         gen("plan", "--output", "markdown", cwd=history.root)
         .stdout.splitlines()[1]
-        .startswith("### Refused: `too-many-removed`; ")
+        .startswith("### Refused: `data-removed`; ")
     )
     assert gen("plan", "--allow-data-removal", cwd=history.root).returncode == 0
     for arguments in (["--base", "nowhere"], ["--max-removed", "x"], ["--overlay", "dve"], ["--root", str(tmp_path)]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 200
 """Printed characters of a value."""
+_ENDS = 90
+"""Printed characters at the start and at the end of a value that is too long."""
 _AROUND = 30
 """Characters of a long text that are printed before and after the difference."""
 _LINES = 40
@@ -137,18 +140,38 @@ def _cut(text: str, start: int, stop: int) -> str:
 def _value(value: Any) -> str:
     """A value as YAML on one line, with invisible characters escaped."""
     if isinstance(value, str):
-        return sanitize(scalar(value if len(value) <= _WIDTH else f"{value[:_WIDTH]}…"))
-    text = json.dumps(value, ensure_ascii=False)
-    return sanitize(text if len(text) <= _WIDTH else text[:_WIDTH] + "…")
+        return sanitize(scalar(_shortened(value)))
+    return sanitize(_shortened(json.dumps(value, ensure_ascii=False)))
+
+
+def _shortened(text: str) -> str:
+    """Both ends of a long text, and the number of characters between them."""
+    if len(text) <= _WIDTH:
+        return text
+    return f"{text[:_ENDS]}…{len(text) - 2 * _ENDS} characters…{text[-_ENDS:]}"
+
+
+def _focused_lines(lines: list[str]) -> list[str]:
+    """Lines of a diff. A removed line and the added one that replaces it are cut to the part that differs."""
+    found = list(lines)
+    for removed, added in _replaced(found):
+        if max(len(found[removed]), len(found[added])) > _WIDTH:
+            old, new = _focused(found[removed][1:], found[added][1:])
+            found[removed], found[added] = f"-{old}", f"+{new}"
+    return found
+
+
+def _replaced(lines: list[str]) -> Iterator[tuple[int, int]]:
+    """Positions of removed lines and of the added lines that replace them, in the same order."""
+    signs = "".join(line[:1] for line in lines)
+    for block in re.finditer(r"(-+)(\++)", signs):
+        yield from zip(range(*block.span(1)), range(*block.span(2)), strict=False)
 
 
 def _line_difference(old: str, new: str) -> Iterator[str]:
     lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm=""))[2:]
-    for line in lines[:_LINES]:
-        yield (
-            "  " + sanitize(line[: _WIDTH + 1])
-            if line.startswith("@@")
-            else f"{line[0]}   {sanitize(line[1 : _WIDTH + 1])}"
-        )
+    for line in _focused_lines(lines[:_LINES]):
+        text = sanitize(_shortened(line if line.startswith("@@") else line[1:]))
+        yield f"  {text}" if line.startswith("@@") else f"{line[0]}   {text}"
     if len(lines) > _LINES:
         yield f"  … {len(lines) - _LINES} more lines"

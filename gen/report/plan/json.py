@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gen.report.json import finding_data
+from gen.report.sanitize import escape_json
 from gen.review.data import DataAction
 from gen.review.fields import MISSING, FieldChange
 from gen.review.review import ObjectAction
@@ -34,7 +35,7 @@ def as_json(review: Review) -> str:
         ],
         "objects": [_object(item) for item in review.objects],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _summary(review: Review) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import zipfile
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -151,7 +152,7 @@ def test_changed_checks_are_found_among_any_number_of_files(root: Path, *, chang
     host = github(archive("1 run starts\n"), files=[f"jobs/a/{number}.yaml" for number in range(300)], comments=[])
     for commit, digest in ((BASE, "1"), (SHA, "2" if changed else "1")):
         entries = [{"path": "ci", "sha": digest}, {"path": "jobs", "sha": commit}]
-        host.answers[f"{API}/git/trees/{commit}"] = lambda entries=entries: {"tree": entries}
+        host.answers[f"{API}/git/trees/{commit}"] = partial(dict, tree=entries)
     comment(root, host)
     ((_, _, data),) = host.written
     assert ("1 run starts" in data["body"]) is not changed

@@ -66,7 +66,7 @@ def test_names_are_those_that_were_given(tmp_path: Path) -> None:
 )
 def test_a_name_that_cannot_be_writes_nothing(tmp_path: Path, request_of: object) -> None:
     assert callable(request_of)
-    with pytest.raises(UsageError, match="is not a valid|invalid --source"):
+    with pytest.raises(UsageError, match=r"is not a valid|invalid --source"):
         run(request_of(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
 
@@ -300,7 +300,7 @@ def test_the_documented_first_commands_work(tmp_path: Path) -> None:
     """The commands of gen's README, from `gen init` to the first commit, then those of the new repository."""
     readme = (PROJECT / "README.md").read_text("utf-8")
     start, add, change = (_commands(readme, title) for title in ("## Start a repository", "## Add a job", "To change"))
-    script = "\n".join(("set -e", start, add, change, "git add --all", "git commit --quiet -m Change"))
+    script = f"set -e\n{start}\n{add}\n{change}\ngit add --all\ngit commit --quiet -m Change"
     done = support.run("bash", "-c", script, cwd=tmp_path, EDITOR="true")
     assert done.returncode == 0, done.stdout + done.stderr
     root = tmp_path / "my-jobs"

@@ -9,9 +9,10 @@ import pytest
 
 from gen.report.formats import PLAN_REPORTERS
 from gen.report.markdown import code_span, diff_block, table_cell
-from gen.report.plan.differences import folded
+from gen.report.plan.differences import GroupView, folded
 from gen.report.plan.markdown import MAX_LENGTH
-from gen.review.fields import field_changes
+from gen.report.templates import Phrase
+from gen.review.fields import FieldChange, field_changes
 from gen.review.rendered_object import ObjectKey, RenderedObject
 from tests.history import JOB, History, branch
 from tests.support import OVERLAY
@@ -174,6 +175,46 @@ def test_a_long_value_is_cut_to_the_part_that_differs(history: History) -> None:
     text = history.report("text")
     assert re.search(r'- spec\S+command\[2\]: "….{0,30}--lr 1"\n', text)
     assert re.search(r'\+ spec\S+command\[2\]: "….{0,30}--lr 2"\n', text)
+
+
+def test_a_long_difference_shows_both_of_its_ends(history: History) -> None:
+    """A value cut at 200 characters hid its end."""
+    flags = " ".join(f"--flag{number}" for number in range(100))
+    start = JOB.replace("python train.py", f"python train.py --a 1 {flags} --z 1")
+    history.job(start + f"annotations: {{example.com/list: '{flags}', example.com/same: a}}\n")
+    branch(history)
+    other = flags.replace("flag", "switch")
+    changed = JOB.replace("python train.py", f"python train.py --a 2 {other} --steal secret")
+    history.job(changed + f"annotations: {{example.com/list: '{other} evil', example.com/same: a}}\n")
+    for form in ("text", "markdown"):
+        text = history.report(form)
+        command = next(line for line in text.splitlines() if "+ spec" in line and "command[2]" in line)
+        assert "--a 2" in command
+        assert "--steal secret" in command
+        assert re.search(r"…\d+ characters…", command)
+        assert len(command) < 450
+
+
+def test_a_long_new_value_shows_both_of_its_ends() -> None:
+    value = {f"key{number}": "x" * 10 for number in range(50)} | {"last": "evil"}
+    group = GroupView(
+        action=Phrase("changed"), kind="Pod", names=(), fields=(FieldChange((".spec",), {"first": 1}, value),)
+    )
+    assert "key0" in group.lines[1]
+    assert 'evil"}' in group.lines[1]
+
+
+def test_long_lines_of_a_text_show_their_difference() -> None:
+    same = "x" * 300
+    old, new = f"a\n{same} 1 {same}\nb\n", f"a\n{same} 2 {same}\nb\n"
+    group = GroupView(action=Phrase("changed"), kind="Pod", names=(), fields=(FieldChange((".data",), old, new),))
+    removed, added = (next(line for line in group.lines if line.startswith(f"{sign} ")) for sign in "-+")
+    assert " 1 " in removed
+    assert " 2 " in added
+    ends = GroupView(
+        action=Phrase("changed"), kind="Pod", names=(), fields=(FieldChange((".data",), "a\n", f"a\n{same}evil\n"),)
+    )
+    assert any(line.endswith("evil") for line in ends.lines)
 
 
 @pytest.mark.parametrize(
