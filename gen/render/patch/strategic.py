@@ -31,7 +31,7 @@ class StrategicMerge:
     """The patch file, or the overlay with the patch."""
     provenance: Provenance
     problems: list[tuple[Route, str, str]] = field(default_factory=list)
-    """Routes in the patch to directives that this object does not support, with message and hint."""
+    """Routes in the patch to entries that cannot be applied to this object, with message and hint."""
     deletions: list[tuple[Route, str]] = field(default_factory=list)
     """Routes in the patch to mappings with `$patch: delete`, with a hint if they deleted nothing."""
 
@@ -65,7 +65,7 @@ class StrategicMerge:
     def _list(self, old: list[Any], new: list[Any], schema: Schema, base: str, at: Route, origin: Route) -> list[Any]:
         keys = _merge_keys(schema)
         merges = "merge" in schema.get("x-kubernetes-patch-strategy", "")
-        self._check_directives(new, keys if merges else (), origin)
+        self._check_entries(new, keys if merges else (), origin)
         if not merges or any(directive(item) == "replace" for item in new):
             kept = [(i, item) for i, item in enumerate(new) if not _is_marker(item) and directive(item) != "delete"]
             return [self._value(None, item, {}, "", (*at, label(item, i)), (*origin, i)) for i, item in kept]
@@ -88,7 +88,7 @@ class StrategicMerge:
         """The entries that the patch does not delete. It deletes before it adds, as the API server does."""
         rest = old
         for number, item in enumerate(new):
-            if directive(item) != "delete":
+            if directive(item) != "delete" or keys[0] not in item:
                 continue
             kept = [known for known in rest if not _same(known, item, keys)]
             hint = "" if len(kept) < len(rest) else _reason(rest, item, keys)
@@ -97,16 +97,28 @@ class StrategicMerge:
             rest = kept
         return list(rest)
 
-    def _check_directives(self, new: list[Any], keys: tuple[str, ...], origin: Route) -> None:
+    def _check_entries(self, new: list[Any], keys: tuple[str, ...], origin: Route) -> None:
+        """Report directives without effect, and entries that merge with nothing or twice; `keys` if entries merge."""
+        seen: list[Body] = []
         for number, item in enumerate(new):
-            if directive(item) == "delete" and not (keys and keys[0] in item):
+            word, route = directive(item), (*origin, number)
+            if word == "delete" and not (keys and keys[0] in item):
                 what = f"the entry has no `{keys[0]}`" if keys else "entries of this list have no key"
                 hint = f"add `{keys[0]}`" if keys else "give the whole list, or use a JSON 6902 patch"
-                self.problems.append(((*origin, number), f"`$patch: delete` deletes nothing: {what}", hint))
-            elif _is_marker(item) and directive(item) == "merge" and not keys:
-                hint = "give the whole list, or use a JSON 6902 patch"
-                message = "`$patch: merge` merges nothing: entries of this list have no key"
-                self.problems.append(((*origin, number), message, hint))
+                self.problems.append((route, f"`$patch: delete` deletes nothing: {what}", hint))
+            elif _is_marker(item):
+                if word == "merge" and not keys:
+                    hint = "give the whole list, or use a JSON 6902 patch"
+                    message = "`$patch: merge` merges nothing: entries of this list have no key"
+                    self.problems.append((route, message, hint))
+            elif keys and isinstance(item, dict) and word != "delete":
+                if keys[0] not in item:
+                    hint = f"add `{keys[0]}`"
+                    self.problems.append((route, f"entries of this list merge by `{keys[0]}`, which is missing", hint))
+                elif any(_same(one, item, keys) for one in seen):
+                    message = f"duplicate entry with `{keys[0]}: {item[keys[0]]}`"
+                    self.problems.append((route, message, "combine the two entries"))
+                seen.append(item)
 
     def _property(self, schema: Schema, base: str, key: str) -> tuple[Schema, str]:
         inner = schema.get("properties", {}).get(key)

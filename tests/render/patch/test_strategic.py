@@ -125,9 +125,10 @@ def test_a_mapping_can_be_removed_wherever_it_stands() -> None:
         ("tolerations", {"key": "t", "$patch": "delete"}, "entries of this list have no key"),
         ("volumes", {"$patch": "delete"}, "the entry has no `name`"),
         ("tolerations", {"$patch": "merge"}, "entries of this list have no key"),
+        ("volumes", {"emptyDir": {}}, "entries of this list merge by `name`, which is missing"),
     ],
 )
-def test_a_deletion_that_cannot_delete_is_a_problem(field: str, entry: dict[str, Any], expected: str) -> None:
+def test_an_entry_that_cannot_be_applied_is_a_problem(field: str, entry: dict[str, Any], expected: str) -> None:
     source = source_of(b"{}", "overlays/dev/overlay.yaml", Findings())
     assert source is not None
     merging = StrategicMerge(schemas(VERSION), Layer(source), Provenance())
@@ -177,6 +178,16 @@ def test_an_entry_is_deleted_before_it_is_added_anew() -> None:
 def test_a_directive_to_merge_a_list_is_no_entry_of_it() -> None:
     merged = merge(deployment(), with_variables({"$patch": "merge"}, {"name": "A", "value": "9"}))
     assert variables_of(merged) == [{"name": "A", "value": "9"}, {"name": "B", "value": "2"}]
+
+
+def test_an_entry_that_a_patch_has_twice_is_a_problem() -> None:
+    source = source_of(b"{}", "overlays/dev/overlay.yaml", Findings())
+    assert source is not None
+    merging = StrategicMerge(schemas(VERSION), Layer(source), Provenance())
+    merging.apply(deployment(), with_variables({"name": "A", "value": "1"}, {"name": "A", "value": "2"}))
+    ((route, message, _),) = merging.problems
+    assert route[-2:] == ("env", 1)
+    assert message == "duplicate entry with `name: A`"
 
 
 def test_a_directive_to_merge_an_entry_keeps_the_entry_in_replaced_lists() -> None:
