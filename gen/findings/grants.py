@@ -46,7 +46,7 @@ NOT_GRANTED = Code(
 )
 OVER_QUOTA = Code(
     "over-quota",
-    "The active jobs of a namespace request more GPUs than its quota.",
+    "The active jobs of a namespace request more GPUs or pods than its quota.",
     "Some jobs would wait for the others.",
-    "Set some jobs to `state: suspended` or `finished`, or raise `gpus` in the overlay.",
+    "Set some jobs to `state: suspended` or `finished`, or raise the quota in the overlay.",
 )

@@ -94,6 +94,13 @@ NEVER_RAN = Code(
     "The rendered record describes a run that never existed, and replaces one that may be running.",
     "Finish the job and edit it in two pull requests.",
 )
+MAY_STILL_RUN = Code(
+    "may-still-run",
+    "A job becomes `finished` whose run is active at the base, in a namespace with a quota.",
+    "Git does not contain whether the run has ended. This plan counts it in the quota, but later plans cannot.",
+    "Set `state: suspended` in an earlier change, which stops the run, or set `trustFinished: true` for the namespace. "
+    "A ResourceQuota in the cluster limits what really runs.",
+)
 DATA_REMOVED = Code(
     "data-removed",
     "A volume or claim would be removed from Git.",

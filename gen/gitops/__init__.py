@@ -22,6 +22,9 @@ PROTECTION: Final[Mapping[str, str]] = {
 }
 """Annotations that protect storage from every engine, also from one that no overlay uses yet."""
 
+ENGINE_NAMESPACES: Final = frozenset(str(engine.model_fields["namespace"].default) for engine in ENGINES.values())
+"""Namespaces that engines are installed in by default."""
+
 
 def run_annotations(engines: Iterable[str], state: str, *, settled: bool) -> dict[str, str]:
     """Annotations of a run for all engines; each engine ignores those of the others.
@@ -31,4 +34,4 @@ def run_annotations(engines: Iterable[str], state: str, *, settled: bool) -> dic
     return {key: value for name in engines for key, value in ENGINES[name].lifecycle(state, settled=settled).items()}
 
 
-__all__ = ["ENGINES", "PROTECTION", "Engine", "Site", "Workload", "run_annotations"]
+__all__ = ["ENGINES", "ENGINE_NAMESPACES", "PROTECTION", "Engine", "Site", "Workload", "run_annotations"]

@@ -10,6 +10,7 @@ from msgspec import Struct
 from pydantic import Field, WithJsonSchema
 
 from gen.kubernetes import Body
+from gen.model.names import ObjectName
 from gen.model.profile import Profile
 from gen.model.scalars import matching
 
@@ -85,6 +86,8 @@ class Engine(Profile, ABC):
     """Branch to apply."""
     path: Folder | None = None
     """Folder of the Git repository that contains `rendered/`. [default: the top]"""
+    namespace: ObjectName
+    """Namespace of the engine."""
 
     @classmethod
     @abstractmethod

@@ -163,3 +163,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     def gpus(self) -> int:
         """Total GPUs of all pods."""
         return sum(pod.role.gpus * pod.role.replicas for pod in self.pods)
+
+    @property
+    def pod_count(self) -> int:
+        """Number of training pods."""
+        return sum(pod.role.replicas for pod in self.pods)

@@ -38,6 +38,9 @@ Labels = Annotated[
     Annotated[LabelValue, ShortForm] | Annotated[tuple[LabelValue, ...], LongForm, Field(min_length=1)], ScalarOrList
 ]
 
+MAX_PODS = 100_000
+"""More pods than a job may have: clusters have at most 150,000."""
+
 
 class EnvSource(Model):
     """Source of an environment variable, used instead of a literal value."""
@@ -135,7 +138,7 @@ class RoleFields(PodFields):
 class ReplicatedRole(RoleFields):
     """Settings of one role, overriding those of the job, and its number of pods."""
 
-    replicas: Count | None = None
+    replicas: Annotated[Count, Field(le=MAX_PODS)] | None = None
     """Number of pods with this role."""
 
 
@@ -197,7 +200,7 @@ class JobFields(PodFields):
     """Kind of job."""
     name: JobName | None = None
     """Name of the job. Defaults to the file name."""
-    workers: Annotated[Positive, Field(le=100_000)] = 1
+    workers: Annotated[Positive, Field(le=MAX_PODS)] = 1
     """Number of training pods."""
     code: Code | None = None
     """Source code to fetch before the container starts."""

@@ -222,7 +222,8 @@ class OverlayFields(Model):
     params: dict[str, Text] = {}
     """Values for `{{ params.… }}`. They override the `params` of a job."""
     namespaces: dict[NamespaceKey, Grant] = {}
-    """Resources that each namespace may use. `*` applies to all namespaces that are not listed."""
+    """Resources that each namespace may use. `*` applies to all namespaces that are not listed, except for `kube-*`,
+    `argocd`, `flux-system` and those of the overlay's GitOps engines."""
     volumes: dict[Label, Volume] = {}
     """Volumes that jobs can mount."""
     networks: dict[Label, Network] = {}

@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 
 from gen.model.base import Model
 from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
-from gen.model.scalars import Count, Text, matching
+from gen.model.scalars import Count, Text, Truth, matching
 from gen.networks import NETWORKS
 from gen.storage import STORAGE
 
@@ -36,6 +36,11 @@ class Grant(Model):
 
     gpus: Count | None = None
     """GPU quota: maximum number of GPUs for all active jobs of the namespace."""
+    pods: Count | None = None
+    """Pod quota: maximum number of pods for all active jobs of the namespace, and for its TensorBoards."""
+    trust_finished: Truth = False
+    """Free the quota of a run as soon as its job is `finished`. Otherwise `gen plan` still counts a run that is active
+    at the base, because it may be running; set `state: suspended` first."""
     queues: tuple[Label, ...] = ()
     """Kueue LocalQueues."""
     priorities: tuple[ObjectName, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gen.gitops import ENGINES
+from gen.gitops import ENGINE_NAMESPACES, ENGINES
 from gen.load import Data, Layer, Layers, lay_over
 from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
@@ -54,11 +54,23 @@ class Overlay:
         return self.layers.place(route, key=key)
 
     def grant(self, namespace: str) -> Grant | None:
-        """The grant of a namespace; None if the overlay lists namespaces without this one."""
+        """The grant of a namespace; None if the overlay does not grant it anything.
+
+        A namespace of the cluster itself needs a grant by its name.
+        """
         granted = self.fields.namespaces
-        if not granted:
-            return Grant()
-        return granted.get(namespace, granted.get("*"))
+        if namespace in granted or self.is_system(namespace):
+            return granted.get(namespace)
+        return granted.get("*") if granted else Grant()
+
+    def is_system(self, namespace: str) -> bool:
+        """Whether Kubernetes or a GitOps engine is installed in the namespace."""
+        return namespace.startswith("kube-") or namespace in self._engine_namespaces
+
+    @cached_property
+    def _engine_namespaces(self) -> frozenset[str]:
+        engines = self.fields.gitops.engines.values() if self.fields.gitops else ()
+        return ENGINE_NAMESPACES.union(engine.namespace for engine in engines)
 
     def defaults_of(self, kind: str) -> Mapping[str, Data]:
         """Defaults for the jobs of a kind."""

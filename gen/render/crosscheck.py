@@ -13,7 +13,7 @@ from gen.findings.overlays import SELECTS_NOTHING, UNMATCHED_DIRECTIVE, UNMATCHE
 from gen.kinds import KINDS
 from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
-from gen.render.quota import check_quotas, requested_gpus
+from gen.render.quota import check_quotas, requested_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def crosscheck(
     rendered: list[Rendered] = [*(job for result in results for job in result.rendered), *shared]
     _check_names(root, results, found)
     _check_objects(rendered, found)
-    check_quotas(requested_gpus(job for result in results for job in result.rendered), overlays, found)
+    check_quotas(requested_by(job for result in results for job in result.rendered), overlays, found)
     if complete:
         _check_patches(results, shared, overlays, found)
         _check_selection(results, overlays, found)

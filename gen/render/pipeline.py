@@ -125,6 +125,7 @@ def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overla
         deletions=patched.deletions,
         volumes=plan.storage,
         gpus=plan.gpus if plan.state == "active" else 0,
+        pods=(plan.pod_count if plan.state == "active" else 0) + (plan.tensorboard is not None),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
     )
 

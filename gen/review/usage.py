@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location
-from gen.findings.grants import OVER_QUOTA
-from gen.findings.rendered import LIMITS_UNKNOWN
+from gen.findings.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.overlay.read import OverlayReader
+from gen.render.quota import Requested, check_quotas, quotas
 from gen.repository.layout import overlay_file, overlays_path
+from gen.review.runs import RunAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from gen.overlay.overlay import Overlay
     from gen.review.demand import Demand
-    from gen.review.runs import RunChange
+    from gen.review.runs import RunChange, RunVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +62,47 @@ def usage_changes(runs: Iterable[RunChange], overlays: Mapping[str, Overlay], fo
     """Usage of every namespace and queue with GPUs before or after. Reports namespaces over their quota."""
     before: dict[UsageKey, Load] = {}
     after: dict[UsageKey, Load] = {}
+    requested: Requested = Counter()
     for run in runs:
-        for version, loads in ((run.before, before), (run.after, after)):
+        left = _after(run, overlays, found)
+        for version, loads in ((run.before, before), (left, after)):
             if version is not None and version.active and version.demand.gpus:
                 key = UsageKey(run.key.scope, run.key.namespace, version.queue)
                 loads[key] = loads.get(key, Load()) + version.demand
+        if left is not None and left.active:
+            requested[run.key.scope, run.key.namespace, "gpus"] += left.demand.gpus
+            requested[run.key.scope, run.key.namespace, "pods"] += left.demand.pods
     rows = tuple(
-        Usage(key, before.get(key, Load()), after.get(key, Load()), _quota(overlays, key))
+        Usage(
+            key,
+            before.get(key, Load()),
+            after.get(key, Load()),
+            _quotas(overlays, key.overlay, key.namespace).get("gpus"),
+        )
         for key in sorted(before.keys() | after.keys())
     )
-    _check_quotas(rows, overlays, found)
+    hint = "suspend some of its jobs, or set those that have ended to `finished` in a later change, or raise"
+    check_quotas(requested, overlays.values(), found, "would request", hint)
     return rows
 
 
-def _quota(overlays: Mapping[str, Overlay], key: UsageKey) -> int | None:
-    overlay = overlays.get(key.overlay)
-    grant = overlay.grant(key.namespace) if overlay is not None else None
-    return None if grant is None else grant.gpus
+def _after(run: RunChange, overlays: Mapping[str, Overlay], found: Findings) -> RunVersion | None:
+    """The run after the merge. One that becomes a record while it is active counts, because it may be running."""
+    if run.action is not RunAction.RETIRED or run.before is None or not run.before.active:
+        return run.after
+    scope, namespace = run.key.scope, run.key.namespace
+    grant = overlays[scope].grant(namespace) if scope in overlays else None
+    if grant is not None and grant.trust_finished:
+        return run.after
+    if _quotas(overlays, scope, namespace):
+        message = f"`{run.key}` may still be running; later plans do not count it in the quota of `{namespace}`"
+        hint = "set `state: suspended` first, or set `trustFinished: true` for the namespace in the overlay"
+        found.warning(MAY_STILL_RUN, Location(run.pair.object.path), message, hint)
+    return run.before
 
 
-def _check_quotas(rows: Iterable[Usage], overlays: Mapping[str, Overlay], found: Findings) -> None:
-    requested: Counter[tuple[str, str, int]] = Counter()
-    for row in rows:
-        if row.quota is not None:
-            requested[row.key.overlay, row.key.namespace, row.quota] += row.after.gpus
-    for (name, namespace, quota), gpus in sorted(requested.items()):
-        if gpus > quota:
-            overlay = overlays[name]
-            key = namespace if namespace in overlay.fields.namespaces else "*"
-            message = f"namespace `{namespace}` would request {gpus} GPUs in overlay `{name}`; its quota is {quota}"
-            hint = "set some of its jobs to `state: suspended` or `finished`, or raise `gpus`"
-            found.error(OVER_QUOTA, overlay.place("namespaces", key, "gpus"), message, hint)
+def _quotas(overlays: Mapping[str, Overlay], overlay: str, namespace: str) -> Mapping[str, int]:
+    return quotas(overlays[overlay], namespace) if overlay in overlays else {}
 
 
 def read_overlays(root: Path, scopes: Iterable[str], found: Findings) -> dict[str, Overlay]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import Repository
+from tests.support import Repository, set_fields
 
 HEAD = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ntimeout: 1d\n"
 MIXED = "cpu: 1\nmemory: 1Gi\ngpus: 1\nworkers: 2\nroles: {master: {gpus: 0, cpu: 1, memory: 1Gi}}\n"
@@ -146,3 +146,53 @@ def test_pods_without_gpus_see_none_if_the_overlay_hides_them(bare: Repository) 
     assert devices(bare) == {"Deployment": [], "Master": [], "Worker": []}
     bare.overlay(OVERLAY + volumes + "gpu: {hideFromOthers: true}\n")
     assert devices(bare) == {"Deployment": ["void"], "Master": ["void"], "Worker": []}
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", "kube-public", "flux-system", "argocd", "cd"])
+def test_a_star_in_namespaces_never_includes_those_of_the_cluster(repo: Repository, namespace: str) -> None:
+    engine = "gitops: {argocd: {repoURL: 'https://git.example.com/a.git', namespace: cd}}\n"
+    repo.job(HEAD, namespace=namespace)
+    for namespaces in ('namespaces: {"*": {}}\n', ""):
+        repo.overlay(f'kubernetes: "1.34"\n{namespaces}{engine}')
+        (finding,) = repo.render()[0].findings
+        assert finding.code == "unknown-namespace"
+        assert "`*` does not include" in finding.hint
+    repo.overlay(f'kubernetes: "1.34"\nnamespaces: {{"*": {{}}, {namespace}: {{}}}}\n{engine}')
+    assert repo.codes() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("roles: {ps: {replicas: 2000000000}}\n", True),
+        ("roles: {ps: {replicas: 100001}}\n", True),
+        ("workers: 60000\nroles: {ps: {replicas: 60000}}\n", True),
+        ("workers: 60000\nroles: {ps: {replicas: 30000}}\n", False),
+    ],
+)
+def test_replicas_of_roles_and_pods_of_a_job_are_bounded(bare: Repository, text: str, refused: bool) -> None:
+    bare.job(HEAD.replace("pytorch", "tensorflow") + text)
+    assert bare.codes() == (["invalid-value"] if refused else [])
+
+
+def test_pods_of_a_namespace_are_bounded_by_a_grant(bare: Repository) -> None:
+    granted(bare, "{pods: 5}")
+    bare.job(HEAD + "workers: 3\n", name="a")
+    bare.job(HEAD + "workers: 2\n", name="b")
+    assert bare.codes() == []
+    bare.job(HEAD + "workers: 3\n", name="b")
+    (finding,) = bare.render()[0].findings
+    assert (finding.code, str(finding.place)) == ("over-quota", "overlays/dev/overlay.yaml:3:16")
+    assert "requests 6 pods in overlay `dev`; its quota is 5" in finding.message
+    bare.job(HEAD + "workers: 3\nstate: finished\n", name="b")
+    assert bare.codes() == []
+    bare.overlay(OVERLAY.replace("{}", "{pods: 3}") + "volumes: {data: {claim: data}}\n")
+    bare.job(HEAD + "workers: 3\nstate: finished\ndata: {data: /data}\ntensorboard: true\n", name="b")
+    assert bare.codes() == ["over-quota"], "a TensorBoard is a pod, also of a finished job"
+
+
+def test_gen_set_keeps_the_quota_of_pods(bare: Repository) -> None:
+    granted(bare, "{pods: 5}")
+    bare.job(HEAD + "workers: 3\n")
+    report, code = set_fields(bare.root, "team/demo", ("workers=6",))
+    assert (code, [finding.code for finding in report.findings]) == (1, ["over-quota"])

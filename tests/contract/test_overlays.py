@@ -15,6 +15,7 @@ from gen.render.run import render
 from gen.storage import STORAGE
 from gen.storage.base import SETTINGS as SETTINGS_OF_OBJECTS
 from tests.contract.fields import leaves, model_fields, pattern, without
+from tests.history import History, branch
 from tests.support import Repository
 
 if TYPE_CHECKING:
@@ -45,7 +46,23 @@ class Case:
         done = render(repository.root, (), ())
         texts = {path: file.text for path, file in done.files.items()}
         found = sorted({(item.code, item.message, item.severity) for item in done.findings})
-        return texts, found, done.overlays, done.keep
+        return texts, found, done.overlays, done.keep, self.planned(repository)
+
+    def planned(self, repository: Repository) -> list[tuple[str, str]]:
+        """Findings of a plan against a commit with the case's `base-job`."""
+        if "base-job" not in self.said:
+            return []
+        history = History(repository.root)
+        if not (repository.root / ".git").exists():
+            history.git("init", "--quiet", "--initial-branch=main")
+        history.render()
+        if not history.git("branch", "--list", "topic"):
+            fields = {"kind": self.kind, **KINDS[self.kind].example, **self.said["base-job"]}
+            history.job(yaml.safe_dump(fields, sort_keys=False))
+            branch(history)
+            self.write(repository)
+            history.render()
+        return sorted((finding.code, finding.message) for finding in history.plan().findings)
 
     def write(self, repository: Repository) -> None:
         fields = {"kind": self.kind, **KINDS[self.kind].example, **self.said["job"]}

@@ -65,7 +65,7 @@ def test_the_run_of_an_edited_job_replaces_the_previous_one(history: History) ->
 @pytest.mark.parametrize(
     ("before", "after", "action", "starts", "stops", "gpus"),
     [
-        ("active", "finished", "retired", False, False, (24, 0)),
+        ("active", "finished", "retired", False, False, (24, 24)),
         ("active", "suspended", "suspended", False, True, (24, 0)),
         ("suspended", "active", "resumed", True, False, (0, 24)),
         ("suspended", "finished", "retired", False, False, (0, 0)),

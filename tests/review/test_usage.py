@@ -135,3 +135,57 @@ def test_an_invalid_amount_is_reported(amount: object) -> None:
 @pytest.mark.parametrize("spec", ["spec: 3", "spec: {pytorchReplicaSpecs: [1]}", "spec: {pytorchReplicaSpecs: {a: b}}"])
 def test_malformed_specs_are_read(spec: str) -> None:
     asked("rendered/dev/a.yaml", f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {{name: a}}\n{spec}\n")
+
+
+def limited(grant: str) -> str:
+    return OVERLAY.replace('  "*":\n', f'  "*":\n    {grant}\n')
+
+
+ENDED = JOB + "state: finished\n"
+
+
+@pytest.mark.parametrize(("grant", "amount"), [("gpus: 40", "48 GPUs"), ("pods: 5", "6 pods")])
+def test_a_quota_cannot_be_freed_by_finished(history: History, grant: str, amount: str) -> None:
+    history.overlay(limited(grant))
+    history.job(JOB, name="a")
+    branch(history)
+    history.job(ENDED, name="a")
+    history.job(JOB, name="b")
+    history.rendering()
+    assert sorted(history.codes()) == [("may-still-run", "warning"), ("over-quota", "error")]
+    (finding,) = [finding for finding in history.plan().findings if finding.code == "over-quota"]
+    assert f"would request {amount} in overlay `dev`" in finding.message
+    history.overlay(limited(grant.replace(": ", ": 1")))
+    assert history.codes() == [("may-still-run", "warning")]
+    assert [row.after.gpus for row in history.plan().usage] == [48]
+
+
+def test_a_quota_is_freed_by_finished_if_the_overlay_trusts_it(history: History) -> None:
+    history.overlay(limited("gpus: 40"))
+    history.job(JOB, name="a")
+    branch(history)
+    history.job(ENDED, name="a")
+    history.job(JOB, name="b")
+    history.overlay(limited("gpus: 40\n    trustFinished: true"))
+    history.rendering()
+    assert history.codes() == []
+
+
+def test_a_quota_is_freed_by_finished_if_the_run_was_suspended(history: History) -> None:
+    history.overlay(limited("gpus: 40"))
+    history.job(JOB + "state: suspended\n", name="a")
+    branch(history)
+    history.job(ENDED, name="a")
+    history.job(JOB, name="b")
+    history.rendering()
+    assert history.codes() == []
+
+
+def test_a_quota_is_freed_by_removing_a_run(history: History) -> None:
+    history.overlay(limited("gpus: 40"))
+    history.job(JOB, name="a")
+    branch(history)
+    (history.root / "jobs/team/a.yaml").unlink()
+    history.job(JOB, name="b")
+    history.rendering()
+    assert history.codes() == []

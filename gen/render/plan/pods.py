@@ -10,6 +10,7 @@ from gen import quantity
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMORY
 from gen.kinds.plan import PodPlan
 from gen.kubernetes import present
+from gen.model.job import MAX_PODS
 from gen.render.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_code
 from gen.render.plan.data import DataPlan, check_mounts, shared_memory
 from gen.render.plan.environment import environment
@@ -29,9 +30,17 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -
     if not roles:
         hint = "set `replicas: 1` or more for at least one role"
         context.error(NO_PODS, ("roles",), "no role of the job has pods", hint, key=True)
+    _check_number(context, roles)
     _check_images(context, roles)
     check_gpu_models(context, roles)
     return tuple(_pod(context, role, data, network, restart) for role in roles)
+
+
+def _check_number(context: Context, roles: tuple[Role, ...]) -> None:
+    """Each number is limited by its model, and their sum here."""
+    if (total := sum(role.replicas for role in roles)) > MAX_PODS:
+        message = f"the roles have {total} pods in total; a job has at most {MAX_PODS}"
+        context.error(INVALID_VALUE, ("roles",), message, "reduce `workers` or `replicas`")
 
 
 def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart: str) -> PodPlan:

@@ -28,6 +28,8 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     grant = overlay.grant(given.namespace)
     if grant is None:
         hint = did_you_mean(given.namespace, (name for name in overlay.fields.namespaces if name != "*"))
+        if overlay.is_system(given.namespace):
+            hint = "`*` does not include namespaces of Kubernetes and of GitOps engines"
         message = f"overlay `{overlay.name}` has no grant for namespace `{given.namespace}`"
         found.error(
             UNKNOWN_NAMESPACE,
