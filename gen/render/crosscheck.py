@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _REGULAR = re.compile(r"\.[*+]|[|^$()\\]")
 """Characters of regular expressions that are not part of names."""
+_SEPARATOR = re.compile("-")
 
 
 def crosscheck(
@@ -44,6 +45,7 @@ def crosscheck(
     """Report errors between jobs; `complete` if `results` and `overlays` are those of the whole repository."""
     rendered: list[Rendered] = [*(job for result in results for job in result.rendered), *shared]
     _check_names(root, results, found)
+    _check_children(root, results, overlays, found)
     _check_objects(rendered, found)
     check_quotas(requested_by(job for result in results for job in result.rendered), overlays, found)
     if complete:
@@ -67,6 +69,31 @@ def _check_names(root: Path, results: Sequence[JobResult], found: Findings) -> N
             related = [(_name_place(root, other), "the other job")]
             hint = "change the `name` of one of the two jobs"
             found.error(DUPLICATE_JOB, _name_place(root, result), message, hint, related)
+
+
+def _check_children(root: Path, results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> None:
+    """Report names that an operator gives to the Services and pods of another job. A hash in the name prevents that."""
+    stable = {overlay.name for overlay in overlays if overlay.fields.runs.naming == "stable"}
+    named: dict[tuple[str, str], dict[str, JobResult]] = defaultdict(dict)
+    for result in results:
+        for one in result.overlays:
+            if one.overlay in stable:
+                named[one.overlay, result.job.namespace].update(dict.fromkeys(one.names, result))
+    for (overlay, _), jobs in named.items():
+        for name, result in jobs.items():
+            parents = (name[: match.start()] for match in _SEPARATOR.finditer(name))
+            for parent in parents:
+                other = jobs.get(parent)
+                kind = KINDS.get(other.kind) if other is not None else None
+                if other is not None and kind is not None and _is_child(kind.facts.children, name[len(parent) :]):
+                    message = f"the operator of `{parent}` gives the name `{name}` to one of its objects in `{overlay}`"
+                    related = [(_name_place(root, other), "the other job")]
+                    hint = "change the `name` of one of the two jobs, or use `runs: {naming: hash}`"
+                    found.error(DUPLICATE_JOB, _name_place(root, result), message, hint, related)
+
+
+def _is_child(children: str, suffix: str) -> bool:
+    return bool(children) and re.fullmatch(children, suffix) is not None
 
 
 def _name_place(root: Path, result: JobResult) -> Location:

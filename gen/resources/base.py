@@ -126,6 +126,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Systems that can queue an object."""
     elastic: bool = False
     """Whether Kueue can change the number of pods of an admitted object."""
+    children: str = ""
+    """Regular expression of what the operator appends to the name of an object to name Services, pods and others."""
     max_name: int | None = None
     """Longest name; None if it depends on the object or only on Kubernetes."""
 

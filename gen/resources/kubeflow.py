@@ -28,6 +28,7 @@ def _training(
     *,
     versions: dict[str, tuple[str, ...]] | None = None,
     old: tuple[str, ...] = (),
+    children: str = "",
 ) -> Resource:
     served = versions or {V1: RESTART_V1}
     holder = ("spec", role_map, ANY_KEY)
@@ -44,6 +45,7 @@ def _training(
         ttl=(*_POLICY, "ttlSecondsAfterFinished"),
         cleanup=(*_POLICY, "cleanPodPolicy"),
         status=_STATUS,
+        children=children or rf"-(?:{'|'.join(roles).lower()})-[0-9]+",
         queues=("kueue",),
     )
 
@@ -66,5 +68,7 @@ MPIJOB: Final = _training(
     ("Launcher", "Worker"),
     "mpi",
     versions={V2: ("OnFailure", "Never"), V1: RESTART_V1},
+    # `mpi_job_controller.go` of both operators
+    children=r"-(?:config|launcher|ssh|worker|worker-[0-9]+)",
     old=("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2"),
 )

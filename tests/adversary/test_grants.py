@@ -196,3 +196,68 @@ def test_gen_set_keeps_the_quota_of_pods(bare: Repository) -> None:
     bare.job(HEAD + "workers: 3\n")
     report, code = set_fields(bare.root, "team/demo", ("workers=6",))
     assert (code, [finding.code for finding in report.findings]) == (1, ["over-quota"])
+
+
+@pytest.mark.parametrize("image", ["TEAM/x:2", "Team/x:1", "TEAM/a/b@sha256:" + "0" * 64])
+def test_an_image_with_an_upper_case_first_part_is_refused(bare: Repository, image: str) -> None:
+    granted(bare, "{registries: [docker.io]}")
+    text = HEAD.replace("registry.example.com/train:1", image)
+    bare.job(text)
+    assert bare.codes() == ["invalid-value"]
+    bare.job(text.replace(image, image.lower()))
+    assert bare.codes() == []
+    bare.job(HEAD)
+    bare.overlay(OVERLAY + "images: [{from: registry.example.com/, to: TEAM/}]\n")
+    assert bare.codes() == ["invalid-image"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ssh://-oProxyCommand=id/x",
+        "ssh://git@-oProxyCommand=id/x",
+        "ssh://-oProxyCommand=id@example.com/x",
+        "ssh://%2doProxyCommand=id/x",
+        "https://-x/y",
+        "git@example.com:-x",
+        "ssh:///x",
+    ],
+)
+def test_a_url_of_code_cannot_be_an_option(bare: Repository, url: str) -> None:
+    assert codes(bare, f"code: {{git: '{url}', name: a}}\n") == ["invalid-value"]
+    assert codes(bare, f"code: {{rsync: 'rsync://{url.partition('://')[2]}', name: a}}\n")[0] in (
+        "invalid-value",
+        "no-rsync",
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ssh://git@example.com:22/a-b.git",
+        "https://example.com/-/a.git",
+        "https://[::1]:80/a@b.git",
+        "ssh://a%40b@example.com/x",
+        "git@example.com:a.git",
+    ],
+)
+def test_ordinary_urls_of_code_are_accepted(bare: Repository, url: str) -> None:
+    assert codes(bare, f"code: {{git: '{url}', name: a}}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("pytorch", "a-master-0"), ("pytorch", "a-worker-12"), ("tensorflow", "a-ps-0"), ("mpi", "a-launcher")],
+)
+def test_a_job_named_like_a_service_of_another_operator_is_refused_under_stable_names(
+    bare: Repository, kind: str, name: str
+) -> None:
+    bare.job(HEAD.replace("pytorch", kind), name="a")
+    bare.job(HEAD.replace("pytorch", "batch"), name=name)
+    bare.job(HEAD, name="a-master-x")
+    assert bare.codes() == [], "hashes keep the names apart"
+    bare.overlay(OVERLAY + "runs: {naming: stable}\n")
+    (finding,) = bare.render()[0].findings
+    assert (finding.code, finding.place.file) == ("duplicate-job", f"jobs/team/{name}.yaml")
+    bare.job(HEAD.replace("pytorch", kind) + "name: b\n", name="a")
+    assert bare.codes() == []

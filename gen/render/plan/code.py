@@ -20,8 +20,10 @@ CREDENTIALS = "code-credentials"
 DEFAULT_WORKING_DIR = "/root"
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
-_GIT = re.compile(r"(https?|ssh)://[^\s]+|[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s]+")
-_RSYNC = re.compile(r"(rsync://[^\s]+|[A-Za-z0-9][A-Za-z0-9.-]*::[^\s]+)")
+_HOST = r"(?:[^\s@/%-][^\s@/]*@)*[^\s@/%-][^\s@/]*(?:/\S*)?"
+"""Users and host of a URL. `ssh` and `rsync` would take a leading `-`, which `%2d` also stands for, for an option."""
+_GIT = re.compile(rf"(?:https?|ssh)://{_HOST}|[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s-]\S*")
+_RSYNC = re.compile(rf"rsync://{_HOST}|[A-Za-z0-9][A-Za-z0-9.-]*::[^\s]+")
 _REF = re.compile(r"[^-\s][^\s]*")
 """A leading `-` would make it an option of the command."""
 

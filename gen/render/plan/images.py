@@ -57,6 +57,6 @@ def _checked(context: Context, index: int, image: str, result: str) -> str:
 def _full(image: str) -> str:
     """The full name of a short image name: `python:3` is `docker.io/library/python:3`."""
     first, slash, _ = image.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
+    if slash and ("." in first or ":" in first or first == "localhost" or first != first.lower()):
         return image
     return _DOCKER_HUB + (image if slash else f"library/{image}")
