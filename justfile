@@ -11,7 +11,10 @@ format:
 types:
     .venv/bin/mypy
 test *args:
-    .venv/bin/pytest {{ args }}
+    .venv/bin/pytest -n auto --dist worksteal {{ args }}
+# all tests but the slow ones: clones, installations, other programs, long sweeps
+test-quick *args:
+    .venv/bin/pytest -n auto --dist worksteal -m 'not slow' {{ args }}
 golden:
     .venv/bin/pytest tests/test_golden.py tests/test_errors.py --update-golden
 render *args:

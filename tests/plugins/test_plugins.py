@@ -16,6 +16,8 @@ import yaml
 
 from tests.support import PROJECT, Repository
 
+pytestmark = pytest.mark.slow  # pip installs the plugin, and each test starts several processes
+
 PACKAGE = Path(__file__).parent / "acme"
 NAMED = 'kubernetes: "1.34"\nplugins: {acme-gen: ">=1,<2"}\nvolumes: {tapes: {size: 1Ti, tape: {library: a}}}\n'
 NAMED += "networks: {fast: {mesh: inner}}\n"

@@ -43,6 +43,7 @@ def rendered(root: Path, *arguments: str, cwd: Path | None = None, **environment
     return tree(root / "rendered")
 
 
+@pytest.mark.slow
 def test_nothing_around_the_inputs_changes_a_byte(many: Path, tmp_path: Path) -> None:
     expected = rendered(many, "--parallel", "1", PYTHONHASHSEED="0")
     assert len(expected) > MANY

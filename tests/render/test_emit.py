@@ -146,11 +146,13 @@ def read_by_go(reader: Path, documents: list[str]) -> list[Any]:
     return [json.loads(line) for line in done.stdout.split(b"\n")[:-1]]
 
 
+@pytest.mark.slow
 def test_kubectls_reader_reads_back_every_known_hazard(go_reader: Path) -> None:
     body = document(HAZARDS + ODD)
     assert read_by_go(go_reader, [to_yaml(body)]) == [body]
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(texts, min_size=1, max_size=12), min_size=10, max_size=40))
 @settings(max_examples=25, deadline=None)
 def test_kubectls_reader_reads_back_what_was_written(go_reader: Path, lists: list[list[str]]) -> None:
@@ -158,6 +160,7 @@ def test_kubectls_reader_reads_back_what_was_written(go_reader: Path, lists: lis
     assert read_by_go(go_reader, [to_yaml(body) for body in bodies]) == bodies
 
 
+@pytest.mark.slow
 def test_hazards_break_pyyamls_own_dumper_for_kubectl(go_reader: Path) -> None:
     """The reason why there is a writer of our own; when this fails, it may go."""
     body = {"data": {f"k{index}": value for index, value in enumerate(HAZARDS)}}

@@ -102,6 +102,7 @@ def test_an_invalid_definition_is_a_usage_error(tmp_path: Path) -> None:
         codes(tmp_path, widget("{}"), schemas=(tmp_path / "crd.yaml",))
 
 
+@pytest.mark.slow
 def test_every_upstream_definition_can_be_used(tmp_path: Path) -> None:
     crds = SHARED / "crds"
     if not crds.is_dir():

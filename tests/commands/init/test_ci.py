@@ -91,6 +91,7 @@ def first_line(plan: Path) -> str:
     return next(line for line in plan.read_text("utf-8").splitlines() if line and not line.startswith("<!--"))
 
 
+@pytest.mark.slow
 def test_a_fresh_clone_passes_and_a_job_is_two_commands_away(site: Site) -> None:
     clone = site.clone("fresh")
     done = run("bash", "ci/check.sh", cwd=clone)
@@ -108,6 +109,7 @@ def test_a_fresh_clone_passes_and_a_job_is_two_commands_away(site: Site) -> None
     assert "second" in (change / "gen-report/plan.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_pull_request_cannot_choose_its_checks(site: Site, tmp_path: Path) -> None:
     clone = site.clone("hostile")
     trap = f"open({str(tmp_path / 'trapped')!r}, 'w').close(); raise SystemExit(0)\n"

@@ -306,6 +306,7 @@ def kustomize(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kustomize")
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from([deployment, job]), patches), min_size=24, max_size=24))
 @settings(max_examples=12, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 def test_kustomize_makes_the_same_of_built_in_kinds(kustomize: Path, cases: list[tuple[Any, dict[str, Any]]]) -> None:

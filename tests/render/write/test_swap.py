@@ -56,6 +56,7 @@ def killed(repo: Repository, limit: int) -> bool:
     return done.returncode != 0
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_whole_files_and_the_next_one_finishes(tmp_path: Path) -> None:
     undisturbed = Repository.at(tmp_path / "undisturbed")
     jobs(undisturbed, {"a": 1, "b": 1, "c": 1})
