@@ -8,14 +8,15 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.catalog import write_catalog
-from bench.measure import Measured, measure, peak_memory
-from bench.repository import VERSION, make_repository
+from bench.measure import Measured, environment, measure, peak_memory
+from bench.repository import FIRST_JOB, VERSION, make_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,7 @@ def report(folder: Path, size: int, runs: int) -> Iterator[str]:
     yield row("render without change", measure([*GEN, "render"], root, runs), cold)
     yield row("check", measure([*GEN, "check"], root, runs), cold)
     yield row("render of one job", measure([*GEN, "render", job], root, runs), cold)
+    yield row("gen plan, one job added", plan(folder, root, runs), cold)
     yield row("floor: parse the inputs, write the same bytes", floor(folder, root, runs), cold)
     yield from peers(folder, root, size, runs, cold)
     yield f"\nPeak memory of `gen validate`: {peak_memory([*GEN, 'validate', 'rendered'], root) >> 20} MiB"
@@ -68,6 +70,21 @@ def report(folder: Path, size: int, runs: int) -> Iterator[str]:
 
 def row(name: str, measured: Measured, cold: Measured) -> str:
     return f"| {name} | {measured.wall:.3f} s | {measured.cpu:.3f} s | {measured.wall / cold.wall:.2f} |"
+
+
+def plan(folder: Path, root: Path, runs: int) -> Measured:
+    """Commit a copy of the repository, add a job to it, and compare the two."""
+    target = folder / "plan"
+    shutil.copytree(root, target)
+    git = ["git", "-C", str(target), "-c", "user.name=bench", "-c", "user.email=bench@example.com"]
+    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "Base"]):
+        subprocess.run([*git, *command], check=True)
+    first = target / FIRST_JOB
+    shutil.copy(first, first.with_name("added.yaml"))
+    subprocess.run([*GEN, "render", "--no-cache"], cwd=target, env=environment(), stdout=subprocess.DEVNULL, check=True)
+    measured = measure([*GEN, "plan", "--base", "HEAD"], target, runs)
+    shutil.rmtree(target)
+    return measured
 
 
 def floor(folder: Path, root: Path, runs: int) -> Measured:

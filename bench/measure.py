@@ -29,7 +29,7 @@ def measure(command: list[str], cwd: Path, runs: int, before: Callable[[], None]
         before()
         used = _cpu()
         start = time.perf_counter()
-        subprocess.run(command, cwd=cwd, env=_environment(), stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(command, cwd=cwd, env=environment(), stdout=subprocess.DEVNULL, check=True)
         measured = Measured(time.perf_counter() - start, _cpu() - used)
         if best is None or measured.wall < best.wall:
             best = measured
@@ -40,14 +40,14 @@ def measure(command: list[str], cwd: Path, runs: int, before: Callable[[], None]
 def peak_memory(command: list[str], cwd: Path) -> int:
     """Peak memory of the command and all its children in bytes; shared pages count once."""
     peak = 0
-    with subprocess.Popen(command, cwd=cwd, env=_environment(), stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, cwd=cwd, env=environment(), stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
             peak = max(peak, sum(_proportional(pid) for pid in _family(process.pid)))
             time.sleep(0.01)
     return peak
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Environment to run this project in other folders, with compiled modules as in an installation."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPATH": str(Path(__file__).parent.parent)}

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 VERSION = "1.34"
 NAMESPACES = 20
+FIRST_JOB = "jobs/team-0/job-0.yaml"
 
 OVERLAY = f"""\
 kubernetes: "{VERSION}"
@@ -72,4 +73,4 @@ def make_repository(root: Path, size: int) -> str:
         network = "eni" if index % 3 == 0 else "pod"
         text = JOB.format(kind=kinds[index % len(kinds)], index=index, workers=2 + index % 4, network=network)
         path.write_text(text, "utf-8")
-    return "jobs/team-0/job-0.yaml"
+    return FIRST_JOB
