@@ -1,10 +1,11 @@
-"""Fixtures, and the one switch that lets a test write what it expects."""
+"""Fixtures, and the option to write the expected files of cases."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.history import History
 from tests.support import OVERLAY, Repository
@@ -13,14 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# a slow machine is not a failure
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the expected files of cases anew")
+    parser.addoption("--update-golden", action="store_true", help="write the expected files of cases")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The program keeps its cache in a folder of the tests, and starts without one."""
+    """The cache of gen is an empty folder of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield

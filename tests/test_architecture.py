@@ -134,6 +134,29 @@ def test_tests_mirror_the_packages() -> None:
     assert [folder for folder in packages() if not any((HERE / folder).glob("test_*.py"))] == []
 
 
+CLOCKS = {"time", "timeit", "resource"}
+USES_OF_CLOCKS = {
+    "e2e/cluster.py": "waits until a server has established a definition",
+    "e2e/server.py": "waits until a server has started",
+    "render/write/test_faults.py": "limits the size of files, like a full disk",
+}
+"""Tests that import one of them, and why. No test may depend on how fast a machine is: `bench/` measures time."""
+
+
+def imports_clock(module: ast.Module) -> bool:
+    names = {alias.name for node in ast.walk(module) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in ast.walk(module) if isinstance(node, ast.ImportFrom)}
+    return bool({name.partition(".")[0] for name in names} & CLOCKS)
+
+
+def test_no_test_measures_time() -> None:
+    assert imports_clock(ast.parse("def f():\n    from time import monotonic"))
+    assert imports_clock(ast.parse("import os, resource as r"))
+    assert not imports_clock(ast.parse("from gen.resources import time"))
+    paths = {path.relative_to(HERE).as_posix(): path for path in HERE.rglob("*.py")}
+    assert {name for name, path in paths.items() if imports_clock(ast.parse(path.read_bytes()))} == set(USES_OF_CLOCKS)
+
+
 FOLDERS = {"JOBS": "jobs", "OVERLAYS": "overlays", "RENDERED": "rendered"}
 PATH = re.compile(rf"(?:.*[^\w-])?(?:{'|'.join(FOLDERS.values())})/\S*|rendered|overlay\.yaml")
 
