@@ -9,12 +9,15 @@ import typer
 
 from gen.commands.compared import RenderRequest, refused, render_and_compare, repository, summary
 from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.diagnostics import Location
-from gen.findings.rendered import EMPTY_FOLDER
 from gen.report.formats import REPORTERS
 from gen.report.types import Report
-from gen.repository.git_index import check_index, executable_bits_count, report_executable, report_temporary_files
-from gen.repository.safe_files import shown_path
+from gen.repository.git_index import (
+    check_index,
+    executable_bits_count,
+    report_empty_folder,
+    report_executable,
+    report_temporary_files,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,8 +73,7 @@ def check(request: Request, cache: Path | None = None) -> Result[Report]:
 def _report_repairs(root: Path, comparison: Comparison, found: Findings) -> None:
     """Report differences that `gen render` corrects, other than the content of files."""
     for folder in comparison.empty:
-        hint = "run `gen render` to remove it; if it is a submodule, commit its removal"
-        found.error(EMPTY_FOLDER, Location(shown_path(folder)), "the folder is empty", hint)
+        report_empty_folder(folder, found)
     if comparison.executable and executable_bits_count(root):
         for path in comparison.executable:
             report_executable(path, found)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError
 from gen.findings.files import NOT_A_FILE
-from gen.findings.rendered import EXECUTABLE_FILE, SUBMODULE, TEMPORARY_FILES
+from gen.findings.rendered import EMPTY_FOLDER, EXECUTABLE_FILE, SUBMODULE, TEMPORARY_FILES
 from gen.repository.control_files import refuse_control_file
 from gen.repository.git import run_git
 from gen.repository.layout import JOBS, OVERLAYS, RENDERED, STAGING, below_rendered, is_staging
@@ -51,6 +51,11 @@ def report_executable(path: str, found: Findings) -> None:
     found.error(EXECUTABLE_FILE, Location(shown_path(path)), "the file is executable", hint)
 
 
+def report_empty_folder(path: str, found: Findings) -> None:
+    hint = "run `gen render` to remove it; if it is a submodule, commit its removal"
+    found.error(EMPTY_FOLDER, Location(shown_path(path)), "the folder is empty", hint)
+
+
 def report_temporary_files(found: Findings) -> None:
     message = "temporary files of an interrupted `gen render`"
     hint = "run `gen render` to remove them; if they are committed, commit the removal"
@@ -69,8 +74,14 @@ def _check(root: Path, mode: str, path: str, found: Findings) -> None:
         report_temporary_files(found)
     elif rendered and mode == _EXECUTABLE:
         report_executable(path, found)
-    elif rendered and mode == _LINK and not os.path.islink(f"{root}/{path}"):  # noqa: PTH114 - others are found there
+    elif rendered and mode == _LINK and _is_plain_file(root, path):
         found.error(NOT_A_FILE, here, "a link in the Git index", "run `gen render` and commit the result")
+
+
+def _is_plain_file(root: Path, path: str) -> bool:
+    """False for a link, which `gen check` and `gen plan` find in the work tree, and for a removed file."""
+    full = f"{root}/{path}"
+    return os.path.isfile(full) and not os.path.islink(full)  # noqa: PTH113, PTH114 - a tenth of the time of a Path
 
 
 def _entries(root: Path) -> Iterator[tuple[str, str]]:

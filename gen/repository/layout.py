@@ -48,6 +48,9 @@ Tree = Literal["jobs", "storage", "bundle"]
 LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 """A DNS label: names of namespaces and of overlays."""
 
+_JOB_FILE = re.compile(
+    rf"{JOBS}/(?P<namespace>{LABEL.pattern})/(?P<stem>[A-Za-z0-9][-A-Za-z0-9_.]*){re.escape(ENDING)}"
+)
 _OVERLAY_FOLDER = re.compile(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
 
 
@@ -70,6 +73,12 @@ class JobFile(Struct, frozen=True, order=True):
 def job_key(path: str) -> str:
     """`<namespace>/<stem>` from the path of a job file, or a pattern from a pattern."""
     return path.removeprefix(f"{JOBS}/").removesuffix(ENDING)
+
+
+def source_job(path: str) -> JobFile | None:
+    """The job file at a path; None for any other path."""
+    match = _JOB_FILE.fullmatch(path)
+    return JobFile(match["namespace"], match["stem"]) if match is not None else None
 
 
 def jobs_path(*parts: str) -> str:

@@ -15,6 +15,7 @@ from gen.review.matching import Pair, match_objects, workload
 from gen.review.removals import RemovalLimit, warn_delivery_removed
 from gen.review.review import ObjectAction, ObjectChange, Review
 from gen.review.runs import run_changes
+from gen.review.unrendered import unrendered_usage
 from gen.review.usage import usage_changes
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gen.repository.git import Base
     from gen.review.rendered_object import RenderedObject
     from gen.review.rendered_trees import RenderedTrees
+    from gen.review.unrendered import UnrenderedObject
 
 _NO_LIMIT = RemovalLimit()
 
@@ -38,6 +40,7 @@ def compare_trees(
     inputs_differ: Callable[[], bool] = lambda: False,
     allow_data_removal: bool = False,
     removal_limit: RemovalLimit = _NO_LIMIT,
+    unrendered: tuple[UnrenderedObject, ...] = (),
 ) -> Review:
     """Review the change from `trees.before` to `trees.after`, with the findings of reading both in `found`.
 
@@ -46,7 +49,7 @@ def compare_trees(
     pairs = match_objects(trees, found)
     runs = run_changes(pairs, overlays, found)
     data = data_changes(pairs, found, allowed=allow_data_removal)
-    usage = usage_changes(runs, overlays, found)
+    usage = usage_changes(runs, overlays, found, unrendered_usage(unrendered))
     changes = [_change(pair) for pair in pairs]
     objects = tuple(change for change in changes if change.action is not ObjectAction.KEPT)
     removed = sum(change.action is ObjectAction.REMOVED for change in objects)
@@ -65,6 +68,7 @@ def compare_trees(
         before=len(trees.before),
         after=len(trees.after),
         findings=tuple(found),
+        unrendered=unrendered,
     )
 
 

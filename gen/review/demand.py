@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,32 @@ from gen import quantity
 from gen.diagnostics import Location
 from gen.findings.rendered import UNKNOWN_USAGE
 from gen.kubernetes import at
-from gen.resources.pods import pod_sets
+from gen.resources import resource_of_object
+from gen.resources.pods import follow, pod_sets, templates_by_shape
 
 if TYPE_CHECKING:
-    from gen.diagnostics import Findings
+    from collections.abc import Container, Iterator
+
+    from gen.diagnostics import Findings, Route
+    from gen.kubernetes import Body
     from gen.resources.base import Resource
     from gen.review.rendered_object import RenderedObject
 
 _GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
 """Resources that count as GPUs, in addition to `gpu.resource` of the overlay."""
+_REPLICAS = ("replicas", "minReplicas", "parallelism", "numWorkers", "workers", "count")
+"""Common names of fields that multiply the pods of a template."""
+
+
+class _Accelerators:
+    """Names of extended resources for accelerators of any vendor, as a container."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and _ACCELERATOR.search(name) is not None
+
+
+_ACCELERATOR = re.compile(r"/.*(?:gpu|mig-|npu|dcu|mlu|tpu|xpu|gaudi|neuron|ascend|vcuda)", re.IGNORECASE)
+_ACCELERATORS = _Accelerators()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +73,36 @@ def demand(run: RenderedObject, kind: Resource, gpu: str | None, found: Findings
         return Demand()
 
 
-def _pod_gpus(spec: Any, names: frozenset[str]) -> int:
+def any_demand(body: Body) -> Demand:
+    """The least demand of an object of any kind and form. Every accelerator counts as a GPU."""
+    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    sets = [(one.template, one.counts) for one in pod_sets(resource, body)] if resource is not None else []
+    if not sets:
+        sets = [(template, tuple(_counts(body, route))) for route, template in templates_by_shape(body)]
+    pods = gpus = 0
+    for template, counts in sets:
+        number = math.prod(max(_whole_or(count, 1), 0) for count in counts)
+        pods += number
+        gpus += number * _pod_gpus(at(template, "spec"), _ACCELERATORS)
+    return Demand(pods, gpus)
+
+
+def _counts(body: Body, route: Route) -> Iterator[Any]:
+    """Numbers of replicas in the mappings around a template."""
+    for length in range(len(route) + 1):
+        holder = follow(body, route[:length])
+        if isinstance(holder, dict):
+            yield from (holder[name] for name in _REPLICAS if name in holder)
+
+
+def _whole_or(value: Any, default: int) -> int:
+    try:
+        return _whole(value)
+    except (ValueError, OverflowError):
+        return default
+
+
+def _pod_gpus(spec: Any, names: Container[str]) -> int:
     """As the scheduler counts: the sum of the containers, or a single init container if it requests more."""
     always = first = 0
     for container in _list(at(spec, "initContainers")):
@@ -66,7 +113,7 @@ def _pod_gpus(spec: Any, names: frozenset[str]) -> int:
     return max(first, always + sum(_asked(container, names) for container in _list(at(spec, "containers"))))
 
 
-def _asked(container: Any, names: frozenset[str]) -> int:
+def _asked(container: Any, names: Container[str]) -> int:
     wanted: dict[str, Any] = {}
     for field in ("requests", "limits"):
         amounts = at(container, "resources", field)

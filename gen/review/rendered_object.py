@@ -112,11 +112,10 @@ def generated_object(raw: bytes, path: str) -> RenderedObject | None:
 
 
 def parse_object(raw: bytes, path: str, found: Findings) -> RenderedObject | None:
-    """The object of any file. Reports files without a single object."""
+    """The object of any file. Reports manifests without a single object; engines ignore files with other endings."""
     here = Location(path)
     hint = "move it out of `rendered/`"
     if not path.endswith((".yaml", ".yml", ".json")):
-        found.warning(NOT_A_MANIFEST, here, "not a manifest; gen cannot determine its effect", hint)
         return None
     source = source_of(raw, path, found)
     if source is None:

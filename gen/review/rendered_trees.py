@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from gen.diagnostics import Findings, Location, Severity, UsageError, did_you_mean
 from gen.findings.files import NOT_A_FILE
-from gen.repository.layout import RENDERED, STAGING, scope_overlay
+from gen.repository.git_index import report_empty_folder
+from gen.repository.layout import RENDERED, STAGING, RenderedPath, scope_overlay
 from gen.repository.safe_files import read_regular, shown_path
 from gen.review.rendered_object import RenderedObject, generated_object, parse_object
 
@@ -37,6 +38,8 @@ class RenderedTrees:
 
     before: list[RenderedObject] = field(default_factory=list)
     after: list[RenderedObject] = field(default_factory=list)
+    suspects: dict[str, bytes] = field(default_factory=dict)
+    """Files of the work tree that differ from the base, or that gen did not write."""
 
     def select(self, overlays: Collection[str]) -> RenderedTrees:
         """The objects of some overlays, or all. UsageError for an overlay without rendered objects."""
@@ -48,7 +51,10 @@ class RenderedTrees:
         def chosen(objects: Iterable[RenderedObject]) -> list[RenderedObject]:
             return [one for one in objects if not overlays or scope_overlay(one.key.scope) in overlays]
 
-        return RenderedTrees(chosen(self.before), chosen(self.after))
+        suspects = {
+            path: raw for path, raw in self.suspects.items() if not overlays or _overlay(path) in (*overlays, "")
+        }
+        return RenderedTrees(chosen(self.before), chosen(self.after), suspects)
 
 
 def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
@@ -59,13 +65,20 @@ def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
     differing = {path: entry for path, entry in committed.items() if not _same(present.get(path), entry)}
     for path, raw in present.items():
         unchanged = path in committed and path not in differing
-        one = (generated_object(raw, path) if unchanged else None) or parse_object(raw, shown_path(path), found)
+        one = generated_object(raw, path) if unchanged else None
+        if one is None:
+            trees.suspects[path] = raw
+            one = parse_object(raw, shown_path(path), found)
         if one is not None:
             trees.after.append(one)
             if unchanged:
                 trees.before.append(one)
     trees.before.extend(_committed(base, differing, found))
     return trees
+
+
+def _overlay(path: str) -> str:
+    return scope_overlay(RenderedPath.parse(path).scope)
 
 
 def _same(raw: bytes | None, entry: Entry) -> bool:
@@ -109,6 +122,8 @@ def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
         inner = os.path.relpath(folder, root).replace(os.sep, "/")
         links = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - many paths
         folders[:] = sorted(name for name in folders if f"{inner}/{name}" != STAGING)
+        if not (folders or files or links):
+            report_empty_folder(inner, found)
         for name in sorted(files + links):
             raw = _bytes(f"{folder}/{name}", f"{inner}/{name}", found)
             if raw is not None:

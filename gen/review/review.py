@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gen.review.fields import FieldChange
     from gen.review.matching import Pair
     from gen.review.runs import RunChange
+    from gen.review.unrendered import UnrenderedObject
     from gen.review.usage import Usage
 
 
@@ -57,6 +58,8 @@ class Review:
     """Number of objects at the base."""
     after: int
     findings: tuple[Diagnostic, ...]
+    unrendered: tuple[UnrenderedObject, ...] = ()
+    """Objects in the work tree that gen did not render."""
 
     @cached_property
     def run_actions(self) -> Counter[RunAction]:

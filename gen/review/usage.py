@@ -58,11 +58,24 @@ class Usage:
     """GPUs that the overlay grants the namespace, over all queues; None without a quota."""
 
 
-def usage_changes(runs: Iterable[RunChange], overlays: Mapping[str, Overlay], found: Findings) -> tuple[Usage, ...]:
-    """Usage of every namespace and queue with GPUs before or after. Reports namespaces over their quota."""
+def usage_changes(
+    runs: Iterable[RunChange],
+    overlays: Mapping[str, Overlay],
+    found: Findings,
+    other: Iterable[tuple[UsageKey, Demand]] = (),
+) -> tuple[Usage, ...]:
+    """Usage of every namespace and queue with GPUs before or after. Reports namespaces over their quota.
+
+    `other` is the demand of objects that are not runs, after the merge.
+    """
     before: dict[UsageKey, Load] = {}
     after: dict[UsageKey, Load] = {}
     requested: Requested = Counter()
+    for key, demand in other:
+        if demand.gpus:
+            after[key] = after.get(key, Load()) + demand
+        requested[key.overlay, key.namespace, "gpus"] += demand.gpus
+        requested[key.overlay, key.namespace, "pods"] += demand.pods
     for run in runs:
         left = _after(run, overlays, found)
         for version, loads in ((run.before, before), (left, after)):

@@ -146,7 +146,7 @@ def test_what_gen_cannot_read_is_a_finding_and_an_error_in_the_work_tree_alone(m
     (folder / "folder").symlink_to("/etc")
     (folder / "large.yaml").write_bytes(b"#" * (MAX_BYTES + 1))
     os.mkfifo(folder / "fifo.yaml")
-    os.close(os.open(os.fsencode(folder) + b"/\xff.yaml", os.O_CREAT))
+    os.close(os.open(os.fsencode(folder) + b"/\xff.yaml", os.O_CREAT, 0o644))
     found = {(f.place.file.rsplit("/", 1)[1], f.code, f.severity.value) for f in merged.plan().findings}
     expected = {
         ("broken.yaml", "invalid-yaml", "error"),
@@ -154,7 +154,6 @@ def test_what_gen_cannot_read_is_a_finding_and_an_error_in_the_work_tree_alone(m
         ("two.yaml", "many-documents", "error"),
         ("bytes.yaml", "not-utf-8", "error"),
         ("text.yaml", "not-a-manifest", "error"),
-        ("README.md", "not-a-manifest", "warning"),
         ("deep.yaml", "too-deep", "error"),
         ("link.yaml", "not-a-file", "error"),
         ("folder", "not-a-file", "error"),
@@ -162,6 +161,8 @@ def test_what_gen_cannot_read_is_a_finding_and_an_error_in_the_work_tree_alone(m
         ("fifo.yaml", "not-a-file", "error"),
         ("\\xff.yaml", "empty-file", "error"),
     }
+    names = ("broken.yaml", "list.yaml", "two.yaml", "bytes.yaml", "text.yaml", "README.md", "deep.yaml", "\\xff.yaml")
+    expected |= {(name, "foreign-file", "error") for name in names}
     assert found == expected
     (folder / "fifo.yaml").unlink()
     merged.git("add", "--all")
@@ -174,7 +175,7 @@ def test_what_gen_cannot_read_is_a_finding_and_an_error_in_the_work_tree_alone(m
     findings = merged.plan(base="HEAD").findings
     assert {finding.severity.value for finding in findings} == {"warning"}
     assert all(finding.message.startswith("at ") for finding in findings)
-    assert {f.place.file.rsplit("/", 1)[1] for f in findings} == {name for name, _, _ in unchanged}
+    assert {f.place.file.rsplit("/", 1)[1] for f in findings} == {name for name, _, _ in unchanged} - {"README.md"}
 
 
 @pytest.mark.parametrize(

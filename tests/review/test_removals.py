@@ -61,9 +61,10 @@ def test_a_removed_application_is_a_warning(history: History) -> None:
     path = history.root / "rendered/argocd/dev/application-jobs.yaml"
     path.parent.mkdir(parents=True)
     path.write_text("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: jobs, namespace: argocd}\n")
-    branch(history)
+    history.git("add", "--all")
+    history.git("commit", "--quiet", "--message", "base")
     path.unlink()
-    assert history.codes() == [("delivery-removed", "warning")]
+    assert history.codes(base="HEAD") == [("delivery-removed", "warning")]
 
 
 def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:

@@ -33,6 +33,10 @@ def as_json(review: Review) -> str:
             for data in review.data
             if data.action is not DataAction.KEPT
         ],
+        "unrendered": [
+            {"path": one.path, "object": one.identity, "pods": one.demand.pods, "gpus": one.demand.gpus}
+            for one in review.unrendered
+        ],
         "objects": [_object(item) for item in review.objects],
     }
     return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import counted
+from gen.findings.rendered import DATA_SHRUNK, DATA_UNPROTECTED
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
 from gen.review.review import ObjectAction
@@ -35,9 +36,29 @@ RUN_SECTIONS = {
 
 
 def headline(review: Review) -> Phrase:
+    """The first line: objects that gen did not render, runs with their pods and GPUs, and data."""
     removed = sum(data.action is DataAction.REMOVED for data in review.data)
-    runs = f"{_runs(review.starting, 'start')}, {_runs(review.stopping, 'stop')}"
-    return Phrase(f"{runs}, {counted(removed, 'data object')} removed")
+    parts = [_unrendered(review)] if review.unrendered else []
+    parts += [_starting(review), _runs(review.stopping, "stop"), f"{counted(removed, 'data object')} removed"]
+    parts += [
+        f"{counted(len(places), 'data object')} {word}"
+        for word, code in (("shrunk", DATA_SHRUNK), ("unprotected", DATA_UNPROTECTED))
+        if (places := {finding.place.file for finding in review.findings if finding.code == code.name})
+    ]
+    return Phrase(", ".join(parts))
+
+
+def _unrendered(review: Review) -> str:
+    pods = sum(one.demand.pods for one in review.unrendered)
+    gpus = sum(one.demand.gpus for one in review.unrendered)
+    objects = counted(len(review.unrendered), "object")
+    return f"{objects} not rendered by gen ({counted(pods, 'pod')}, {counted(gpus, 'GPU')})"
+
+
+def _starting(review: Review) -> str:
+    demands = [run.latest.demand for run in review.starting]
+    pods, gpus = sum(one.pods for one in demands), sum(one.gpus for one in demands)
+    return _runs(review.starting, "start") + (f" ({counted(pods, 'pod')}, {counted(gpus, 'GPU')})" if demands else "")
 
 
 def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
