@@ -11,6 +11,7 @@ from gen.kubernetes import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from gen.findings.code import Code
 
@@ -49,6 +50,17 @@ class Diagnostic(Struct, frozen=True, order=True):
 
 class UsageError(Exception):
     """The command line or the repository as a whole cannot be used as asked: exit 2."""
+
+
+class DefinitionError(UsageError):
+    """A file of CustomResourceDefinitions that cannot be used."""
+
+    def __init__(self, file: Path, reason: str, line: int = 1) -> None:
+        super().__init__(file, reason, line)  # the arguments, so that it can be pickled
+        self.file, self.reason, self.line = file, reason, line
+
+    def __str__(self) -> str:
+        return f"cannot read definitions from {self.file}: {self.reason}"
 
 
 class BugError(Exception):

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from gen.check.objects import check
-from gen.diagnostics import Diagnostic, Findings, Location, Severity, UsageError, said
+from gen.check.objects import Checked, check
+from gen.diagnostics import DefinitionError, Diagnostic, Findings, Location, Severity, UsageError, said
 from gen.findings.files import UNREADABLE
+from gen.findings.overlays import INVALID_DEFINITION
 from gen.kubernetes import identity_of
 from gen.load.manifest_files import STDIN, named_files, read_bytes
 from gen.load.manifests import read_manifests
@@ -111,7 +112,7 @@ class ManifestChecker:
         for number, document in enumerate(manifests.documents):
             for route, body in _objects(document):
                 objects += 1
-                checked = check(body, kinds, missing=self.missing)
+                checked = self._checked(body, kinds, found)
                 if all(CATALOGUE[problem.rule].source is RuleSource.GITOPS for problem in checked.problems):
                     known += [(number, route, fact) for fact in facts(body)]
                 for problem in checked.problems:
@@ -119,6 +120,18 @@ class ManifestChecker:
                 for problem, reason in checked.silenced:
                     found.items.append(_finding(problem, manifests, number, route, body, reason))
         return CheckedFile(objects, tuple(found.items), tuple(known))
+
+    def _checked(self, body: Any, kinds: Kinds, found: Findings) -> Checked:
+        """Check an object. A faulty definition of an overlay is a finding; one that the user names is a usage error."""
+        try:
+            return check(body, kinds, missing=self.missing)
+        except DefinitionError as error:
+            if self._overlays is None or any(error.file.is_relative_to(one) for one in self.schemas):
+                raise
+            place = Location(error.file.relative_to(self._overlays.root).as_posix(), error.line)
+            hint = "copy it again from the cluster or from the release of the operator, or remove the file"
+            found.error(INVALID_DEFINITION, place, f"cannot read the definitions in this file: {error.reason}", hint)
+            return Checked()
 
     def _kinds(self, file: str) -> Kinds:
         folder = os.path.dirname(file)  # noqa: PTH120 - called for every file

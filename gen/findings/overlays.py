@@ -46,6 +46,12 @@ SELECTS_NOTHING = Code(
     "The pattern is misspelled, or its jobs were removed.",
     "Correct the pattern, or remove it.",
 )
+INVALID_DEFINITION = Code(
+    "invalid-definition",
+    "A CustomResourceDefinition in `crds` of an overlay cannot be read.",
+    "Objects of its kind cannot be validated.",
+    "Copy the definition again from the cluster or from the release of the operator, or remove the file.",
+)
 INVALID_PATCH = Code(
     "invalid-patch",
     "A patch is neither a valid strategic merge patch nor a valid list of JSON patch operations.",

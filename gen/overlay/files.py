@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
-from gen.diagnostics import Findings, did_you_mean
+from gen.diagnostics import Findings, Location, did_you_mean
+from gen.findings.files import NOT_A_FILE
 from gen.findings.jobs import INVALID_VALUE
 from gen.findings.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
 from gen.load.source import Source, read
 from gen.repository.layout import DEFINITIONS, overlay_file, overlay_of, overlays_path
 from gen.repository.overlay_files import overlay_names
+from gen.repository.safe_files import links_in, shown_path
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.diagnostics import Location
     from gen.load import Data
 
 
@@ -96,8 +97,19 @@ class OverlayFiles:
 
     def _chain(self, names: list[str], sources: list[Source], *, complete: bool) -> Chain:
         read = names[: len(sources)]
-        folders = [path for name in read if (path := self.root / overlays_path(name, DEFINITIONS)).is_dir()]
+        folders = [path for name in read if (path := self._definitions(name)) is not None]
         return Chain(tuple(sources), complete, tuple(folders))
+
+    def _definitions(self, name: str) -> Path | None:
+        """The folder of definitions of one overlay; None if there is none, or if it contains a link."""
+        folder = self.root / overlays_path(name, DEFINITIONS)
+        if not folder.is_dir():
+            return None
+        links = list(links_in(folder))
+        for link in links:
+            place = Location(overlays_path(name, DEFINITIONS, shown_path(link)).rstrip("/"))
+            self.found.error(NOT_A_FILE, place, "links are not allowed", "replace the link with the file itself")
+        return None if links else folder
 
     def _source(self, name: str, at: Location | None = None) -> Source | None:
         if name not in self._sources:

@@ -10,6 +10,7 @@ from gen.gitops import ENGINE_NAMESPACES, ENGINES
 from gen.load import Data, Layer, Layers, lay_over
 from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
+from gen.repository.layout import DEFINITIONS, overlays_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +50,11 @@ class Overlay:
     def engines(self) -> tuple[str, ...]:
         """The GitOps engines that apply the rendered files; every engine if the overlay names none."""
         return tuple(self.fields.gitops.engines if self.fields.gitops else ENGINES)
+
+    def definition_file(self, path: Path) -> str:
+        """A file of its definitions, relative to the repository."""
+        folder = next(folder for folder in self.definitions if path.is_relative_to(folder))
+        return overlays_path(folder.parent.name, DEFINITIONS, path.relative_to(folder).as_posix())
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.layers.place(route, key=key)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import Findings
+from gen.diagnostics import DefinitionError, Findings, Location
 from gen.findings.grants import (
     NOT_GRANTED,
     UNKNOWN_NAMESPACE,
@@ -22,6 +22,7 @@ from gen.findings.grants import (
     UNKNOWN_VOLUME,
 )
 from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
+from gen.findings.overlays import INVALID_DEFINITION
 from gen.load import read
 from gen.overlay.select import selects
 from gen.render.build.stage import build, build_storage
@@ -37,14 +38,16 @@ from gen.render.seal import seal, unsealed
 from gen.render.validate import validate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from gen.kinds.plan import Plan
     from gen.load import Source
     from gen.overlay.overlay import Overlay
     from gen.render.expand import JobRun
+    from gen.render.manifest import Built, Patched, Valid
     from gen.repository.layout import JobFile
+    from gen.rules.problem import Problem
 
 _INDEPENDENT = frozenset(
     code.name
@@ -108,13 +111,10 @@ def _plan_run(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
 def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overlay) -> RenderedJob | None:
     if plan is None:
         return None
-    built = build(run.given.job, plan)
-    patched = apply_patches(built, overlay, found)
-    if found.failed():
+    checked = _checked(build(run.given.job, plan), overlay, found, partial(deciding_field, run.given))
+    if checked is None:
         return None
-    valid = validate(patched, overlay.kinds, found, partial(deciding_field, run.given))
-    if valid is None:
-        return None
+    patched, valid = checked
     sealed = seal(valid, plan.attempt)
     return RenderedJob(
         overlay=overlay.name,
@@ -130,12 +130,26 @@ def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overla
     )
 
 
+def _checked(
+    built: Built, overlay: Overlay, found: Findings, deciding: Callable[[Problem], Location | None]
+) -> tuple[Patched, Valid] | None:
+    """The objects after the patches, and after the checks; None if there is an error."""
+    try:
+        patched = apply_patches(built, overlay, found)
+        valid = None if found.failed() else validate(patched, overlay.kinds, found, deciding)
+    except DefinitionError as error:
+        place = Location(overlay.definition_file(error.file), error.line)
+        hint = "copy it again from the cluster or from the release of the operator, or remove the file"
+        found.error(INVALID_DEFINITION, place, f"cannot read the definitions in this file: {error.reason}", hint)
+        return None
+    return (patched, valid) if valid is not None else None
+
+
 def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Findings) -> RenderedOverlay | None:
     """The storage of an overlay for pairs of a namespace and a volume; None if it has an error."""
-    built = build_storage(plan_storage(overlay, uses))
-    patched = apply_patches(built, overlay, found)
-    valid = None if found.failed() else validate(patched, overlay.kinds, found)
-    if valid is None:
+    checked = _checked(build_storage(plan_storage(overlay, uses)), overlay, found, lambda _: None)
+    if checked is None:
         return None
+    patched, valid = checked
     files = tuple(emit(unsealed(valid), overlay.name))
     return RenderedOverlay(overlay=overlay.name, files=files, matched=patched.matched, deletions=patched.deletions)

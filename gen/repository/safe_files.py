@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 MAX_BYTES = 1 << 20
@@ -74,6 +75,17 @@ def linked_folder(root: Path, file: str) -> str | None:
             return file[:at]
         at = file.find("/", at + 1)
     return None
+
+
+def links_in(folder: Path) -> Iterator[str]:
+    """Symbolic links in a folder at any depth, relative to it; an empty string if the folder itself is one."""
+    if folder.is_symlink():
+        yield ""
+        return
+    for top, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            if os.path.islink(path := os.path.join(top, name)):  # noqa: PTH114, PTH118 - `os.walk` returns texts
+                yield os.path.relpath(path, folder)
 
 
 def shown_path(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from gen.diagnostics import Findings, UsageError
+from gen.diagnostics import DefinitionError, Findings
 from gen.load.manifests import read_manifests
 from gen.schemas.structural import ExtraChecks, close_schema
 
@@ -46,14 +46,14 @@ class Definitions:
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self._folders = folders
         self._found: dict[tuple[str, str], Definition] = {}
-        self._parsed: set[Path] = set()
+        self._parsed: dict[Path, DefinitionError | None] = {}
 
     def __reduce__(self) -> tuple[type[Definitions], tuple[tuple[Path, ...]]]:
         """Another process reads the files that it needs."""
         return Definitions, (self._folders,)
 
     def get(self, api_version: str, kind: str) -> Definition | None:
-        """UsageError if a file that may define the kind cannot be read."""
+        """DefinitionError if a file that may define the kind cannot be read."""
         key = api_version, kind
         if key not in self._found:
             for path in self._files.get(kind.encode(), ()):
@@ -74,30 +74,42 @@ class Definitions:
         for folder in self._folders:
             paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
             for path in paths:
-                if path.suffix in _ENDINGS and path.is_file() and path.stat().st_size <= _MAX_FILE_BYTES:
+                if self._is_usable(path):
                     text = path.read_bytes()
                     for name in set(_NAMED.findall(text)) if _MARK in text else ():
                         files.setdefault(name, []).append(path)
         return files
 
+    def _is_usable(self, path: Path) -> bool:
+        """Links in a folder could lead anywhere. Users may name a link themselves."""
+        if path.suffix not in _ENDINGS or (path.is_symlink() and path not in self._folders):
+            return False
+        return path.is_file() and path.stat().st_size <= _MAX_FILE_BYTES
+
     def _parse(self, path: Path) -> None:
         if path in self._parsed:
+            if (known := self._parsed[path]) is not None:
+                raise known
             return
-        self._parsed.add(path)
+        self._parsed[path] = None
         try:
             for definition in (one for document in _documents(path) for one in _definitions(document, str(path))):
                 self._found.setdefault((definition.api_version, definition.kind), definition)
+        except DefinitionError as error:
+            self._parsed[path] = error
+            raise
         except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             reason = " ".join(str(error).split())[:200]
-            raise UsageError(f"cannot read definitions from {path}: {reason}") from error
+            self._parsed[path] = fault = DefinitionError(path, reason)
+            raise fault from error
 
 
 def _documents(path: Path) -> tuple[Any, ...]:
-    """Read like manifests, with the same limits. ValueError if the file is invalid."""
+    """Read like manifests, with the same limits."""
     found = Findings()
     manifests = read_manifests(path.read_bytes(), str(path), found)
     if manifests is None or found.items:
-        raise ValueError(f"{found.items[0].place}: {found.items[0].message}")
+        raise DefinitionError(path, found.items[0].message, found.items[0].place.line)
     return manifests.documents
 
 
@@ -110,6 +122,7 @@ def _definitions(body: Any, file: str) -> Iterator[Definition]:
     if body.get("kind") != _MARK.decode():
         return
     spec: Body = body["spec"]
+    _check_texts(spec)
     for version in spec.get("versions") or [{"name": spec.get("version"), "served": True}]:
         schema = (version.get("schema") or spec.get("validation") or {}).get("openAPIV3Schema")
         if not version.get("served", True):
@@ -123,3 +136,14 @@ def _definitions(body: Any, file: str) -> Iterator[Definition]:
         closed, extra_checks = close_schema(schema)
         kind = spec["names"]["kind"]
         yield Definition(api_version, kind, spec.get("scope") != "Cluster", closed, extra_checks, schema, file, warning)
+
+
+def _check_texts(spec: Body) -> None:
+    """ValueError for a value that other code uses as a string, and that is none."""
+    texts = {"spec.group": spec["group"], "spec.names.kind": spec["names"]["kind"]}
+    for index, version in enumerate(spec.get("versions") or ()):
+        texts[f"spec.versions[{index}].name"] = version["name"]
+        texts[f"spec.versions[{index}].deprecationWarning"] = version.get("deprecationWarning", "none")
+    for field, text in texts.items():
+        if not isinstance(text, str) or not text:
+            raise ValueError(f"`{field}` is not a string")

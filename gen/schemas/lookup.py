@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gen.diagnostics import BugError, UsageError
+from gen.diagnostics import BugError, DefinitionError
 from gen.schemas.registry import DEFINITIONS, compiled, is_partial, schemas
 
 if TYPE_CHECKING:
@@ -77,8 +78,9 @@ class Kinds:
                 validator = compiled(definition.schema, self.schemas)
             except (ValueError, TypeError) as error:
                 reason = " ".join(str(error).split())[:200]
-                what = f"{definition.file}: invalid schema for {api_version} {kind}"
-                raise UsageError(f"{what}; correct it, or remove the file: {reason}") from error
+                raise DefinitionError(
+                    Path(definition.file), f"invalid schema for {api_version} {kind}: {reason}"
+                ) from error
             extra = definition.extra_checks, definition.source, definition.namespaced, definition.deprecated
             return Kind(definition.schema, validator, *extra)
         try:

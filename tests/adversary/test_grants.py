@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from tests.support import Repository, set_fields
+from gen.schemas.definitions import Definitions
+from tests.support import Repository, set_fields, validated
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEAD = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ntimeout: 1d\n"
 MIXED = "cpu: 1\nmemory: 1Gi\ngpus: 1\nworkers: 2\nroles: {master: {gpus: 0, cpu: 1, memory: 1Gi}}\n"
@@ -261,3 +267,58 @@ def test_a_job_named_like_a_service_of_another_operator_is_refused_under_stable_
     assert (finding.code, finding.place.file) == ("duplicate-job", f"jobs/team/{name}.yaml")
     bare.job(HEAD.replace("pytorch", kind) + "name: b\n", name="a")
     assert bare.codes() == []
+
+
+DEFINITION = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: pytorchjobs.kubeflow.org}
+spec:
+  group: kubeflow.org
+  scope: Namespaced
+  names: {kind: PyTorchJob, plural: pytorchjobs}
+  versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+
+
+@pytest.mark.parametrize("link", ["crds", "crds/a.yaml", "crds/inner"])
+def test_definitions_cannot_be_links(bare: Repository, tmp_path: Path, link: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.yaml").write_text(DEFINITION)
+    bare.job(HEAD)
+    at = bare.root / "overlays/dev" / link
+    at.parent.mkdir(exist_ok=True)
+    at.symlink_to(outside / "a.yaml" if link.endswith(".yaml") else outside)
+    (finding,) = bare.render()[0].findings
+    assert (finding.code, finding.place.file) == ("not-a-file", f"overlays/dev/{link}")
+    assert Definitions((bare.root / "overlays/dev/crds",)).kinds() == (
+        [] if link != "crds" else [("kubeflow.org/v1", "PyTorchJob")]
+    )
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ("kind: PyTorchJob", "kind: true # kind: PyTorchJob"),
+        ("group: kubeflow.org", "group: 3"),
+        ("name: v1,", "name: 1,"),
+        ("name: v1,", "name: v1, deprecated: true, deprecationWarning: 3,"),
+        ("spec:", "spec: ["),
+    ],
+)
+def test_a_definition_with_a_wrong_type_is_a_finding(
+    bare: Repository, monkeypatch: pytest.MonkeyPatch, fault: tuple[str, str]
+) -> None:
+    bare.job(HEAD)
+    bare.job(HEAD, name="other")
+    assert bare.render()[1] == 0
+    bare.write("overlays/dev/crds/a.yaml", DEFINITION.replace(*fault))
+    (finding,) = bare.render()[0].findings
+    assert (finding.code, finding.place.file) == ("invalid-definition", "overlays/dev/crds/a.yaml")
+    monkeypatch.chdir(bare.root)
+    text = "apiVersion: kubeflow.org/v1\nkind: PyTorchJobb\nmetadata: {name: a}\n"
+    bare.write("rendered/dev/jobs/team/other/a.yaml", text)
+    report, code = validated("rendered")
+    assert (code, [finding.code for finding in report.findings]) == (1, ["invalid-definition"])

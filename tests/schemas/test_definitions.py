@@ -98,8 +98,9 @@ def test_a_deprecated_version_of_a_definition_is_a_warning(tmp_path: Path, widge
 
 def test_an_invalid_definition_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "crd.yaml").write_text("kind: CustomResourceDefinition # of kind: Widget\nspec: [")
-    with pytest.raises(UsageError, match="crd"):
+    with pytest.raises(UsageError, match="crd") as raised:
         codes(tmp_path, widget("{}"), schemas=(tmp_path / "crd.yaml",))
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # noqa: S301 - our own bytes
 
 
 @pytest.mark.slow
