@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gen.check.schema_errors import schema_problems
 from gen.diagnostics import did_you_mean, near
+from gen.resources.pods import follow
 from gen.resources.retired import RETIRED
 from gen.rules.catalogue import CATALOGUE, rules_for
 from gen.rules.field_checks import duplicates
@@ -88,9 +89,11 @@ def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Pr
     if custom and view.body is not body:
         yield from (Problem("wrong-type", at, "expected a value, got null") for at in _null_entries(body, ()))
     faults = list(_of_schema(view.body, kind, kinds, ()))
-    if kind.extra_checks is not None and not faults:
-        for route, template in view.templates:
-            faults += _of_schema(template, kinds.pod_template, kinds, route)
+    templates = view.templates if kind.extra_checks is not None and not faults else ()
+    for route, template in templates:
+        faults += _of_schema(template, kinds.pod_template, kinds, route)
+    if view.body is not body:
+        yield from _unknown_nulls(body, kind, kinds, [route for route, _ in templates])
     if not faults:
         yield from _of_definition(view.body, kind)
         yield from _of_rules(view, sound=True)
@@ -130,6 +133,18 @@ def _of_schema(body: Any, kind: Kind, kinds: Kinds, route: Route) -> Iterator[Pr
     if not kind.validator.is_valid(body):
         for problem in schema_problems(kind.validator.iter_errors(body), kind.schema, kinds.schemas):
             yield replace(problem, route=(*route, *problem.route))
+
+
+def _unknown_nulls(body: Body, kind: Kind, kinds: Kinds, templates: list[Route]) -> Iterator[Problem]:
+    """Unknown fields that are null: the API server reports them before it drops null fields."""
+    problems = {problem.route: problem for problem in _of_schema(body, kind, kinds, ())}
+    for route in templates:
+        problems |= {
+            problem.route: problem for problem in _of_schema(follow(body, route), kinds.pod_template, kinds, route)
+        }
+    for route, problem in problems.items():
+        if problem.rule == "unknown-field" and follow(body, route) is None:
+            yield problem
 
 
 def _null_entries(value: Any, route: Route) -> Iterator[Route]:

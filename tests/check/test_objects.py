@@ -14,7 +14,7 @@ from gen.diagnostics import UsageError
 from gen.report.formats import REPORTERS
 from tests.check.support import POD, codes, inspect, refused
 from tests.rules.support import objects
-from tests.support import PROJECT, validated
+from tests.support import PROJECT, SHARED, validated
 
 
 def test_a_valid_object_has_no_findings(tmp_path: Path) -> None:
@@ -166,3 +166,41 @@ def test_an_unreadable_file_does_not_stop_the_others(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A}\n", "utf-8")
     report, code = validated(str(tmp_path))
     assert ([finding.code for finding in report.findings], code) == (["metadata", "unreadable"], 1)
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+spec:
+  replica:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: main, image: b, foo: null, env: null, securityContext: {bar: ~}}]}
+"""
+TRAINING = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: a, foo: null, labels: {a: null}}
+spec:
+  bar: null
+  runPolicy: null
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: null
+      template: {spec: {baz: null, nodeName: null, containers: [{name: pytorch, image: "b:1", qux: null}]}}
+"""
+
+
+@pytest.mark.parametrize("defined", [False, True])
+@pytest.mark.parametrize(
+    ("text", "names"), [(DEPLOYMENT, ["replica", "foo", "bar"]), (TRAINING, ["foo", "bar", "baz", "qux"])]
+)
+def test_an_unknown_field_that_is_null_is_reported(tmp_path: Path, text: str, names: list[str], defined: bool) -> None:
+    """The API server decodes strictly before it drops null fields."""
+    if defined and not (SHARED / "crds").is_dir():
+        pytest.skip(f"there are no definitions in {SHARED / 'crds'}")
+    schemas = (SHARED / "crds",) if defined else ()
+    found = [one for one in inspect(tmp_path, text, schemas=schemas)[0].findings if one.code == "unknown-field"]
+    assert sorted(one.message.split("`")[1] for one in found) == sorted(names)

@@ -30,8 +30,10 @@ def objects(name: str) -> tuple[Body, ...]:
     return tuple(yaml.load_all((HERE / "rules" / name).read_bytes(), yaml.CSafeLoader))
 
 
-def an_object(name: str) -> Body:
-    """The first object of a kind, or of an API version and kind."""
+def an_object(name: str | Body) -> Body:
+    """The first object of a kind, or of an API version and kind; a case may also have an object of its own."""
+    if not isinstance(name, str):
+        return name
     every = [body for file in FILES for body in objects(file)]
     return next(body for body in every if name in {body["kind"], f"{body['apiVersion']} {body['kind']}"})
 
@@ -58,16 +60,16 @@ def route(path: str) -> Route:
 def cases(which: str, source: RuleSource) -> list[Any]:
     """The `good` or `bad` changes for the rules of a source: rule, kind, change."""
     return [
-        pytest.param(rule, case["object"], change, id=f"{rule}-{number}")
+        pytest.param(rule, change.get("object", case["object"]), change, id=f"{rule}-{number}")
         for rule, case in CASES.items()
         if CATALOGUE[rule].source is source
         for number, change in enumerate(case[which])
     ]
 
 
-def faults(rule: str, kind: str, changes: dict[str, Any]) -> list[Fault]:
+def faults(rule: str, kind: str | Body, changes: dict[str, Any]) -> list[Fault]:
     """The faults that one rule finds in a changed object."""
-    body = changed(an_object(kind), {path: value for path, value in changes.items() if path != "at"})
+    body = changed(an_object(kind), {path: value for path, value in changes.items() if path not in {"at", "object"}})
     find = CATALOGUE[rule].find
     assert find is not None
     view = ObjectView.of(body, VERSION)
@@ -75,7 +77,7 @@ def faults(rule: str, kind: str, changes: dict[str, Any]) -> list[Fault]:
     return list(find(view))
 
 
-def faults_in_place(rule: str, kind: str, changes: dict[str, Any]) -> list[Fault]:
+def faults_in_place(rule: str, kind: str | Body, changes: dict[str, Any]) -> list[Fault]:
     """The faults at, above or below a changed field, or at the field that the case names."""
     paths = [route(path) for path in ([changes["at"]] if "at" in changes else changes)]
     return [

@@ -30,6 +30,7 @@ from gen.rules.server import (
     probes,
     projected,
     quotas,
+    required,
     resources,
     scheduling,
     security,
@@ -68,6 +69,7 @@ _FILES = (
     autoscaling,
     access,
     quotas,
+    required,
     custom,
 )
 
