@@ -32,7 +32,7 @@ class Site:
 def proposed(clone: Path) -> Path:
     """Commit the work of a clone on a branch, which is checked out, like on GitLab."""
     git("checkout", "--quiet", "-b", "change", cwd=clone)
-    git("add", "--all", "--force", ".", ":!.venv", cwd=clone)
+    git("add", "--all", cwd=clone)
     git("commit", "--quiet", "--message", "Change", cwd=clone)
     return clone
 
