@@ -122,7 +122,7 @@ def _work_tree(root: Path, found: Findings) -> Iterator[tuple[str, bytes]]:
         inner = os.path.relpath(folder, root).replace(os.sep, "/")
         links = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - many paths
         folders[:] = sorted(name for name in folders if f"{inner}/{name}" != STAGING)
-        if not (folders or files or links):
+        if inner != RENDERED and not (folders or files or links):
             report_empty_folder(inner, found)
         for name in sorted(files + links):
             raw = _bytes(f"{folder}/{name}", f"{inner}/{name}", found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,7 +64,7 @@ def test_a_removed_application_is_a_warning(history: History) -> None:
     path.write_text("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: jobs, namespace: argocd}\n")
     history.git("add", "--all")
     history.git("commit", "--quiet", "--message", "base")
-    path.unlink()
+    shutil.rmtree(path.parents[1])
     assert history.codes(base="HEAD") == [("delivery-removed", "warning")]
 
 

@@ -34,7 +34,9 @@ def found(plan: Review) -> set[tuple[str, str]]:
 
 def headline(plan: Review) -> str:
     first = PLAN_REPORTERS["text"](plan).splitlines()[0]
-    assert f"### {first}\n" in PLAN_REPORTERS["markdown"](plan)
+    second = PLAN_REPORTERS["markdown"](plan).splitlines()[1]
+    assert second.endswith(first.removeprefix("refused: "))
+    assert second.startswith("### Refused: ") is plan.refused
     return first
 
 

@@ -38,7 +38,7 @@ def test_all_formats_contain_the_same_facts(history: History) -> None:
         assert all(run["name"] in reporter(history.plan()) for run in report["runs"])
     for form in ("text", "markdown"):
         text = history.report(form)
-        assert "2 runs start, 2 runs stop, 0 data objects removed" in text
+        assert "2 runs start (6 pods, 48 GPUs), 2 runs stop, 0 data objects removed" in text
         assert "starting runs request 48 GPUs, at most 576 GPU-hours" in text
         for run in report["runs"]:
             assert run["name"] in text
