@@ -17,6 +17,7 @@ ALLOWED = {
     "gen.commands.init": ({"disk"}, "writes a new repository"),
     "gen.commands.new": ({"disk"}, "writes a new job file"),
     "gen.commands.pinned_source": ({"disk", "environment"}, "reads the record of how gen was installed"),
+    "gen.commands.plan": ({"disk", "environment"}, "finds the job files to render, number of processors"),
     "gen.commands.schema": ({"environment"}, "current folder, whose repository may name plugins"),
     "gen.commands.validate": ({"environment"}, "number of processors"),
     "gen.load.manifest_files": ({"disk", "terminal"}, "reads the files that arguments name, and standard input"),
