@@ -174,6 +174,7 @@ def malicious(choice: random.Random, name: str) -> tuple[dict[str, Any], int, in
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}, pods, pods * gpus
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_every_pod_gpu_and_volume_of_malicious_plans_is_in_the_first_line(merged: History, seed: int) -> None:
     """Forged headers, any kind, place and form: 400 objects in 40 plans, a third of which remove data, too."""

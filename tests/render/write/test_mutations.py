@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import structs
 
 from gen.commands import check as check_command
 from gen.commands.check import Request, check
@@ -20,8 +22,6 @@ from tests.render.write.test_foreign import FORGED_JOB, MINER, forged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pytest
 
 MUTATIONS = 3000
 IN_THE_INDEX = 0.1
@@ -173,6 +173,7 @@ WORK_TREE = (
 )
 
 
+@pytest.mark.slow
 def test_every_mutation_is_found(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     overlay = history.root / "overlays/dev/overlay.yaml"
     overlay.write_text(overlay.read_text() + "gitops: {flux: {repoURL: https://a.example}}\n")
@@ -183,7 +184,7 @@ def test_every_mutation_is_found(history: History, monkeypatch: pytest.MonkeyPat
 
     def compared(_request: Request, _cache: object) -> Compared:
         """The inputs never change, so they are rendered once."""
-        again = replace(rendering, findings=Findings())
+        again = structs.replace(rendering, findings=Findings())
         return Compared(root=history.root, rendering=again, comparison=compare(history.root, again, again.findings))
 
     def accepted() -> bool:
