@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from gen.commands import COMMANDS
 from gen.commands.new import job_text
 from gen.report.formats import REPORTERS
@@ -30,6 +32,7 @@ def output(text: str) -> str:
     return str(found)
 
 
+@pytest.mark.slow
 def test_a_repository_is_started_and_gets_a_job(tmp_path: Path) -> None:
     script = "\n".join(block(marker) for marker in ("start", "add", "set"))
     environment = os.environ | {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
+import ryaml
 
 from gen.resources import RESOURCES, RUNS, Having, resource_of, resource_of_object
 from gen.resources.base import ANY_ITEM, ANY_KEY, Conditions, Pattern, Phase, Resource
@@ -31,7 +31,7 @@ def definitions() -> dict[tuple[str, str], Schema]:
     """The schema of each version of each upstream definition, by API version and kind."""
     found = {}
     for path in sorted((SHARED / "crds").rglob("*.yaml")):
-        spec = yaml.load(path.read_bytes(), yaml.CSafeLoader)["spec"]
+        spec = ryaml.loads(path.read_text("utf-8"))["spec"]  # type: ignore[attr-defined] # not exported by its stubs
         for version in spec["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
             found[f"{spec['group']}/{version['name']}", spec["names"]["kind"]] = schema

@@ -132,6 +132,7 @@ def test_a_pull_request_cannot_choose_its_checks(site: Site, tmp_path: Path) -> 
     assert not (tmp_path / "trapped").exists()
 
 
+@pytest.mark.slow
 def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(site: Site, tmp_path: Path) -> None:
     """A merge request that starts at an old commit must not be checked by the checks of that commit."""
     work = site.clone("history")
@@ -151,6 +152,7 @@ def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(site: Site, 
     assert first_line(clone / "gen-report/plan.md").startswith("### Refused: `missing`")
 
 
+@pytest.mark.slow
 def test_gitlab_checks_the_result_of_the_merge(site: Site, tmp_path: Path) -> None:
     """A merge request that starts before the quota was reduced must not be checked against the old quota."""
     work = site.clone("quota")
@@ -171,6 +173,7 @@ def test_gitlab_checks_the_result_of_the_merge(site: Site, tmp_path: Path) -> No
     assert "`over-quota`" in first_line(clone / "gen-report/plan.md")
 
 
+@pytest.mark.slow
 def test_gitlab_fetches_the_target_branch_of_the_parent_project_in_a_fork(site: Site) -> None:
     clone = site.clone("fork")
     git("remote", "set-url", "origin", "/nowhere", cwd=clone)
@@ -186,6 +189,7 @@ def proposed_job(clone: Path) -> Path:
     return proposed(clone)
 
 
+@pytest.mark.slow
 def test_a_committed_report_is_not_the_report(site: Site) -> None:
     """CI must not publish a plan from the merge request, also if its check fails before it writes one."""
     clone = site.clone("forged")
@@ -200,6 +204,7 @@ def test_a_committed_report_is_not_the_report(site: Site) -> None:
     assert first_line(change / "gen-report/plan.md").startswith("### Refused: `missing`")
 
 
+@pytest.mark.slow
 def test_a_failure_without_findings_is_in_the_first_line(site: Site, tmp_path: Path) -> None:
     clone = site.clone("unusable")
     git("rm", "-r", "--quiet", "overlays", cwd=clone)

@@ -56,6 +56,7 @@ def render(root: Path) -> None:
 
 
 @ALL_HOOKS
+@pytest.mark.slow
 def test_hooks_fail_when_manifests_were_rendered_but_not_added(hooked: Path) -> None:
     (hooked / "jobs/team-a/second.yaml").write_text(JOB, "utf-8")
     render(hooked)
@@ -69,12 +70,14 @@ def test_hooks_fail_when_manifests_were_rendered_but_not_added(hooked: Path) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_hooks_fail_when_a_new_job_was_not_rendered(hooked: Path) -> None:
     (hooked / "jobs/team-a/second.yaml").write_text(JOB, "utf-8")
     git("add", "jobs", cwd=hooked)
     assert commit(hooked).returncode == 1
 
 
+@pytest.mark.slow
 def test_hooks_fail_when_a_change_of_manifests_was_not_added(hooked: Path) -> None:
     job = hooked / "jobs/team-a/hello.yaml"
     job.write_text(job.read_text("utf-8") + "\nenv: {A: b}\n", "utf-8")
@@ -85,6 +88,7 @@ def test_hooks_fail_when_a_change_of_manifests_was_not_added(hooked: Path) -> No
     assert commit(hooked).returncode == 0
 
 
+@pytest.mark.slow
 def test_hooks_fail_when_only_a_part_of_the_index_is_committed(hooked: Path) -> None:
     (hooked / "jobs/team-a/second.yaml").write_text(JOB, "utf-8")
     render(hooked)
@@ -94,6 +98,7 @@ def test_hooks_fail_when_only_a_part_of_the_index_is_committed(hooked: Path) -> 
 
 
 @ALL_HOOKS
+@pytest.mark.slow
 def test_hooks_fail_when_a_job_is_deleted_without_its_manifests(hooked: Path) -> None:
     git("rm", "--quiet", "jobs/team-a/hello.yaml", cwd=hooked)
     (hooked / "jobs/team-a").mkdir(parents=True, exist_ok=True)
@@ -101,6 +106,7 @@ def test_hooks_fail_when_a_job_is_deleted_without_its_manifests(hooked: Path) ->
     assert commit(hooked).returncode == 1
 
 
+@pytest.mark.slow
 def test_hooks_ignore_drafts_that_were_not_added(hooked: Path) -> None:
     (hooked / "jobs/team-a/draft.yaml").write_text(JOB, "utf-8")
     render(hooked)
@@ -110,6 +116,7 @@ def test_hooks_ignore_drafts_that_were_not_added(hooked: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_hooks_ignore_ignore_files(hooked: Path) -> None:
     (hooked / ".git/info/exclude").write_text("second*\n", "utf-8")
     (hooked / "jobs/team-a/second.yaml").write_text(JOB, "utf-8")
