@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gen.findings.code import Code
 
 MERGE = object()
-"""The key `<<`: the policy merges the mappings of the alias that follows."""
+"""The key `<<`: the policy merges the mapping, or the mappings of the list, that follows."""
 
 Stack = list[tuple[Any, Any]]
 """Containers around the current one, each with the key that waits for its value."""
@@ -86,7 +86,7 @@ class Policy(ABC):
 
     @abstractmethod
     def merge(self, event: Any, holder: dict[str, Any], value: Any) -> None:
-        """Add the keys of an alias behind `<<`."""
+        """Add the keys of the value of `<<`; `event` is the alias or the scalar, or the end of a mapping or list."""
 
 
 def read_events(parser: Any, policy: Policy) -> Iterator[tuple[Any, Any]]:
@@ -100,7 +100,7 @@ def read_events(parser: Any, policy: Policy) -> Iterator[tuple[Any, Any]]:
         yield event.start_mark, document
 
 
-def _document(get: Any, policy: Policy, values: int) -> tuple[Any, int]:  # noqa: C901, PLR0912 - a call for each event would take half as long again
+def _document(get: Any, policy: Policy, values: int) -> tuple[Any, int]:  # noqa: C901, PLR0912, PLR0915 - a call for each event would take half as long again
     """The next document, and the number of values up to its end."""
     known, quoted = policy.known, policy.checks_quoted
     stack: Stack = []
@@ -133,7 +133,11 @@ def _document(get: Any, policy: Policy, values: int) -> tuple[Any, int]:  # noqa
                 raise Refused(event, TOO_DEEP, message, "flatten the data")
             value = policy.container(event)
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            value = holder
             holder, key = stack.pop()
+            if key is MERGE:
+                policy.merge(event, holder, value)
+                key = None
             continue
         elif kind is DocumentEndEvent:
             return root, number
@@ -143,12 +147,13 @@ def _document(get: Any, policy: Policy, values: int) -> tuple[Any, int]:  # noqa
             root = value
         elif holder.__class__ is not dict:
             holder.append(value)
-        elif key is MERGE and kind is AliasEvent:
+        elif key is not MERGE:
+            holder[key] = value
+            key = None
+        elif kind is AliasEvent or kind is ScalarEvent:
             policy.merge(event, holder, value)
             key = None
-        else:
-            holder["<<" if key is MERGE else key] = value
-            key = None
+        # else it is merged where it ends
         if kind is MappingStartEvent or kind is SequenceStartEvent:
             stack.append((holder, key))
             holder, key = value, None

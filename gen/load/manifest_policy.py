@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from yaml.events import MappingStartEvent
+from yaml.events import MappingStartEvent, SequenceEndEvent
 
 from gen.diagnostics import Location
 from gen.findings.files import ANCHOR, DUPLICATE_KEY, INVALID_KEY, NOT_A_NUMBER, TAG, TOO_LARGE
@@ -33,10 +33,10 @@ class ManifestPolicy(Policy):
     file: str
     found: Findings
     anchors: dict[str, Any] = field(default_factory=dict)
-    merged: dict[int, set[str]] = field(default_factory=dict)
-    """Keys that `<<` added to a mapping, which its own keys may replace."""
+    merged: dict[int, tuple[Body, set[str]]] = field(default_factory=dict)
+    """Mappings by identity, with the keys that `<<` added to them and that their own keys may replace."""
     expanded: int = 0
-    """Number of values in expanded aliases."""
+    """Number of values in expanded aliases and merges."""
 
     def start(self, event: Any) -> None:  # noqa: ARG002 - the other policy refuses a second document
         self.anchors.clear()
@@ -70,7 +70,7 @@ class ManifestPolicy(Policy):
         if value is None:
             raise Refused(event, INVALID_KEY, "missing key", "write a key before the `:`")
         key = str(value).lower() if isinstance(value, bool) else str(value)
-        from_merge = self.merged.get(id(holder), set())
+        _, from_merge = self.merged.get(id(holder), (holder, set()))
         if key in holder and key not in from_merge:
             place = Location(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
             self.found.error(DUPLICATE_KEY, place, f"duplicate key `{key}`", "remove one of the two")
@@ -103,11 +103,15 @@ class ManifestPolicy(Policy):
         return value
 
     def merge(self, event: Any, holder: Body, value: Any) -> None:
-        for one in value if isinstance(value, list) else [value]:
+        for one in value if event.__class__ is SequenceEndEvent else [value]:
             if not isinstance(one, dict):
-                raise Refused(event, INVALID_KEY, "`<<` expects a mapping", "use an alias of a mapping")
+                hint = "use a mapping, an alias of one, or a list of them"
+                raise Refused(event, INVALID_KEY, "`<<` expects a mapping", hint)
+            self.expanded += len(one)
+            if self.expanded > self.max_values:
+                raise Refused(event, TOO_LARGE, "document is too large with its merges expanded", "merge less")
             new = {key: inner for key, inner in one.items() if key not in holder}
-            self.merged.setdefault(id(holder), set()).update(new)
+            self.merged.setdefault(id(holder), (holder, set()))[1].update(new)
             holder.update(new)
 
 

@@ -24,6 +24,8 @@ from gen.load.yaml11 import resolved
 from gen.load.yaml_errors import explained, location, mark_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gen.diagnostics import Findings, Route
 
 MAX_BYTES = 16 << 20
@@ -83,13 +85,28 @@ class Manifests:
 
 
 def _inner(node: Any, step: str | int) -> tuple[Any, Any]:
+    """The value at a step, and the mark of its key."""
     if isinstance(node, MappingNode):
-        for name, value in reversed(node.value):
-            if name.value == step or str(resolved(name.value)) == step:
-                return value, name.start_mark
+        for mapping in _with_merged(node):
+            for name, value in reversed(mapping.value):
+                if name.value == step or str(resolved(name.value)) == step:
+                    return value, name.start_mark
     elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.value):
         return node.value[step], node.value[step].start_mark
     return None, None
+
+
+def _with_merged(node: MappingNode) -> Iterator[MappingNode]:
+    """The mapping, and those that `<<` merges into it, each once: aliases may repeat them exponentially."""
+    todo, seen = [node], {id(node)}
+    while todo:
+        mapping = todo.pop()
+        yield mapping
+        for value in (value for name, value in reversed(mapping.value) if name.value == "<<"):
+            for one in reversed(value.value if isinstance(value, SequenceNode) else [value]):
+                if isinstance(one, MappingNode) and id(one) not in seen:
+                    seen.add(id(one))
+                    todo.append(one)
 
 
 def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
