@@ -131,6 +131,12 @@ DELIVERY_REMOVED = Code(
     "A GitOps engine may then delete every object that it applied.",
     "Make sure that its objects are kept before you remove or rename it.",
 )
+KIND_NO_LONGER_PERMITTED = Code(
+    "kind-no-longer-permitted",
+    "A change removes the last runs of a kind, and with them the kind from the project of Argo CD.",
+    "Argo CD neither prunes nor deletes what its project does not permit, so the runs would keep their GPUs.",
+    "List the kind under `operators` of the overlay until its runs are gone.",
+)
 TOO_MANY_REMOVED = Code(
     "too-many-removed",
     "A change removes more objects than `--max-removed` allows.",

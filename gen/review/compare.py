@@ -12,7 +12,7 @@ from gen.repository.layout import rendered_path
 from gen.review.data import data_changes
 from gen.review.fields import field_changes
 from gen.review.matching import Pair, match_objects, workload
-from gen.review.removals import RemovalLimit, warn_delivery_removed
+from gen.review.removals import RemovalLimit, warn_delivery_removed, warn_kind_no_longer_permitted
 from gen.review.review import ObjectAction, ObjectChange, Review
 from gen.review.runs import run_changes
 from gen.review.unrendered import unrendered_usage
@@ -55,6 +55,7 @@ def compare_trees(
     removed = sum(change.action is ObjectAction.REMOVED for change in objects)
     removal_limit.check(removed, len(trees.before), found)
     warn_delivery_removed(objects, found)
+    warn_kind_no_longer_permitted(objects, found)
     if not objects and inputs_differ():
         message = "jobs or overlays changed, but `rendered/` did not"
         found.warning(NOT_RENDERED, Location(rendered_path("")), message, "run `gen render` first")

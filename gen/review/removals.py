@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError
-from gen.findings.rendered import DELIVERY_REMOVED, TOO_MANY_REMOVED
+from gen.findings.rendered import DELIVERY_REMOVED, KIND_NO_LONGER_PERMITTED, TOO_MANY_REMOVED
+from gen.kubernetes import at
 from gen.repository.layout import RENDERED, engine_of
+from gen.resources import resource_of
 from gen.review.review import ObjectAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gen.diagnostics import Findings
+    from gen.kubernetes import Body
     from gen.review.review import ObjectChange
 
 
@@ -57,3 +60,24 @@ def warn_delivery_removed(objects: Iterable[ObjectChange], found: Findings) -> N
             message = f"`{removed.key}` would be removed; the GitOps engine may delete every object that it applied"
             hint = "make sure that its objects are kept before you remove or rename it"
             found.warning(DELIVERY_REMOVED, Location(removed.path), message, hint)
+
+
+def warn_kind_no_longer_permitted(objects: Iterable[ObjectChange], found: Findings) -> None:
+    """Warn about kinds that a project stops permitting: Argo CD does not prune their last runs."""
+    for change in objects:
+        before, after = change.pair.before, change.pair.after
+        if before is None or after is None or not engine_of(after.key.scope):
+            continue
+        for group, kind in sorted(_permitted(before.body) - _permitted(after.body)):
+            resource = resource_of(group, kind)
+            if resource is not None and resource.is_run:
+                message = f"`{after.key}` no longer permits {kind}; Argo CD would keep the last runs of this kind"
+                hint = f"list the kind of job that renders {kind} under `operators` until its runs are gone"
+                found.warning(KIND_NO_LONGER_PERMITTED, Location(after.path), message, hint)
+
+
+def _permitted(body: Body) -> set[tuple[str, str]]:
+    """Group and kind of what a project permits in namespaces. The file may have been edited."""
+    listed = at(body, "spec", "namespaceResourceWhitelist")
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return {(str(entry.get("group")), str(entry.get("kind"))) for entry in entries}

@@ -12,6 +12,7 @@ from gen.diagnostics import Findings, UsageError
 from gen.review.removals import RemovalLimit
 from tests.history import JOB, History, branch
 from tests.processes import gen
+from tests.support import OVERLAY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +67,20 @@ def test_a_removed_application_is_a_warning(history: History) -> None:
     history.git("commit", "--quiet", "--message", "base")
     shutil.rmtree(path.parents[1])
     assert history.codes(base="HEAD") == [("delivery-removed", "warning")]
+
+
+def test_a_project_that_no_longer_permits_the_last_run_is_a_warning(history: History) -> None:
+    engine = "gitops: {argocd: {repoURL: https://git.example.com/a.git}}\n"
+    history.overlay(OVERLAY + engine)
+    history.job(JOB, name="kept")
+    history.job("kind: batch\nimage: a:1\ncommand: x\n", name="last")
+    branch(history)
+    (history.root / "jobs/team/last.yaml").unlink()
+    history.rendering()
+    assert ("kind-no-longer-permitted", "warning") in history.codes()
+    history.overlay(OVERLAY + engine + "operators: {batch: batch/v1}\n")
+    history.rendering()
+    assert history.codes() == []
 
 
 def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:
