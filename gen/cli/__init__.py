@@ -5,13 +5,15 @@ Every command is made from its file in `gen.commands`, which is imported when th
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from gen import __version__
 from gen.commands import COMMANDS
+
+ARGUMENTS: Final = "gen.arguments"
 
 
 class Commands(TyperGroup):
@@ -23,12 +25,17 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's interface
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Keep the arguments: they can name an output format that only a plugin has."""
+        ctx.meta[ARGUMENTS] = tuple(args)
+        return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
         from gen.cli.command import make_command  # noqa: PLC0415 - `gen --help` does not need it
 
-        return make_command(cmd_name)
+        return make_command(cmd_name, ctx.meta.get(ARGUMENTS, ()))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
         """List the commands without importing any."""

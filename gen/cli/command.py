@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from enum import StrEnum
 from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from gen.commands import COMMANDS
+from gen.diagnostics import UsageError
+from gen.report.formats import REPORTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import ModuleType
 
 OUTPUT = "output"
 DEFAULT_FORMAT = "text"
 
 
-def make_command(name: str) -> Any:
-    """The command that parses arguments, runs, prints the result and exits."""
+def make_command(name: str, arguments: Sequence[str] = ()) -> Any:
+    """The command that parses arguments, runs, prints the result and exits.
+
+    `arguments` are those of the command line. They matter only for the choices of `--output`.
+    """
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.command(name, help=COMMANDS[name])(_function(import_module(f"gen.commands.{name}")))
+    app.command(name, help=COMMANDS[name])(_function(import_module(f"gen.commands.{name}"), arguments))
     return typer.main.get_command(app)
 
 
-def _function(module: ModuleType) -> Callable[..., None]:
+def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..., None]:
     """A function with a parameter for each field of the request, as typer reads parameters."""
-    formats = getattr(module, "FORMATS", None)
+    formats = output_formats(module, given_arguments)
 
     def command(**arguments: Any) -> None:
         chosen = arguments.pop(OUTPUT, None)
@@ -50,6 +58,22 @@ def _function(module: ModuleType) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # read by `inspect.signature`
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
+
+
+def output_formats(module: ModuleType, arguments: Sequence[str]) -> Mapping[str, Callable[[Any], str]] | None:
+    """Formats of a command. Plugins are loaded only if the arguments name a format that gen does not have."""
+    formats: Mapping[str, Callable[[Any], str]] | None = getattr(module, "FORMATS", None)
+    words = [word for argument in arguments for word in argument.split("=", 1)]
+    values = dict(pairwise(words))
+    if formats is not REPORTERS or values.get("--output", DEFAULT_FORMAT) in formats:
+        return formats
+    from gen.commands.compared import repository  # noqa: PLC0415 - only for formats of plugins
+    from gen.overlay.plugins import load_repository_plugins  # noqa: PLC0415 - as above
+    from gen.plugins.registries import REPORTS  # noqa: PLC0415 - as above
+
+    with suppress(UsageError):  # outside of a repository no overlay names a plugin
+        load_repository_plugins(repository(Path(values["--root"]) if "--root" in values else None))
+    return {**formats, **REPORTS}
 
 
 def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.kinds import KINDS
@@ -16,31 +17,37 @@ if TYPE_CHECKING:
 KIND_GROUP: Final = "gitops_gen.kinds"
 STORAGE_GROUP: Final = "gitops_gen.storage"
 NETWORK_GROUP: Final = "gitops_gen.networks"
+REPORT_GROUP: Final = "gitops_gen.reports"
+"""Its entry points name functions from a `gen.report.types.Report` to a text: formats of `--output`."""
 SCHEMA_GROUP: Final = "gitops_gen.schemas"
 """Its entry points name packages with `<group>_<version>_<kind>.json`, the closed schemas of rendered objects."""
+
+REPORTS: Final[dict[str, Any]] = {}
+"""Output formats of plugins by name. gen's own are in `gen.report.formats`."""
 
 REGISTRIES: Final[dict[str, tuple[MutableMapping[str, Any], type]]] = {
     KIND_GROUP: (KINDS, Job),
     STORAGE_GROUP: (STORAGE, StorageProfile),
     NETWORK_GROUP: (NETWORKS, NetworkProfile),
+    REPORT_GROUP: (REPORTS, FunctionType),
 }
-"""Registry and base class by entry point group."""
+"""Registry by entry point group, with the base class of its entries, or the type of functions."""
 
 PROVIDERS: Final[dict[tuple[str, str], str]] = {}
 """Distribution by group and name. Entries of gen itself are absent."""
 
 
 def register(group: str, name: str, entry: object, distribution: str) -> None:
-    """Add an entry. TypeError for another base class, ValueError if another package has the name."""
+    """Add an entry. TypeError if it is of another type, ValueError if another package has the name."""
     registry, base = REGISTRIES[group]
-    if not (isinstance(entry, type) and issubclass(entry, base)):
-        raise TypeError(f"`{name}` of `{group}` is not a subclass of `{base.__name__}`")
+    if not (isinstance(entry, base) if base is FunctionType else isinstance(entry, type) and issubclass(entry, base)):
+        raise TypeError(f"`{name}` of `{group}` is not a `{base.__name__}`")
     if name in registry and PROVIDERS.get((group, name)) != distribution:
         owner = PROVIDERS.get((group, name), "gen")
         raise ValueError(f"`{name}` of `{group}` is already provided by `{owner}`")
     registry[name] = entry
     PROVIDERS[group, name] = distribution
-    if issubclass(entry, Job):
+    if isinstance(entry, type) and issubclass(entry, Job):
         RESOURCES.setdefault(entry.facts.key, entry.facts)
 
 

@@ -106,6 +106,18 @@ def test_new_and_the_schemas_know_it(installed: Installation) -> None:
     assert '"tape"' in installed.gen("schema", "overlay").stdout
 
 
+def test_its_output_format_is_a_choice_where_an_overlay_names_it(installed: Installation) -> None:
+    installed.repository.job(JOB + "gpu: 1\n")
+    done = installed.gen("render", "--output", "codes")
+    assert (done.returncode, done.stdout) == (1, "unknown-field\n")
+    assert (
+        installed.gen("render", "--output=codes", "--root", str(installed.repository.root)).stdout == "unknown-field\n"
+    )
+    installed.repository.overlay('kubernetes: "1.34"\n')
+    done = installed.gen("render", "--output", "codes")
+    assert (done.returncode, "codes" in done.stderr) == (2, True)
+
+
 def test_a_missing_plugin_is_reported_with_the_command_to_install_it(installed: Installation, tmp_path: Path) -> None:
     without = Installation(tmp_path, installed.repository)
     expected = ("missing-plugin", "overlays/dev/overlay.yaml:2", "run `pip install 'acme-gen>=1,<2'`")
