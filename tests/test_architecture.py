@@ -12,6 +12,7 @@ import pytest
 from gen.kinds import KINDS
 from gen.resources import RESOURCES
 from gen.resources.base import Phases
+from gen.resources.engines import ENGINES
 from tests.support import HERE, PROJECT
 
 if TYPE_CHECKING:
@@ -244,6 +245,13 @@ def test_no_kind_of_job_is_named_outside_its_own_file() -> None:
 
 def test_facts_of_kubernetes_kinds_are_in_one_place() -> None:
     assert [f"{module}: {fact}" for module in modules() for fact in facts_in(tree(module), module)] == []
+
+
+def test_annotations_of_engines_are_in_one_place() -> None:
+    prefixes = tuple(prefix for engine in ENGINES.values() for prefix in engine.prefixes)
+    for module in modules():
+        if not module.startswith(("gen.gitops", "gen.resources.engines")):
+            assert [text for text in strings(module) if text.startswith(prefixes)] == [], module
 
 
 def test_a_fact_in_two_places_is_found() -> None:

@@ -27,6 +27,7 @@ from gen.report.formats import REPORTERS
 from gen.report.types import Report
 from gen.repository.layout import JOBS, OVERLAY_FILE, OVERLAYS, RENDERED, JobFile, is_job, overlay_file
 from gen.repository.place_files import create_files, refuse_links
+from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,6 +98,7 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
         "namespace": request.namespace,
         "overlay": request.overlay,
         "owner": request.owner,
+        "engines": tuple(ENGINES),
         "kind": kind,
         "job": FIRST_JOB,
     }
@@ -120,7 +122,7 @@ def _check(request: Request) -> None:
         raise UsageError(f"`{request.owner}` is not a valid owner: write it like `@org/team` or `name@example.com`")
 
 
-def _templates(values: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+def _templates(values: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
     """Files of the package. `dot_` replaces a leading dot, so that tools do not apply the files to this project."""
     environment = Environment(  # noqa: S701 - the output is not HTML
         loader=PackageLoader("gen"),

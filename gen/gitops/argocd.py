@@ -7,13 +7,13 @@ Argo CD are from its documentation and source, see `docs/gitops.md`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import WithJsonSchema
 
 from gen.gitops.argocd_settings import RUN_ENDED, SYNC_FAILED, health_settings, notification_settings
 from gen.gitops.base import Engine, Site
-from gen.kubernetes import MANAGED_BY, QUEUE_LABEL, Body, present
+from gen.kubernetes import MANAGED_BY, QUEUE_LABEL, Body, at, present
 from gen.model.names import ObjectName
 from gen.model.scalars import Text, matching
 from gen.repository.layout import object_files, tree_folder
@@ -21,7 +21,7 @@ from gen.resources.base import Wildcard
 from gen.resources.core import DATA, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gen.resources.base import Pattern, Resource
 
@@ -42,13 +42,6 @@ Service = Annotated[
 class ArgoCD(Engine):
     """Argo CD applies the rendered files."""
 
-    protection: ClassVar[Mapping[str, str]] = {
-        # `Prune` does not cover the deletion of an Application, and `Delete` does not cover pruning
-        "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
-        # without it, a protected object without a file keeps its Application out of sync permanently
-        "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
-    }
-
     namespace: ObjectName = "argocd"
     """Namespace of Argo CD."""
     cluster: Text = "in-cluster"
@@ -57,9 +50,11 @@ class ArgoCD(Engine):
     """Recipients of notifications about finished runs and failed syncs, by service, such as `slack: training`."""
 
     @classmethod
-    def lifecycle(cls, state: str, *, settled: bool) -> Mapping[str, str]:  # noqa: ARG003 - Argo CD applies what differs
-        # remains a target, but is not applied, compared, pruned or counted in health (`sync_phase.go`, `state.go`)
-        return {"argocd.argoproj.io/hook": "Skip"} if state == "finished" else {}
+    def permitted(cls, body: Body) -> frozenset[tuple[str, str]]:
+        """Kinds that a project permits in namespaces. The file may have been edited."""
+        listed = at(body, "spec", "namespaceResourceWhitelist")
+        entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+        return frozenset((str(entry.get("group")), str(entry.get("kind"))) for entry in entries)
 
     def objects(self, site: Site) -> tuple[Body, ...]:
         checked = [workload.resource for workload in site.workloads if workload.needs_health_check]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 from pydantic import Field, WithJsonSchema
@@ -15,8 +15,6 @@ from gen.model.profile import Profile
 from gen.model.scalars import matching
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gen.resources.base import Resource
 
 RepositoryURL = Annotated[
@@ -77,9 +75,6 @@ class Site(Struct, frozen=True, kw_only=True):
 class Engine(Profile, ABC):
     """The Git repository with the rendered files, as the engine accesses it."""
 
-    protection: ClassVar[Mapping[str, str]]
-    """Annotations that keep an object in the cluster when its file is removed."""
-
     repo_url: RepositoryURL = Field(alias="repoURL")
     """URL of the Git repository. The engine has the credentials."""
     revision: Revision = "main"
@@ -89,14 +84,14 @@ class Engine(Profile, ABC):
     namespace: ObjectName
     """Namespace of the engine."""
 
-    @classmethod
-    @abstractmethod
-    def lifecycle(cls, state: str, *, settled: bool) -> Mapping[str, str]:
-        """Annotations of a run in a state; `settled` if an active run never changes in Git under the same name."""
-
     @abstractmethod
     def objects(self, site: Site) -> tuple[Body, ...]:
         """The engine's own objects, which make it apply the files of the overlay."""
+
+    @classmethod
+    def permitted(cls, body: Body) -> frozenset[tuple[str, str]]:  # noqa: ARG003 - most objects permit nothing
+        """Group and kind of what one of the engine's objects permits. An engine keeps what is no longer permitted."""
+        return frozenset()
 
     def in_git(self, path: str) -> str:
         """A path of the repository of jobs, relative to the top of the Git repository."""

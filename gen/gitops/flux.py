@@ -6,7 +6,7 @@ Flux are from its documentation and source, see `docs/gitops.md`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from gen.gitops.base import Engine, Site, Workload
 from gen.kubernetes import MANAGED_BY, Body, present
@@ -14,8 +14,6 @@ from gen.model.names import ObjectName
 from gen.repository.layout import rendered_path, tree_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gen.resources.base import Phase
 
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
@@ -25,8 +23,6 @@ _TIMES = {"interval": "10m", "retryInterval": "2m", "timeout": "5m"}
 class Flux(Engine):
     """Flux applies the rendered files."""
 
-    protection: ClassVar[Mapping[str, str]] = {f"{_KUSTOMIZE}/prune": "disabled"}
-
     namespace: ObjectName = "flux-system"
     """Namespace of Flux."""
     secret: ObjectName | None = None
@@ -35,14 +31,6 @@ class Flux(Engine):
     """ServiceAccount in that namespace that applies the files. [default: the one of Flux, which has all permissions]"""
     notify: ObjectName | None = None
     """Provider in that namespace that is notified of objects that could not be applied."""
-
-    @classmethod
-    def lifecycle(cls, state: str, *, settled: bool) -> Mapping[str, str]:
-        if state == "finished":
-            return {f"{_KUSTOMIZE}/ssa": "Ignore"}
-        # only if Git never changes the object again: Flux then ignores later changes, so that a run could be neither
-        # suspended nor resumed (`ssa/manager_apply.go`, `shouldSkipApply`)
-        return {f"{_KUSTOMIZE}/ssa": "IfNotPresent"} if settled else {}
 
     def objects(self, site: Site) -> tuple[Body, ...]:
         kustomizations = [self._jobs(site, namespace) for namespace in site.namespaces]

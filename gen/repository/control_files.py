@@ -1,32 +1,31 @@
-"""File names that configure Argo CD, Flux, Git or SOPS. gen refuses them in `jobs/` and `rendered/`.
+"""File names that configure a GitOps engine, Git or SOPS. gen refuses them in `jobs/` and `rendered/`.
 
-Argo CD selects its tool by `kustomization.yaml` and `Chart.yaml` and reads overrides from `.argocd-source*.yaml`
-(argo-cd docs/user-guide/tool_detection.md, parameters.md); Flux skips the files in `.sourceignore`; Git hides
-diffs with `.gitattributes` and fetches with `.gitmodules`; SOPS reads its keys from `.sops.yaml`.
+Git hides diffs with `.gitattributes` and fetches with `.gitmodules`; SOPS reads its keys from `.sops.yaml`.
 """
 
 from __future__ import annotations
 
+import re
+from fnmatch import translate
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
 from gen.findings.files import CONTROL_FILE
+from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
 
-_NAMES = frozenset(
-    {"kustomization", "kustomization.yaml", "kustomization.yml", "chart.yaml", "chart.lock", "values.yaml"}
-    | {".sourceignore", ".gitattributes", ".gitmodules", ".sops.yaml", ".argocd-allow-concurrency"}
+_PATTERNS = {".gitattributes", ".gitmodules", ".sops.yaml"}.union(
+    *(engine.control_files for engine in ENGINES.values())
 )
-_STARTS = (".argocd-source",)
-_ENDS = (".jsonnet", ".libsonnet")
+_CONTROL_FILE = re.compile("|".join(translate(pattern) for pattern in sorted(_PATTERNS)))
+_TOOLS = ", ".join(engine.title for engine in ENGINES.values())
 
 
 def is_control_file(name: str) -> bool:
     """Whether a file name configures a tool; some file systems ignore case."""
-    name = name.lower()
-    return name in _NAMES or name.startswith(_STARTS) or name.endswith(_ENDS)
+    return _CONTROL_FILE.match(name.lower()) is not None
 
 
 def refuse_control_file(path: str, found: Findings) -> None:
@@ -34,6 +33,6 @@ def refuse_control_file(path: str, found: Findings) -> None:
     found.error(
         CONTROL_FILE,
         Location(path),
-        f"`{path.rpartition('/')[2]}` is not allowed here: it would reconfigure Argo CD, Flux or Git",
+        f"`{path.rpartition('/')[2]}` is not allowed here: it would reconfigure {_TOOLS} or Git",
         hint,
     )

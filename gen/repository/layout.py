@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
+from gen.resources.engines import ENGINES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -38,9 +40,6 @@ Argo CD reads `.yaml`, `.yml`, `.json` and `.jsonnet` (`reposerver/repository/re
 """
 STAGING: Final = f"{RENDERED}/.gen.tmp"
 """Folder for new files until they replace the old ones. Only a killed run leaves it behind."""
-
-ENGINES: Final = ("argocd", "flux")
-"""Names of the GitOps engines, and of their folders below `rendered/`. `gen.gitops` has one module for each."""
 
 Tree = Literal["jobs", "storage", "bundle"]
 """Runs of jobs, their data, or the objects that make a GitOps engine apply the other two."""

@@ -9,7 +9,6 @@ from gen.diagnostics import Location, near
 from gen.findings.files import INVALID_NAME, MISPLACED_FILE, MISSING_FILE, NOT_A_FILE
 from gen.findings.overlays import RESERVED_NAME
 from gen.repository.layout import (
-    ENGINES,
     LABEL,
     OVERLAY_FILE,
     OVERLAYS,
@@ -19,6 +18,7 @@ from gen.repository.layout import (
     rendered_path,
 )
 from gen.repository.safe_files import shown_path, unusable
+from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,6 +14,7 @@ from gen.diagnostics import Diagnostic, Location, Severity
 from gen.findings.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
 from gen.kubernetes import at
 from gen.render.write.immutable import immutable_changes
+from gen.resources.engines import protections
 from gen.review.rendered_object import DATA
 
 if TYPE_CHECKING:
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     from gen.review.matching import Pair
     from gen.review.rendered_object import RenderedObject
 
-_PROTECTIONS = (
-    ("argocd.argoproj.io/sync-options", "Prune=false"),
-    ("argocd.argoproj.io/sync-options", "Delete=false"),
-    ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
-)
-"""Annotations that keep Argo CD and Flux from removing an object. They are read from the object in the cluster."""
 _COPY = "declare a new volume, copy the data, and use the new volume in the jobs"
 _SIZE = ("spec", "capacity", "storage")
 _REQUEST = "spec.resources.requests.storage"
@@ -128,9 +123,9 @@ def _less(old: Any, new: Any) -> bool:
 def _unprotected(before: RenderedObject, after: RenderedObject, severity: Severity) -> Iterator[Diagnostic]:
     """Protections of the data that would be lost."""
     place = Location(after.path)
-    for name, value in _PROTECTIONS:
-        if value in before.annotation(name).split(",") and value not in after.annotation(name).split(","):
-            message = f"`{after.key}` would lose its protection `{name}: {value}`"
+    for mark in protections():
+        if mark.is_on(before.metadata) and not mark.is_on(after.metadata):
+            message = f"`{after.key}` would lose its protection `{mark}`"
             yield Diagnostic(place, DATA_UNPROTECTED.name, message, "run `gen render` to restore it", severity=severity)
     policy = "persistentVolumeReclaimPolicy"
     if at(before.body, "spec", policy) == "Retain" and at(after.body, "spec", policy) != "Retain":

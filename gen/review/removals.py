@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError
 from gen.findings.rendered import DELIVERY_REMOVED, KIND_NO_LONGER_PERMITTED, TOO_MANY_REMOVED
-from gen.kubernetes import at
+from gen.gitops import ENGINES as CLASSES
 from gen.repository.layout import RENDERED, engine_of
 from gen.resources import resource_of
+from gen.resources.engines import ENGINES
 from gen.review.review import ObjectAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gen.diagnostics import Findings
-    from gen.kubernetes import Body
     from gen.review.review import ObjectChange
 
 
@@ -63,21 +63,16 @@ def warn_delivery_removed(objects: Iterable[ObjectChange], found: Findings) -> N
 
 
 def warn_kind_no_longer_permitted(objects: Iterable[ObjectChange], found: Findings) -> None:
-    """Warn about kinds that a project stops permitting: Argo CD does not prune their last runs."""
+    """Warn about kinds that an engine stops permitting, because it does not prune their last runs."""
     for change in objects:
         before, after = change.pair.before, change.pair.after
-        if before is None or after is None or not engine_of(after.key.scope):
+        if before is None or after is None or (engine := engine_of(after.key.scope)) == "":
             continue
-        for group, kind in sorted(_permitted(before.body) - _permitted(after.body)):
+        permitted = CLASSES[engine].permitted
+        for group, kind in sorted(permitted(before.body) - permitted(after.body)):
             resource = resource_of(group, kind)
             if resource is not None and resource.is_run:
-                message = f"`{after.key}` no longer permits {kind}; Argo CD would keep the last runs of this kind"
+                keeper = ENGINES[engine].title
+                message = f"`{after.key}` no longer permits {kind}; {keeper} would keep the last runs of this kind"
                 hint = f"list the kind of job that renders {kind} under `operators` until its runs are gone"
                 found.warning(KIND_NO_LONGER_PERMITTED, Location(after.path), message, hint)
-
-
-def _permitted(body: Body) -> set[tuple[str, str]]:
-    """Group and kind of what a project permits in namespaces. The file may have been edited."""
-    listed = at(body, "spec", "namespaceResourceWhitelist")
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    return {(str(entry.get("group")), str(entry.get("kind"))) for entry in entries}

@@ -75,14 +75,13 @@ class RenderedObject:
         outline = self.body if self.parsed is not None else _data(_BULK.sub("", self.text), found)
         return self.body if found.items else outline
 
+    @property
+    def metadata(self) -> Any:
+        return self.outline.get("metadata")
+
     def label(self, key: str) -> str:
         """The value of a label, or an empty string."""
-        value = at(self.outline, "metadata", "labels", key)
-        return "" if value is None else str(value)
-
-    def annotation(self, key: str) -> str:
-        """The value of an annotation, or an empty string."""
-        value = at(self.outline, "metadata", "annotations", key)
+        value = at(self.metadata, "labels", key)
         return "" if value is None else str(value)
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import Location
 from gen.findings.rendered import NEVER_RAN, RUN_EDITED
 from gen.kubernetes import QUEUE_LABEL, at
+from gen.resources.engines import is_finished
 from gen.review.demand import Demand, demand
 from gen.review.matching import Pair, workload
 
@@ -153,15 +154,10 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
     assert kind is not None  # noqa: S101 - called for runs only
     overlay = overlays.get(run.key.scope)
     resource = overlay.fields.gpu.resource if overlay is not None else None
-    state = RunState.FINISHED if _finished(run) else RunState.ACTIVE
+    state = RunState.FINISHED if is_finished(run.metadata) else RunState.ACTIVE
     if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
         state = RunState.SUSPENDED
     return RunVersion(run.key.name, state, demand(run, kind, resource, found), run.label(QUEUE_LABEL))
-
-
-def _finished(run: RenderedObject) -> bool:
-    skipped = run.annotation("argocd.argoproj.io/hook") == "Skip"
-    return skipped or run.annotation("kustomize.toolkit.fluxcd.io/ssa") == "Ignore"
 
 
 def _edited(pair: Pair) -> bool:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.gitops import ENGINES, PROTECTION
+from gen.gitops import ENGINES
 from gen.kinds import KINDS
-from gen.repository import layout as workspace
 from gen.resources import RESOURCES
+from gen.resources.engines import storage_annotations
 from tests.gitops.project import permitted
 from tests.kinds.foreign import FOREIGN
 from tests.support import OVERLAY, PROJECT, Repository, cases, copy_case, tree
@@ -49,7 +49,7 @@ def bundle(repo: Repository, overlay: str) -> dict[str, dict[str, Any]]:
     repo.overlay(overlay)
     report, code = repo.render()
     assert code == 0, report
-    bodies = [yaml.safe_load(text) for path, text in repo.rendered().items() if path.startswith(workspace.ENGINES)]
+    bodies = [yaml.safe_load(text) for path, text in repo.rendered().items() if path.startswith(ENGINE_FOLDERS)]
     return {f"{body['kind']} {body['metadata']['name']}": body for body in bodies}
 
 
@@ -60,13 +60,9 @@ def jobs(repo: Repository) -> Repository:
     return repo
 
 
-def test_the_folders_of_engines_are_known_to_the_writer() -> None:
-    assert tuple(ENGINES) == workspace.ENGINES
-
-
 def test_storage_is_protected_from_every_engine() -> None:
     """D6, of `docs/user-guide/sync-options.md` of Argo CD and `kustomizations.md` of Flux."""
-    assert PROTECTION == {
+    assert storage_annotations() == {
         "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
         "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
         "kustomize.toolkit.fluxcd.io/prune": "disabled",

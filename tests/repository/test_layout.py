@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gen.repository.layout import (
-    ENGINES,
     JobFile,
     RenderedPath,
     engine_of,
@@ -114,10 +113,3 @@ def test_a_job_file_has_a_path_and_a_key() -> None:
     assert job.file == "jobs/team/demo.yaml"
     assert job_key(job.file) == job.key == "team/demo"
     assert overlay_file("dev") == "overlays/dev/overlay.yaml"
-
-
-def test_each_engine_has_a_module_and_a_class() -> None:
-    from gen.gitops import ENGINES as CLASSES  # noqa: PLC0415 - pydantic models, which the layout does without
-
-    assert tuple(CLASSES) == ENGINES
-    assert len(set(CLASSES.values())) == len(ENGINES)

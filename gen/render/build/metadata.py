@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.gitops import PROTECTION, run_annotations
 from gen.kubernetes import (
     COMPONENT,
     JOB_LABEL,
@@ -20,6 +19,7 @@ from gen.kubernetes import (
     Body,
     present,
 )
+from gen.resources.engines import run_annotations, storage_annotations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ def job_metadata(plan: Plan, name: str, component: str) -> Body:
 
 def storage_metadata(name: str, namespace: str | None, volume: str) -> Body:
     """Metadata of a storage object, which belongs to no job and is protected from pruning."""
-    return _metadata(name, namespace, {MANAGED_BY: "gen", VOLUME_LABEL: volume}, PROTECTION)
+    return _metadata(name, namespace, {MANAGED_BY: "gen", VOLUME_LABEL: volume}, storage_annotations())
 
 
 def _metadata(name: str, namespace: str | None, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Body:

@@ -12,6 +12,7 @@ from gen.findings.jobs import INVALID_LABEL, NAME_TOO_LONG, RESERVED_METADATA
 from gen.kubernetes import HASH_LENGTH, MAX_NAME, with_hash
 from gen.model.names import LABEL_KEY, LABEL_VALUE
 from gen.model.scalars import shown
+from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,21 +26,17 @@ TENSORBOARD = "-tensorboard"
 _KEY = re.compile(LABEL_KEY)
 _VALUE = re.compile(LABEL_VALUE)
 _MAX_ANNOTATIONS = 256 << 10
-_ENGINES = (
+_RESERVED = (
     "app.kubernetes.io/",
-    "argocd.argoproj.io/",
-    "argocd-image-updater.argoproj.io/",
     "config.kubernetes.io/",
     "gen/",
     "helm.sh/",
-    "helm.toolkit.fluxcd.io/",
     "internal.config.kubernetes.io/",
     "kubectl.kubernetes.io/",
     "kueue.x-k8s.io/",
-    "kustomize.toolkit.fluxcd.io/",
     "meta.helm.sh/",
-    "notifications.argoproj.io/",
     "training.kubeflow.org/",
+    *(prefix for engine in ENGINES.values() for prefix in engine.prefixes),
 )
 """Metadata of gen and of tools that act on its objects. It is set by fields, and cannot be granted."""
 _OPERATORS = frozenset({"controller-uid", "group-name", "job-name", "job-role", "replica-index", "replica-type"})
@@ -109,7 +106,7 @@ def _check_annotations(context: Context, route: tuple[str, ...], values: Mapping
 def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
     """Keys with a prefix need a grant, because networks and schedulers act on them."""
     for key in values:
-        if key.startswith(_ENGINES) or key in _OPERATORS:
+        if key.startswith(_RESERVED) or key in _OPERATORS:
             hint = "remove it; a field of the job or the overlay controls it"
             context.error(RESERVED_METADATA, (*route, key), f"a job cannot set `{key}`", hint, key=True)
         elif key in _CONTROLLERS and context.set_by_job((*route, key)):

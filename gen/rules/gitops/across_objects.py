@@ -14,8 +14,8 @@ from gen.kubernetes import at, identity
 from gen.resources import resource_of
 from gen.resources.apps import DEPLOYMENT
 from gen.resources.core import CONFIG_MAP, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from gen.resources.engines import is_finished
 from gen.resources.pods import pod_sets
-from gen.rules.gitops.runs import is_finished
 from gen.rules.problem import DAMAGED, SILENCE
 from gen.rules.rule import Rule, RuleSource, is_generated
 
@@ -108,10 +108,10 @@ def _facts(body: Body) -> Iterator[Fact]:
         yield Fact(SAME_HANDLE.name, (csi["driver"], csi["volumeHandle"]), who, ("spec", "csi", "volumeHandle"))
     if (group, kind) == PERSISTENT_VOLUME_CLAIM.key and set(body["spec"]["accessModes"]) in _ONE_NODE:
         yield Fact(ONE_NODE_CLAIM.name, (namespace, name), who, ("spec", "accessModes"))
-    if group == "" and kind in _PARTS and is_finished(body):
+    if group == "" and kind in _PARTS and is_finished(body.get("metadata")):
         yield Fact(OF_FINISHED.name, (kind, namespace, name), who, ("metadata", "annotations"))
     resource = resource_of(group, kind)
-    if resource is not None and (resource.is_run or resource is DEPLOYMENT) and not is_finished(body):
+    if resource is not None and (resource.is_run or resource is DEPLOYMENT) and not is_finished(body.get("metadata")):
         yield from _uses(resource, body, namespace, who)
 
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Severity
+from gen.resources.engines import ENGINES
 from gen.rules.fault import Fault
 from gen.rules.gitops.runs import GUARDED
-from gen.rules.gitops.storage import SYNC_OPTIONS
 from gen.rules.rule import gitops, is_generated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gen.diagnostics import Route
+    from gen.resources.engines import Mark
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_FLUX_FORCE = "kustomize.toolkit.fluxcd.io/force"
-_HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
-_WAVE = "argocd.argoproj.io/sync-wave"
-_TRACKING = frozenset(
-    {"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/installation-id", "app.kubernetes.io/instance"}
-    | {"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"}
-)
+_HOOKS = {hook: engine.finished for engine in ENGINES.values() for hook in engine.hooks}
+"""The mark that is allowed, because it is not a hook, by annotation."""
+_WAVES = frozenset(wave for engine in ENGINES.values() for wave in engine.waves)
+_LAST = tuple(mark for engine in ENGINES.values() for mark in engine.last)
+_TRACKING = frozenset(key for engine in ENGINES.values() for key in engine.tracking)
 
 
 def _metadata(view: ObjectView) -> Iterator[tuple[Route, str, str]]:
@@ -33,12 +32,11 @@ def _metadata(view: ObjectView) -> Iterator[tuple[Route, str, str]]:
             yield ("metadata", field, key), key, str(value)
 
 
-def _options(view: ObjectView, *unwanted: str) -> Faults:
+def _marked(view: ObjectView, marks: Iterable[Mark]) -> Iterator[tuple[Route, Mark]]:
+    """The marks of an object, each with its route."""
+    unwanted = tuple(marks)
     for route, key, value in _metadata(view):
-        if key == SYNC_OPTIONS:
-            for word in (word.strip() for word in value.split(",")):
-                if word in unwanted:
-                    yield Fault(route, f"`{word}` is set")
+        yield from ((route, mark) for mark in unwanted if mark.key == key and mark.matches(value))
 
 
 @gitops(
@@ -51,10 +49,9 @@ def _options(view: ObjectView, *unwanted: str) -> Faults:
 )
 def engine_force(view: ObjectView) -> Faults:
     """An engine may replace a run or data by force."""
-    yield from _options(view, "Force=true", "Replace=true")
-    for route, key, value in _metadata(view):
-        if key == _FLUX_FORCE and value.lower() == "enabled":
-            yield Fault(route, "Flux would delete the object if it cannot change it")
+    for engine in ENGINES.values():
+        for route, mark in _marked(view, engine.force):
+            yield Fault(route, f"{engine.title} would delete and create the object because of `{mark.value}`")
 
 
 @gitops(
@@ -67,7 +64,7 @@ def engine_force(view: ObjectView) -> Faults:
 def engine_hook(view: ObjectView) -> Faults:
     """A run or data is a hook of an engine."""
     for route, key, value in _metadata(view):
-        if key in _HOOKS and value.strip() != "Skip":
+        if key in _HOOKS and not _HOOKS[key].matches(value.strip()):
             yield Fault(route, f"the object is a hook (`{value[:40]}`)")
 
 
@@ -82,9 +79,10 @@ def engine_hook(view: ObjectView) -> Faults:
 )
 def engine_order(view: ObjectView) -> Faults:
     """A run or data is in a sync wave."""
-    yield from _options(view, "PruneLast=true")
+    for route, mark in _marked(view, _LAST):
+        yield Fault(route, f"`{mark.value}` is set")
     for route, key, value in _metadata(view):
-        if key == _WAVE and value.strip() != "0":
+        if key in _WAVES and value.strip() != "0":
             yield Fault(route, "the object is in a separate sync wave")
 
 

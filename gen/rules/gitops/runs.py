@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.kubernetes import at
 from gen.resources import RUNS, Having, resource_of
 from gen.resources.core import DATA
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
-    from gen.kubernetes import Body
-
-_FINISHED = (("argocd.argoproj.io/hook", "Skip"), ("kustomize.toolkit.fluxcd.io/ssa", "Ignore"))
 
 GUARDED: Final = Having(lambda resource: resource.is_run or resource in DATA)
 """Runs and data."""
@@ -29,9 +25,4 @@ def route_of(group: str, kind: str, field: str) -> Route:
     return route
 
 
-def is_finished(body: Body) -> bool:
-    """Whether engines must leave the object alone, as they do with a finished run (D5)."""
-    return any(at(body, "metadata", "annotations", key) == value for key, value in _FINISHED)
-
-
-__all__ = ["DATA", "GUARDED", "RUNS", "having", "is_finished", "route_of"]
+__all__ = ["DATA", "GUARDED", "RUNS", "having", "route_of"]

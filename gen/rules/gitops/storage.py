@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from gen.resources.core import DATA, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from gen.resources.engines import annotations_of, protections
 from gen.resources.jobset import JOBSET
 from gen.resources.volcano import VOLCANO_JOB
 from gen.rules.fault import Fault
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
-_FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 _PV, _PVC = PERSISTENT_VOLUME.key, PERSISTENT_VOLUME_CLAIM.key
+_PROTECTION = " and ".join(f"`{key}: {value}`" for key, value in annotations_of(protections()).items())
 
 
 @gitops(
@@ -25,15 +25,11 @@ _PV, _PVC = PERSISTENT_VOLUME.key, PERSISTENT_VOLUME_CLAIM.key
     reason="When its file is removed, an engine prunes the object, and with it the data. Pruning and deleting the "
     "Application are separate: one option does not cover the other (argo-cd#9853, #7124). Engines read both from the "
     "object in the cluster, so they must be applied first.",
-    remedy=f"Annotate it with `{SYNC_OPTIONS}: Prune=false,Delete=false` and `{_FLUX_PRUNE}: disabled`.",
+    remedy=f"Annotate it with {_PROTECTION}.",
 )
 def unprotected_data(view: ObjectView) -> Faults:
     """A volume or claim lacks an annotation that keeps an engine from removing it."""
-    annotations = view.metadata.get("annotations") or {}
-    words = {word.strip() for word in str(annotations.get(SYNC_OPTIONS, "")).split(",")}
-    missing = [f"`{act}=false`" for act in ("Prune", "Delete") if not words & {f"{act}=false", f"{act}=confirm"}]
-    if str(annotations.get(_FLUX_PRUNE, "")).lower() != "disabled":
-        missing.append(f"`{_FLUX_PRUNE}: disabled`")
+    missing = [f"`{mark}`" for mark in protections() if not mark.is_on(view.metadata)]
     if missing:
         yield Fault(
             ("metadata", "annotations"), f"the data is not protected from removal: {', '.join(missing)} is missing"

@@ -20,7 +20,7 @@ from gen.commands.init import Request, run
 from gen.commands.schema import schema_text
 from gen.diagnostics import UsageError
 from gen.report.text import text
-from gen.repository.layout import ENGINES
+from gen.resources.engines import ENGINES
 from tests.commands.init import support
 from tests.support import PROJECT, Repository, initialised, tree
 

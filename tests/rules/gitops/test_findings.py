@@ -8,9 +8,9 @@ import pytest
 
 from gen.check.objects import check
 from gen.diagnostics import Severity
-from gen.gitops import PROTECTION
 from gen.kinds import KINDS
 from gen.resources import RUNS
+from gen.resources.engines import storage_annotations
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.rule import RuleSource
 from gen.schemas.lookup import Kinds
@@ -120,7 +120,7 @@ def test_a_finding_does_not_contain_the_secret(tmp_path: Path) -> None:
 
 def test_generated_protection_satisfies_the_rules() -> None:
     for kind in ("PersistentVolume", "PersistentVolumeClaim"):
-        body = changed(an_object(kind), {"metadata labels": OURS, "metadata annotations": dict(PROTECTION)})
+        body = changed(an_object(kind), {"metadata labels": OURS, "metadata annotations": storage_annotations()})
         assert check(body, Kinds("1.34")).problems == ()
 
 

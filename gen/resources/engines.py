@@ -1,0 +1,154 @@
+"""Facts of GitOps engines: the labels and annotations that they obey, and the files that reconfigure them.
+
+Everything that depends on an engine looks here or in its class in `gen.gitops`. Sources: `docs/user-guide/` of
+Argo CD (`sync-options.md`, `resource_hooks.md`, `sync-waves.md`, `tool_detection.md`, `parameters.md`), and
+`docs/spec/v1/kustomizations.md` of Flux with `fluxcd/pkg` `ssa/manager_apply.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from gen.kubernetes import at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Mark(Struct, frozen=True, kw_only=True):
+    """A value of a label or annotation that an engine obeys."""
+
+    key: str
+    value: str
+    also: tuple[str, ...] = ()
+    """Other values with the same effect."""
+    in_list: bool = False
+    """Whether the engine reads several values, separated by commas."""
+    any_case: bool = False
+    in_labels: bool = False
+    """Whether the engine reads labels as well."""
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.value}"
+
+    def matches(self, text: str) -> bool:
+        """Whether the text of the annotation has the effect."""
+        words = {word.strip() for word in text.split(",")} if self.in_list else {text}
+        known = {self.value, *self.also}
+        if self.any_case:
+            words, known = {word.lower() for word in words}, {word.lower() for word in known}
+        return not words.isdisjoint(known)
+
+    def is_on(self, metadata: object) -> bool:
+        """Whether an object with this metadata has the mark."""
+        fields = ("annotations", "labels") if self.in_labels else ("annotations",)
+        values = (at(metadata, field, self.key) for field in fields)
+        return any(self.matches(str(value)) for value in values if value is not None)
+
+
+class EngineFacts(Struct, frozen=True, kw_only=True):
+    """Facts of one engine."""
+
+    title: str
+    prefixes: tuple[str, ...]
+    """Prefixes of labels and annotations that control the engine. No job may set them."""
+    protection: tuple[Mark, ...]
+    """Marks that keep an object in the cluster when its file is removed. Storage has them."""
+    storage: tuple[Mark, ...] = ()
+    """Other marks of storage."""
+    finished: Mark
+    """The mark of an object that the engine neither applies, compares nor checks, but prunes with its file."""
+    settled: Mark | None = None
+    """The mark of an object that the engine creates once and then leaves to others."""
+    force: tuple[Mark, ...] = ()
+    """Marks with which the engine deletes and creates an object."""
+    hooks: tuple[str, ...] = ()
+    """Annotations that make an object a hook, which is deleted and created at every sync."""
+    waves: tuple[str, ...] = ()
+    """Annotations with the number of a sync wave; 0 is the default."""
+    last: tuple[Mark, ...] = ()
+    """Marks that put an object into the last wave."""
+    tracking: frozenset[str] = frozenset()
+    """Labels and annotations by which the engine finds its objects."""
+    control_files: tuple[str, ...] = ()
+    """Patterns of file names, in lower case, that change what the engine reads from a folder."""
+
+
+_ARGOCD = "argocd.argoproj.io"
+_OPTIONS = f"{_ARGOCD}/sync-options"
+_FLUX = "kustomize.toolkit.fluxcd.io"
+_KUSTOMIZE = ("kustomization", "kustomization.yaml", "kustomization.yml")
+
+ENGINES: Final[dict[str, EngineFacts]] = {
+    "argocd": EngineFacts(
+        title="Argo CD",
+        prefixes=(f"{_ARGOCD}/", "argocd-image-updater.argoproj.io/", "notifications.argoproj.io/"),
+        protection=(
+            # `Prune` does not cover the deletion of an Application, and `Delete` does not cover pruning
+            Mark(key=_OPTIONS, value="Prune=false", also=("Prune=confirm",), in_list=True),
+            Mark(key=_OPTIONS, value="Delete=false", also=("Delete=confirm",), in_list=True),
+        ),
+        # without it, a protected object without a file keeps its Application out of sync permanently
+        storage=(Mark(key=f"{_ARGOCD}/compare-options", value="IgnoreExtraneous", in_list=True),),
+        # remains a target, but is not applied, compared, pruned or counted in health (`sync_phase.go`, `state.go`)
+        finished=Mark(key=f"{_ARGOCD}/hook", value="Skip"),
+        force=tuple(Mark(key=_OPTIONS, value=word, in_list=True) for word in ("Force=true", "Replace=true")),
+        hooks=(f"{_ARGOCD}/hook", "helm.sh/hook"),
+        waves=(f"{_ARGOCD}/sync-wave",),
+        last=(Mark(key=_OPTIONS, value="PruneLast=true", in_list=True),),
+        tracking=frozenset({f"{_ARGOCD}/tracking-id", f"{_ARGOCD}/installation-id", "app.kubernetes.io/instance"}),
+        control_files=(
+            *_KUSTOMIZE,
+            *("chart.yaml", "chart.lock", "values.yaml", "*.jsonnet", "*.libsonnet"),
+            *(".argocd-source*", ".argocd-allow-concurrency"),
+        ),
+    ),
+    "flux": EngineFacts(
+        title="Flux",
+        prefixes=(f"{_FLUX}/", "helm.toolkit.fluxcd.io/"),
+        protection=(Mark(key=f"{_FLUX}/prune", value="disabled", any_case=True, in_labels=True),),
+        finished=Mark(key=f"{_FLUX}/ssa", value="Ignore", any_case=True, in_labels=True),
+        # only if Git never changes the object again: Flux then ignores later changes, so that a run could be neither
+        # suspended nor resumed (`ssa/manager_apply.go`, `shouldSkipApply`)
+        settled=Mark(key=f"{_FLUX}/ssa", value="IfNotPresent", any_case=True, in_labels=True),
+        force=(Mark(key=f"{_FLUX}/force", value="enabled", any_case=True, in_labels=True),),
+        tracking=frozenset({f"{_FLUX}/name", f"{_FLUX}/namespace"}),
+        control_files=(*_KUSTOMIZE, ".sourceignore"),
+    ),
+}
+"""By the name of the engine, which is also its folder below `rendered/` and its module in `gen.gitops`."""
+
+
+def protections() -> tuple[Mark, ...]:
+    """Marks that protect storage from every engine, also from one that no overlay uses yet."""
+    return tuple(mark for engine in ENGINES.values() for mark in engine.protection)
+
+
+def storage_annotations() -> dict[str, str]:
+    """Annotations of storage for every engine."""
+    return annotations_of(mark for engine in ENGINES.values() for mark in (*engine.protection, *engine.storage))
+
+
+def run_annotations(engines: Iterable[str], state: str, *, settled: bool) -> dict[str, str]:
+    """Annotations of a run for all engines; each engine ignores those of the others.
+
+    `settled` means that an active run never changes in Git under the same name.
+    """
+    known = [ENGINES[name] for name in engines]
+    if state == "finished":
+        return annotations_of(engine.finished for engine in known)
+    return annotations_of(engine.settled for engine in known if settled and engine.settled is not None)
+
+
+def is_finished(metadata: object) -> bool:
+    """Whether some engine must leave an object with this metadata alone, as it does with a finished run (D5)."""
+    return any(engine.finished.is_on(metadata) for engine in ENGINES.values())
+
+
+def annotations_of(marks: Iterable[Mark]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for mark in marks:
+        found[mark.key] = f"{found[mark.key]},{mark.value}" if mark.key in found else mark.value
+    return found
