@@ -33,3 +33,8 @@ bench *args:
 # test against a real API server; build one with `scripts/apiserver.sh DIR`, then set KUBEBUILDER_ASSETS=DIR
 e2e *args:
     .venv/bin/pytest tests/e2e {{ args }}
+controllers := env("CONTROLLERS", home_directory() / ".cache/gen-controllers")
+# test with real controllers; builds them from their Go modules, which takes about an hour the first time
+e2e-controllers *args:
+    scripts/controllers.sh {{ controllers }}
+    CONTROLLERS={{ controllers }} KUBEBUILDER_ASSETS={{ controllers }} .venv/bin/pytest tests/controllers {{ args }}

@@ -137,6 +137,7 @@ def test_tests_mirror_the_packages() -> None:
 
 CLOCKS = {"time", "timeit", "resource"}
 USES_OF_CLOCKS = {
+    "controllers/waiting.py": "waits for controllers",
     "e2e/cluster.py": "waits until a server has established a definition",
     "e2e/server.py": "waits until a server has started",
     "render/write/test_faults.py": "limits the size of files, like a full disk",

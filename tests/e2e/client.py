@@ -46,8 +46,9 @@ class Client:
 
     def __init__(self, port: int, token: str, authority: Path) -> None:
         # not through a proxy, which `HTTPSConnection` never looks for
-        self._port = port
+        self.port = port
         self._token = token
+        self._authority = authority
         self._tls = ssl.create_default_context(cafile=authority)
 
     def get(self, path: str) -> Response:
@@ -64,9 +65,25 @@ class Client:
         text = json.dumps(content).encode()
         return self._send("PATCH", f"{path}?{urlencode(query)}", text, "application/apply-patch+yaml")
 
+    def merge(self, path: str, content: Body) -> Response:
+        """JSON merge patch of an object, or of its status with a path that ends in `/status`."""
+        return self._send("PATCH", path, json.dumps(content).encode(), "application/merge-patch+json")
+
     def delete(self, path: str) -> Response:
         # by default a Job would wait for a garbage collector, and none runs here
         return self._send("DELETE", f"{path}?propagationPolicy=Background")
+
+    def kubeconfig(self) -> Body:
+        """Content of a file for programs that talk to the same server."""
+        cluster = {"server": f"https://127.0.0.1:{self.port}", "certificate-authority": str(self._authority)}
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "test", "cluster": cluster}],
+            "users": [{"name": "admin", "user": {"token": self._token}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
+            "current-context": "test",
+        }
 
     def is_ready(self) -> bool:
         try:
@@ -78,7 +95,7 @@ class Client:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
         if content is not None:
             headers["Content-Type"] = content_type
-        with closing(HTTPSConnection("127.0.0.1", self._port, timeout=_TIMEOUT_S, context=self._tls)) as connection:
+        with closing(HTTPSConnection("127.0.0.1", self.port, timeout=_TIMEOUT_S, context=self._tls)) as connection:
             connection.request(method, path, content, headers)
             answer = connection.getresponse()
             warnings = tuple(answer.headers.get_all("Warning", ()))

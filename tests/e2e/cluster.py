@@ -37,6 +37,8 @@ class Cluster:
             installed.append(body["metadata"]["name"])
         for name in installed:
             self._wait_until_established(f"{path}/{name}")
+        # the versions of a group may serve more kinds now
+        self._resources.clear()
 
     def add_namespaces(self, names: Iterable[str]) -> None:
         for name in names:
@@ -60,6 +62,12 @@ class Cluster:
     def try_to_create_file(self, body: Body, text: bytes) -> Response:
         """The text goes to the server, whose own parser reads it; `body` is what it says, to know where it belongs."""
         return self.client.create(self._collection(body), text, **DRY_RUN)
+
+    def apply(self, body: Body, manager: str = "test") -> Body:
+        """Server-side apply of an object, which must succeed."""
+        response = self.client.apply(self.path(body), body, fieldManager=manager, force="true")
+        assert response.status in {200, 201}, f"{body['kind']} {body['metadata']['name']}: {response.message}"
+        return response.body
 
     def path(self, body: Body) -> str:
         """Where an object is, or would be."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import subprocess
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from tests.e2e.client import Client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 _NEED_OTHER_OBJECTS = ("ServiceAccount", "Priority", "RuntimeClass")
@@ -21,18 +22,18 @@ _NEED_OTHER_OBJECTS = ("ServiceAccount", "Priority", "RuntimeClass")
 _START_S = 120
 _STOP_S = 20
 _POLL_S = 0.1
-_LOG_TAIL = 4000
+LOG_TAIL = 4000
 
 
 @contextmanager
 def api_server(assets: Path, folder: Path) -> Iterator[Client]:
     """Start the programs that `assets` holds, with their data in `folder`, and wait until they answer."""
-    etcd_port, peer_port, port = _free_ports(3)
+    etcd_port, peer_port, port = free_ports(3)
     token = secrets.token_hex(16)
     (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n", "utf-8")
     with (
-        _running(_etcd(assets, folder, etcd_port, peer_port), folder / "etcd.log"),
-        _running(_kube_apiserver(assets, folder, etcd_port, port), folder / "kube-apiserver.log") as process,
+        running(_etcd(assets, folder, etcd_port, peer_port), folder / "etcd.log"),
+        running(_kube_apiserver(assets, folder, etcd_port, port), folder / "kube-apiserver.log") as process,
     ):
         yield _ready_client(process, port, token, folder)
 
@@ -92,14 +93,18 @@ def _ready_client(process: subprocess.Popen[bytes], port: int, token: str, folde
         if client is not None and client.is_ready():
             return client
         time.sleep(_POLL_S)
-    logs = [(folder / name).read_text("utf-8", "replace")[-_LOG_TAIL:] for name in ("etcd.log", "kube-apiserver.log")]
+    logs = [(folder / name).read_text("utf-8", "replace")[-LOG_TAIL:] for name in ("etcd.log", "kube-apiserver.log")]
     raise RuntimeError("the API server did not become ready:\n" + "\n".join(logs))
 
 
 @contextmanager
-def _running(command: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A program with its output in `log`, stopped at the end. `environment` is added to that of this process."""
+    env = {**os.environ, **(environment or {})}
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=env)
     with process:
         try:
             yield process
@@ -115,7 +120,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.kill()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports that nothing listens on, all held until the last is known, so that they differ."""
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     try:

@@ -1,0 +1,49 @@
+"""The MPI operator."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tests.controllers.programs import START_S, answers
+from tests.controllers.waiting import wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.controllers.programs import Controller, Programs
+    from tests.e2e.cluster import Cluster
+
+NAMESPACE = "mpi-operator"
+_HEALTH_PORT = 8080
+"""`cmd/mpi-operator/app/server.go` has no flag for it."""
+
+
+@contextmanager
+def started(cluster: Cluster, programs: Programs) -> Iterator[Controller]:
+    programs.path("mpi-operator")
+    # another test run on the same machine may have it
+    wait(lambda: _is_free(_HEALTH_PORT), f"free port {_HEALTH_PORT}", START_S)
+    cluster.install(programs.definitions("mpi-operator"))
+    # for the lease of its leader election, which cannot be switched off
+    cluster.add_namespaces([NAMESPACE])
+    arguments = (
+        f"--kubeConfig={programs.kubeconfig(cluster)}",
+        f"--lock-namespace={NAMESPACE}",
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
+        "-alsologtostderr",
+    )
+    with programs.started("mpi-operator", arguments, lambda: _leads(cluster)) as controller:
+        yield controller
+
+
+def _leads(cluster: Cluster) -> bool:
+    lease = cluster.client.get(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/mpi-operator")
+    return lease.status == 200 and answers(f"http://127.0.0.1:{_HEALTH_PORT}/healthz")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0

@@ -1,0 +1,59 @@
+"""Webhooks of a controller that runs beside the server instead of in a pod.
+
+The server finds the controller by a Service of type ExternalName. Controllers with a certificate rotator write their
+certificate into a Secret, which a pod would mount; `mount` copies it to the folder that they read.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from gen.kubernetes import Body
+    from tests.e2e.cluster import Cluster
+
+_FILES = ("ca.crt", "ca.key", "tls.crt", "tls.key")
+
+
+def add_service(cluster: Cluster, namespace: str, name: str) -> None:
+    body = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"type": "ExternalName", "externalName": "localhost"},
+    }
+    cluster.apply(body)
+
+
+def add_secret(cluster: Cluster, namespace: str, name: str) -> None:
+    """An empty Secret, which the rotator fills."""
+    cluster.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}})
+
+
+def add_configurations(cluster: Cluster, manifests: Path, service: Body, rename: Callable[[Body], None]) -> list[Body]:
+    """The webhook configurations of a file, with another service. `rename` can change more of each."""
+    added = []
+    for body in yaml.safe_load_all(manifests.read_bytes()):
+        for webhook in body["webhooks"]:
+            webhook["clientConfig"]["service"] |= service
+        rename(body)
+        cluster.apply(body)
+        added.append(body)
+    return added
+
+
+def mount(cluster: Cluster, namespace: str, name: str, folder: Path) -> bool:
+    """Copy the certificate of a Secret to a folder; whether there is one."""
+    data = cluster.client.get(f"/api/v1/namespaces/{namespace}/secrets/{name}").body.get("data") or {}
+    if not all(data.get(file) for file in _FILES):
+        return False
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in _FILES:
+        (folder / file).write_bytes(base64.b64decode(data[file]))
+    return True
