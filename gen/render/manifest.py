@@ -33,6 +33,11 @@ class Manifest(Struct, frozen=True, kw_only=True):
     suspend: tuple[str, ...] = ()
     """Path of the field that suspends it, which the hash excludes."""
 
+    @property
+    def is_workload(self) -> bool:
+        """Whether it is the object of a run that an operator runs, and not one beside it."""
+        return self.main_container is not None
+
     def folder_in(self, overlay: str) -> str:
         """Folder of its file in an overlay."""
         return rendered_folder(overlay, self.tree, self.folder)
@@ -107,3 +112,5 @@ class File(Struct, frozen=True, kw_only=True):
     """The job file, or the place in the overlay, that it was rendered from."""
     storage: bool = False
     """Whether it is storage, which is removed only with `--prune-storage`."""
+    record: str = ""
+    """Digest of the job in the first line of a run."""

@@ -33,6 +33,7 @@ from gen.render.parse.job import job_name, parse_job
 from gen.render.patch.stage import apply_patches
 from gen.render.plan.stage import make_plan
 from gen.render.plan.storage import plan_storage
+from gen.render.record import job_digest
 from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay
 from gen.render.seal import seal, unsealed
 from gen.render.validate import validate
@@ -120,7 +121,7 @@ def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overla
         overlay=overlay.name,
         namespace=plan.namespace,
         name=plan.name,
-        files=tuple(emit(sealed, overlay.name)),
+        files=tuple(emit(sealed, overlay.name, job_digest(run.name, run.given.source.data))),
         matched=patched.matched,
         deletions=patched.deletions,
         volumes=plan.storage,

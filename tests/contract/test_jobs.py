@@ -111,10 +111,14 @@ def source(document: dict[str, Any]) -> Source:
 
 
 def outcome(given: Source, overlay: Overlay) -> tuple[dict[str, str | None], Findings]:
-    """Files by path, with the storage that the job uses, and what was found."""
+    """Objects by path, with the storage that the job uses, and what was found.
+
+    The first line does not count: it has a digest of the whole job.
+    """
     found = Findings()
     done = render_job(given, "team", overlay, found)
-    files: dict[str, str | None] = {file.path: file.text for run in done.rendered for file in run.files}
+    texts = {file.path: file.text or "" for run in done.rendered for file in run.files}
+    files: dict[str, str | None] = {path: text.partition("\n")[2] for path, text in texts.items()}
     return {**files, "volumes": ",".join(name for run in done.rendered for name in run.volumes)}, found
 
 

@@ -108,7 +108,7 @@ def compare(root: Path, rendering: RunResult, found: Findings, *, prune_storage:
 def _equal(old: str, file: File) -> bool:
     if file.text is not None:
         return old == file.text
-    first = header(file.source.file, file.digest)
+    first = header(file.source.file, file.digest, file.record)
     return old.startswith(first) and digest_of(old[len(first) :]) == file.digest
 
 
