@@ -82,10 +82,24 @@ def test_shrinking_a_claim_or_volume_is_an_error(stored: History) -> None:
     assert stored.plan(allow_data_removal=True).refused, "no option allows it"
 
 
-def test_a_larger_claim_is_a_change(stored: History) -> None:
-    stored.overlay(OVERLAY.replace("10Gi", "20Gi"))
-    assert counts(stored) == {"changed": 2}
-    assert stored.codes() == []
+def test_a_larger_claim_of_a_class_is_a_change(history: History) -> None:
+    provisioned = OVERLAY.replace("nas: {server: nas.example.com, path: /training}", "storageClass: fast")
+    history.overlay(provisioned)
+    history.job(WITH_DATA)
+    branch(history)
+    history.overlay(provisioned.replace("10Gi", "20Gi"))
+    assert counts(history) == {"changed": 1}
+    assert history.codes() == []
+
+
+def test_a_larger_claim_of_a_given_volume_is_an_error(stored: History) -> None:
+    """The server: "only dynamically provisioned pvc can be resized"."""
+    for path in (stored.root / "rendered/dev/storage").rglob("*.yaml"):
+        edit(path, "10Gi", "20Gi")
+    (finding,) = [f for f in stored.plan().findings if f.code not in UNRENDERED]
+    assert (finding.code, finding.severity.value) == ("immutable-storage", "error")
+    assert "from 10Gi to 20Gi" in finding.message
+    assert finding.hint.startswith("keep 10Gi")
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,7 @@ def test_nothing_is_removed_when_there_are_suddenly_no_jobs(rendered: Repository
     [
         ("nas.example.com", "other.example.com", "spec.csi.volumeAttributes.server"),
         ("size: 10Gi", "size: 5Gi", "spec.resources.requests.storage"),
+        ("size: 10Gi", "size: 20Gi", "spec.resources.requests.storage"),
         ("size: 10Gi", "size: 10Gi, accessModes: [ReadWriteOnce]", "spec.accessModes"),
         (
             "nas: {server: nas.example.com, path: /training}",
@@ -239,11 +240,31 @@ def test_a_change_that_no_cluster_takes_is_refused(rendered: Repository, old: st
     assert "nas.example.com" in (rendered.root / VOLUME).read_text()
 
 
-@pytest.mark.parametrize("change", [("size: 10Gi", "size: 20Gi"), ("size: 10Gi", "size: 10Gi, mountOptions: [nolock]")])
+def test_the_hint_of_another_size_names_the_old_one(rendered: Repository) -> None:
+    rendered.overlay(OVERLAY.replace("size: 10Gi", "size: 20Gi"))
+    (finding,) = rendered.render()[0].findings
+    assert finding.hint.startswith("keep 10Gi: ")
+    rendered.overlay(OVERLAY)
+    assert rendered.render()[1] == 0
+
+
+@pytest.mark.parametrize(
+    "change", [("size: 10Gi", "size: 10240Mi"), ("size: 10Gi", "size: 10Gi, mountOptions: [nolock]")]
+)
 def test_a_change_that_a_cluster_takes_is_rendered(rendered: Repository, change: tuple[str, str]) -> None:
     rendered.overlay(OVERLAY.replace(*change))
     assert rendered.render()[1] == 0
     assert rendered.check()[1] == 0
+
+
+def test_a_claim_of_a_class_may_grow_but_not_shrink(rendered: Repository) -> None:
+    provisioned = OVERLAY.replace("nas: {server: nas.example.com, path: /training}", "storageClass: fast")
+    rendered.overlay(provisioned)
+    assert rendered.render(prune_storage=True)[1] == 1, "the volume of the claim is immutable"
+    (rendered.root / CLAIM).unlink()
+    for size, code in (("10Gi", 0), ("20Gi", 0), ("5Gi", 1)):
+        rendered.overlay(provisioned.replace("10Gi", size))
+        assert rendered.render(prune_storage=True)[1] == code
 
 
 @pytest.mark.parametrize("path", [VOLUME, CLAIM])
