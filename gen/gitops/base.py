@@ -63,8 +63,8 @@ class Site(Struct, frozen=True, kw_only=True):
     """Namespaces with a grant; None if the overlay grants to every namespace."""
     namespaces: tuple[str, ...]
     """Namespaces with jobs."""
-    storage: bool
-    """Whether there are storage objects."""
+    stored: tuple[str, ...]
+    """Namespaces with storage objects."""
     queues: bool
     """Whether the overlay grants queues."""
     workloads: tuple[Workload, ...]

@@ -1,7 +1,7 @@
-"""Flux: the source, a Kustomization for storage, and one for the jobs of each namespace.
+"""Flux: the source, a Kustomization for these objects, and two for each namespace: its jobs, and its storage.
 
-One rejected object blocks its whole Kustomization (`ssa/manager_apply.go`), so namespaces do not share one. Facts about
-Flux are from its documentation and source, see `docs/gitops.md`.
+One rejected object blocks its whole Kustomization (`ssa/manager_apply.go`), so namespaces do not share one, and none
+depends on another. Facts about Flux are from its documentation and source, see `docs/gitops.md`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 from gen.gitops.base import Engine, Site, Workload
 from gen.kubernetes import MANAGED_BY, Body, present
 from gen.model.names import ObjectName
-from gen.repository.layout import rendered_path, tree_folder
+from gen.repository.layout import RENDERED, object_file, rendered_folder, tree_folder
+from gen.resources.core import DATA
 
 if TYPE_CHECKING:
     from gen.resources.base import Phase
 
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 _TIMES = {"interval": "10m", "retryInterval": "2m", "timeout": "5m"}
+_SOURCE, _KUSTOMIZATION, _ALERT = "GitRepository", "Kustomization", "Alert"
 
 
 class Flux(Engine):
@@ -28,15 +30,19 @@ class Flux(Engine):
     secret: ObjectName | None = None
     """Secret in that namespace with credentials for the repository."""
     service_account: ObjectName | None = None
-    """ServiceAccount in that namespace that applies the files. [default: the one of Flux, which has all permissions]"""
+    """ServiceAccount in that namespace that applies the files of jobs and storage. [default: the one of Flux, which has
+    all permissions]"""
+    root_service_account: ObjectName | None = None
+    """ServiceAccount in that namespace that applies the objects of Flux itself. It changes sources, Kustomizations and
+    alerts in that namespace. [default: the one of Flux]"""
     notify: ObjectName | None = None
     """Provider in that namespace that is notified of objects that could not be applied."""
 
     def objects(self, site: Site) -> tuple[Body, ...]:
-        kustomizations = [self._jobs(site, namespace) for namespace in site.namespaces]
-        if site.storage:
-            kustomizations.append(self._storage(site))
-        alerts = [self._alert(site, kustomizations)] if self.notify and kustomizations else []
+        jobs = (self._jobs(site, namespace) for namespace in site.namespaces)
+        storage = (self._storage(site, namespace) for namespace in site.stored)
+        kustomizations = [self._root(site), *jobs, *storage]
+        alerts = [self._alert(site, kustomizations)] if self.notify else []
         return (self._source(site), *kustomizations, *alerts)
 
     def _source(self, site: Site) -> Body:
@@ -45,44 +51,76 @@ class Flux(Engine):
             url=self.repo_url,
             ref={"branch": self.revision},
             secretRef={"name": self.secret} if self.secret else None,
-            sparseCheckout=[self.in_git(rendered_path(site.overlay))],
+            # each of these folders must exist, or the source fails and no run is removed; `rendered/` has this file
+            sparseCheckout=[self.in_git(RENDERED)],
+            ignore=self._ignored(site),
         )
-        return self._object("source.toolkit.fluxcd.io/v1", "GitRepository", site.overlay, spec)
+        return self._object("source.toolkit.fluxcd.io/v1", _SOURCE, site.overlay, spec)
 
-    def _storage(self, site: Site) -> Body:
+    def _ignored(self, site: Site) -> str:
+        """All files but those that gen writes for the overlay, in the form of `.gitignore`; the last match counts.
+
+        A Kustomization applies every YAML file below its folder. These patterns are behind those of `.sourceignore`
+        files in the repository, so no file there can hide others (`fluxcd/pkg/sourceignore`).
+        """
+        trees = {
+            rendered_folder(site.overlay, "bundle", "flux"): (_SOURCE, _KUSTOMIZATION, _ALERT),
+            f"{tree_folder(site.overlay, 'storage')}/*": [resource.kind for resource in DATA],
+            # any kind: Flux would notice a change of this list only with the next commit, or after the interval
+            f"{tree_folder(site.overlay, 'jobs')}/*/*": ["[a-z]*"],
+        }
+        lines = ["/*"]
+        for folder, kinds in trees.items():
+            lines += [f"!/{self.in_git(folder)}/{object_file(kind, '*')}" for kind in sorted(kinds)]
+            # a pattern also matches what is below a folder of that name
+            lines.append(f"/{self.in_git(folder)}/*/*")
+        return "".join(f"{line}\n" for line in lines)
+
+    def _root(self, site: Site) -> Body:
+        """It applies the bundle, so that namespaces and volumes come and go without anybody applying it again.
+
+        When the Kustomization of a namespace without jobs is pruned, Flux removes its runs. When this one is removed,
+        everything else stays.
+        """
+        spec = present(prune=True, deletionPolicy="Orphan", serviceAccountName=self.root_service_account)
+        return self._kustomization(site, site.overlay, rendered_folder(site.overlay, "bundle", "flux"), spec)
+
+    def _storage(self, site: Site, namespace: str) -> Body:
         """It never removes an applied object, even when it is removed itself."""
-        spec = {"prune": False, "deletionPolicy": "Orphan"}
-        return self._kustomization(site, _storage_name(site), self.in_git(tree_folder(site.overlay, "storage")), spec)
+        spec = present(
+            prune=False, deletionPolicy="Orphan", targetNamespace=namespace, serviceAccountName=self.service_account
+        )
+        folder = tree_folder(site.overlay, "storage", namespace)
+        return self._kustomization(site, f"{site.overlay}.storage.{namespace}", folder, spec)
 
     def _jobs(self, site: Site, namespace: str) -> Body:
         spec = present(
             prune=True,
             targetNamespace=namespace,
-            dependsOn=[{"name": _storage_name(site)}] if site.storage else None,
+            serviceAccountName=self.service_account,
             healthCheckExprs=[_health(workload) for workload in site.workloads if workload.needs_health_check],
         )
-        path = self.in_git(tree_folder(site.overlay, "jobs", namespace))
-        return self._kustomization(site, f"{site.overlay}.jobs.{namespace}", path, spec)
+        folder = tree_folder(site.overlay, "jobs", namespace)
+        return self._kustomization(site, f"{site.overlay}.jobs.{namespace}", folder, spec)
 
-    def _kustomization(self, site: Site, name: str, path: str, spec: Body) -> Body:
+    def _kustomization(self, site: Site, name: str, folder: str, spec: Body) -> Body:
         # waiting for a run to end would block every later commit; `force` would delete objects that it cannot change
-        common = present(
-            sourceRef={"kind": "GitRepository", "name": site.overlay},
-            path=f"./{path}",
-            serviceAccountName=self.service_account,
-            wait=False,
-            force=False,
-        )
-        return self._object(f"{_KUSTOMIZE}/v1", "Kustomization", name, {**_TIMES, **common, **spec})
+        common = {
+            "sourceRef": {"kind": _SOURCE, "name": site.overlay},
+            "path": f"./{self.in_git(folder)}",
+            "wait": False,
+            "force": False,
+        }
+        return self._object(f"{_KUSTOMIZE}/v1", _KUSTOMIZATION, name, {**_TIMES, **common, **spec})
 
     def _alert(self, site: Site, kustomizations: list[Body]) -> Body:
         sources = [{"kind": one["kind"], "name": one["metadata"]["name"]} for one in kustomizations]
         spec = {
             "providerRef": {"name": self.notify},
             "eventSeverity": "error",
-            "eventSources": [{"kind": "GitRepository", "name": site.overlay}, *sources],
+            "eventSources": [{"kind": _SOURCE, "name": site.overlay}, *sources],
         }
-        return self._object("notification.toolkit.fluxcd.io/v1beta3", "Alert", site.overlay, spec)
+        return self._object("notification.toolkit.fluxcd.io/v1beta3", _ALERT, site.overlay, spec)
 
     def _object(self, api_version: str, kind: str, name: str, spec: Body) -> Body:
         metadata = {"name": name, "namespace": self.namespace, "labels": {MANAGED_BY: "gen"}}
@@ -90,10 +128,6 @@ class Flux(Engine):
 
 
 ENGINE = Flux
-
-
-def _storage_name(site: Site) -> str:
-    return f"{site.overlay}.storage"
 
 
 def _health(workload: Workload) -> Body:

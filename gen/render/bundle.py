@@ -17,6 +17,7 @@ from gen.render.patch.provenance import Provenance
 from gen.render.results import RenderedOverlay
 from gen.render.seal import unsealed
 from gen.render.validate import validate
+from gen.repository.layout import RenderedPath
 from gen.resources.apps import DEPLOYMENT
 from gen.resources.core import CONFIG_MAP, INGRESS, SERVICE
 
@@ -37,8 +38,8 @@ def render_bundles(
         if overlay.fields.gitops is None:
             continue
         own = [job for job in jobs if job.overlay == overlay.name]
-        stored = any(one.files for one in storage if one.overlay == overlay.name)
-        manifests = tuple(_manifests(overlay, site_of(overlay, own, storage=stored), found))
+        files = [file.path for one in storage if one.overlay == overlay.name for file in one.files]
+        manifests = tuple(_manifests(overlay, site_of(overlay, own, files), found))
         patched = Patched(manifests, manifests, tuple(Provenance() for _ in manifests), frozenset())
         valid = validate(patched, overlay.kinds, found)
         if valid is not None:
@@ -50,8 +51,11 @@ def render_bundles(
     return bundles
 
 
-def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], *, storage: bool) -> Site:
-    """The overlay as its engines see it. Kinds that its jobs do not use are absent, so a new kind changes no bundle."""
+def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str]) -> Site:
+    """The overlay as its engines see it; `storage` has the paths of its storage files.
+
+    Kinds that its jobs do not use are absent, so a new kind changes no bundle.
+    """
     fields = overlay.fields
     named = fields.namespaces.keys()
     rendered = {kind for job in jobs for kind in job.kinds}
@@ -61,7 +65,7 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], *, storage: bool) -> 
         overlay=overlay.name,
         granted=None if not named or "*" in named else tuple(sorted(named)),
         namespaces=tuple(sorted({job.namespace for job in jobs})),
-        storage=storage,
+        stored=tuple(sorted({RenderedPath.parse(path).namespace for path in storage})),
         queues=any(grant.queues for grant in fields.namespaces.values()),
         workloads=tuple(workload for _, workload in sorted(workloads.items())),
         kinds=tuple(sorted(kinds)),

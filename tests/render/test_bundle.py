@@ -14,6 +14,7 @@ from gen.kinds import KINDS
 from gen.resources import RESOURCES
 from gen.resources.engines import storage_annotations
 from tests.gitops.project import permitted
+from tests.gitops.source_ignore import taken
 from tests.kinds.foreign import FOREIGN
 from tests.support import OVERLAY, PROJECT, Repository, cases, copy_case, tree
 
@@ -81,8 +82,9 @@ def test_what_there_is_for_each_engine(jobs: Repository) -> None:
         "ApplicationSet dev-storage",
         "ConfigMap argocd-cm",
         "GitRepository dev",
+        "Kustomization dev",
         "Kustomization dev.jobs.team",
-        "Kustomization dev.storage",
+        "Kustomization dev.storage.team",
     ]
 
 
@@ -100,7 +102,7 @@ def test_storage_is_neither_pruned_nor_deleted_by_either_engine(jobs: Repository
     assert applications["syncPolicy"] == {"applicationsSync": "create-update", "preserveResourcesOnDeletion": True}
     assert applications["template"]["spec"]["syncPolicy"]["automated"] == {"prune": False, "selfHeal": True}
     assert "finalizers" not in applications["template"]["metadata"]
-    kustomization = objects["Kustomization dev.storage"]["spec"]
+    kustomization = objects["Kustomization dev.storage.team"]["spec"]
     assert (kustomization["prune"], kustomization["deletionPolicy"]) == (False, "Orphan")
 
 
@@ -121,7 +123,7 @@ def test_jobs_are_pruned_and_never_waited_for(jobs: Repository) -> None:
     assert template["metadata"]["finalizers"] == ["resources-finalizer.argocd.argoproj.io"]
     spec = objects["Kustomization dev.jobs.team"]["spec"]
     assert (spec["prune"], spec["wait"], spec["force"]) == (True, False, False)
-    assert spec["dependsOn"] == [{"name": "dev.storage"}]
+    assert "dependsOn" not in spec, "a claim that the cluster rejects must not stop the jobs"
     assert spec["targetNamespace"] == "team"
 
 
@@ -224,36 +226,90 @@ def test_flux_has_a_kustomization_for_each_namespace_with_jobs(jobs: Repository)
     objects = bundle(jobs, overlay)
     paths = {key: body["spec"]["path"] for key, body in objects.items() if key.startswith("Kustomization")}
     assert paths == {
+        "Kustomization dev": "./a/b/rendered/flux/dev",
         "Kustomization dev.jobs.other": "./a/b/rendered/dev/jobs/other",
         "Kustomization dev.jobs.team": "./a/b/rendered/dev/jobs/team",
-        "Kustomization dev.storage": "./a/b/rendered/dev/storage",
+        "Kustomization dev.storage.team": "./a/b/rendered/dev/storage/team",
     }
     source = objects["GitRepository dev"]["spec"]
     assert source["ref"] == {"branch": "prod"}
-    assert source["sparseCheckout"] == ["a/b/rendered/dev"]
+    assert source["sparseCheckout"] == ["a/b/rendered"]
+    assert all(f"a/b/{path}" in {line[2:] for line in source["ignore"].splitlines()} for path in OWN_FILES)
 
 
-def test_a_namespace_without_jobs_and_an_overlay_without_storage_have_no_kustomization(repo: Repository) -> None:
+def test_a_namespace_without_jobs_or_storage_has_no_kustomization_for_them(repo: Repository) -> None:
     """Flux fails for a path that is not there."""
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
     objects = bundle(repo, NAMED.replace("volumes:", "  idle: {}\nvolumes:") + BOTH)
-    assert [key for key in objects if key.startswith("Kustomization")] == ["Kustomization dev.jobs.team"]
-    assert "dependsOn" not in objects["Kustomization dev.jobs.team"]["spec"]
+    names = sorted(key for key in objects if key.startswith("Kustomization"))
+    assert names == ["Kustomization dev", "Kustomization dev.jobs.team"]
+
+
+def test_flux_applies_and_prunes_its_own_objects_and_keeps_all_when_it_is_told_to_stop(repo: Repository) -> None:
+    """The folder of the source is never empty, because it contains the source itself."""
+    objects = bundle(repo, NAMED + BOTH)
+    root = objects["Kustomization dev"]["spec"]
+    assert (root["prune"], root["deletionPolicy"]) == (True, "Orphan")
+    folder = repo.root / root["path"]
+    assert {yaml.safe_load(path.read_text("utf-8"))["kind"] for path in folder.iterdir()} == {
+        "GitRepository",
+        "Kustomization",
+    }
+    for sparse in objects["GitRepository dev"]["spec"]["sparseCheckout"]:
+        assert folder.is_relative_to(repo.root / sparse)
+
+
+OWN_FILES = [f"rendered/flux/dev/{kind}-*.yaml" for kind in ("alert", "gitrepository", "kustomization")]
+FOREIGN_FILES = [
+    "jobs/team/demo.yaml",
+    "rendered/notes.yaml",
+    "rendered/dev/x-y.yaml",
+    "rendered/dev/jobs/x-y.yaml",
+    "rendered/dev/jobs/team/job-x.yaml",
+    "rendered/dev/jobs/team/demo/kustomization.yaml",
+    "rendered/dev/jobs/team/demo/Kustomization",
+    "rendered/dev/jobs/team/demo/values.yaml",
+    "rendered/dev/jobs/team/demo/.job-x.yaml",
+    "rendered/dev/jobs/team/demo/job-x.yml",
+    "rendered/dev/jobs/team/demo/deeper/job-x.yaml",
+    "rendered/dev/jobs/team/demo/job-x.yaml/job-y.yaml",
+    "rendered/dev/storage/team/job-x.yaml",
+    "rendered/dev/storage/team/deeper/persistentvolume-x.yaml",
+    "rendered/dev/storage/team/persistentvolume-x.yaml/persistentvolume-y.yaml",
+    "rendered/dev/.sourceignore",
+    "rendered/develop/jobs/team/demo/job-x.yaml",
+    "rendered/flux/dev/clusterrolebinding-x.yaml",
+    "rendered/flux/dev/deeper/kustomization-x.yaml",
+    "rendered/flux/other/kustomization-other.yaml",
+    "rendered-more/dev/jobs/team/demo/job-x.yaml",
+]
+
+
+def test_flux_takes_what_gen_writes_for_the_overlay_and_no_other_file(jobs: Repository) -> None:
+    jobs.overlay(OVERLAY, name="other")
+    source = bundle(jobs, NAMED + BOTH)["GitRepository dev"]
+    written = {f"rendered/{path}" for path in jobs.rendered()}
+    own = {path for path in written if path.startswith(("rendered/dev/", "rendered/flux/dev/"))}
+    assert {path for path in written if taken(source, path)} == own
+    assert len(own) > 10
+    assert [path for path in FOREIGN_FILES if taken(source, path)] == []
 
 
 def test_flux_acts_as_the_account_that_the_overlay_names_and_tells_its_provider(jobs: Repository) -> None:
-    flux = f"gitops: {{flux: {{repoURL: {URL}, serviceAccount: gen, secret: git, notify: slack}}}}\n"
+    accounts = "serviceAccount: gen, rootServiceAccount: root"
+    flux = f"gitops: {{flux: {{repoURL: {URL}, {accounts}, secret: git, notify: slack}}}}\n"
     objects = bundle(jobs, NAMED + flux)
-    for name in ("dev.jobs.team", "dev.storage"):
-        assert objects[f"Kustomization {name}"]["spec"]["serviceAccountName"] == "gen"
+    for name, account in (("dev", "root"), ("dev.jobs.team", "gen"), ("dev.storage.team", "gen")):
+        assert objects[f"Kustomization {name}"]["spec"]["serviceAccountName"] == account
     assert objects["GitRepository dev"]["spec"]["secretRef"] == {"name": "git"}
     assert objects["Alert dev"]["spec"] == {
         "providerRef": {"name": "slack"},
         "eventSeverity": "error",
         "eventSources": [
             {"kind": "GitRepository", "name": "dev"},
+            {"kind": "Kustomization", "name": "dev"},
             {"kind": "Kustomization", "name": "dev.jobs.team"},
-            {"kind": "Kustomization", "name": "dev.storage"},
+            {"kind": "Kustomization", "name": "dev.storage.team"},
         ],
     }
 
@@ -344,7 +400,7 @@ def test_a_bundle_names_only_the_kinds_of_its_jobs(repo: Repository) -> None:
     application = objects["ApplicationSet dev-jobs"]["spec"]["template"]["spec"]
     assert application["source"]["directory"]["include"] == "{configmap,deployment,service,tfjob}-*.yaml"
     assert [ignored["kind"] for ignored in application["ignoreDifferences"]] == ["TFJob"]
-    (checks,) = [body["spec"]["healthCheckExprs"] for name, body in objects.items() if name.startswith("Kustomization")]
+    checks = objects["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
     assert [check["kind"] for check in checks] == ["TFJob"]
 
 
