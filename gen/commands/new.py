@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from gen.kinds import Job
+
 _LABEL_FORM = "use at most 63 lower-case letters, digits and `-`"
 SCHEMA_FILE = "schemas/job.schema.json"
 
@@ -140,7 +142,7 @@ def job_text(kind: str, *, with_schema: bool) -> str:
     """The text of a new job file."""
     model = KINDS[kind]
     docs = {field.alias or name: field_docs(model)[name] for name, field in model.model_fields.items()}
-    options = [{"about": docs[field], "fields": _commented(field, value)} for field, value in OPTIONAL.items()]
+    options = [{"about": docs[field], "fields": _commented(field, value)} for field, value in optional(model).items()]
     text: str = _template().render(
         schema=f"../../{SCHEMA_FILE}" if with_schema else "",
         about=" ".join((model.__doc__ or "").split()),
@@ -148,6 +150,11 @@ def job_text(kind: str, *, with_schema: bool) -> str:
         options=options,
     )
     return text
+
+
+def optional(model: type[Job]) -> Mapping[str, Any]:
+    """`OPTIONAL` without the fields that a kind cannot express."""
+    return {field: value for field, value in OPTIONAL.items() if field not in model.unsupported_fields()}
 
 
 def _template() -> Any:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 KINDS: Final[MutableMapping[str, type[Job]]] = KindRegistry(
     {
         "batch": "gen.kinds.batch:BatchJob",
+        "jobset": "gen.kinds.jobset:JobSetJob",
         "mpi": "gen.kinds.mpi:MPIJob",
         "pytorch": "gen.kinds.pytorch:PyTorchJob",
         "tensorflow": "gen.kinds.tensorflow:TensorFlowJob",

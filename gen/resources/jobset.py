@@ -8,12 +8,16 @@ from gen.resources.base import ANY_ITEM, Conditions, Count, Pattern, PodSet, Res
 
 _JOB: Pattern = ("spec", "replicatedJobs", ANY_ITEM)
 TEMPLATE: Final[Pattern] = (*_JOB, "template", "spec", "template")
+FAILURE_REASONS: Final = (
+    *("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy"),
+)
+"""Reasons of failed Jobs that failure policies can name."""
 COUNTS: Final = (Count(route=(*_JOB, "replicas")), Count(route=(*_JOB, "template", "spec", "parallelism")))
 
 JOBSET: Final = Resource(
     group="jobset.x-k8s.io",
     kind="JobSet",
-    versions={"jobset.x-k8s.io/v1alpha2": ("OnFailure", "Never")},
+    versions={"jobset.x-k8s.io/v1alpha2": ("Never", "OnFailure")},
     retired=retired("jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io/v1alpha1"),
     pods=(PodSet(template=TEMPLATE, counts=COUNTS),),
     is_run=True,

@@ -133,7 +133,7 @@ class Schemas:
         while (reference := schema.get("$ref")) is not None:
             document, _, pointer = reference.partition("#")
             base = document or base
-            schema = self._definitions if base.endswith("_definitions.json") else self._common
+            schema = self.definitions if base.endswith("_definitions.json") else self._common
             for step in pointer.strip("/").split("/"):
                 schema = schema[step]
         return schema, base
@@ -156,7 +156,7 @@ class Schemas:
         return self._documents[name]
 
     @cached_property
-    def _definitions(self) -> Schema:
+    def definitions(self) -> Schema:
         return self._document("definitions", self._folder / "_definitions.json")
 
     @cached_property
@@ -167,13 +167,13 @@ class Schemas:
     def registry(self) -> Registry:
         import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
 
-        resources = [(DEFINITIONS, self._definitions), (_COMMON, self._common)]
+        resources = [(DEFINITIONS, self.definitions), (_COMMON, self._common)]
         return jsonschema_rs.Registry(resources, draft=jsonschema_rs.Draft202012)
 
     @cached_property
     def _core_kinds(self) -> dict[tuple[str, str], str]:
         names = {}
-        for name, definition in cast("Schema", self._definitions["$defs"]).items():
+        for name, definition in cast("Schema", self.definitions["$defs"]).items():
             for gvk in definition.get("x-kubernetes-group-version-kind", ()):
                 api_version = f"{gvk['group']}/{gvk['version']}" if gvk["group"] else gvk["version"]
                 names[api_version, gvk["kind"]] = name

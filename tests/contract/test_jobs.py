@@ -13,7 +13,7 @@ import yaml
 from gen.diagnostics import Findings, Route
 from gen.kinds import KINDS, Job
 from gen.load import source_of
-from gen.model.annotations import fields_at
+from gen.model.annotations import Form, fields_at, form_at
 from gen.overlay.read import OverlayReader
 from gen.render.pipeline import render_job
 from tests.contract.fields import EACH, leaves, model_fields, pattern, without
@@ -69,7 +69,12 @@ class Case:
 
 
 def roles_of(model: type[Job]) -> list[str]:
-    return fields_at(model, ("roles",))
+    """Roles of a kind; where authors name them, the role that every job has."""
+    return ["worker"] if names_roles(model) else fields_at(model, ("roles",))
+
+
+def names_roles(model: type[Job]) -> bool:
+    return form_at(model, ("roles",)) is Form.KEYS
 
 
 def cases_of(kind: str, model: type[Job] | None = None) -> Iterator[Case]:
@@ -79,7 +84,8 @@ def cases_of(kind: str, model: type[Job] | None = None) -> Iterator[Case]:
     for said in CASES:
         fields = said["fields"]
         roles = fields.get("roles", {})
-        if kind in said.get("kinds", [kind]) and set(fields) <= known and set(roles) <= set(roles_of(model)):
+        own = kind in said.get("kinds", ()) and names_roles(model)
+        if kind in said.get("kinds", [kind]) and set(fields) <= known and (own or set(roles) <= set(roles_of(model))):
             yield Case(kind, fields, said)
         for role in roles_of(model) if "kinds" not in said else ():
             if set(fields) <= set(fields_at(model, ("roles", role))):

@@ -12,11 +12,15 @@ from celpy.evaluation import CELEvalError
 from lupa.lua51 import LuaRuntime
 
 from gen.kinds import KINDS
+from gen.resources.base import Conditions, Resource
 from tests.support import OVERLAY, Repository
 
-RESOURCES = {kind.facts.kind: kind.facts for kind in KINDS.values() if not kind.facts.known_to_engines}
-ALL = "operators: {batch: batch/v1, mpi: kubeflow.org/v2beta1, pytorch: kubeflow.org/v1, tensorflow: kubeflow.org/v1}\n"
+RESOURCES = {str(kind.facts): kind.facts for kind in KINDS.values() if not kind.facts.known_to_engines}
+VERSIONS = ", ".join(f"{name}: {next(iter(kind.facts.versions))}" for name, kind in KINDS.items())
+ALL = f"operators: {{{VERSIONS}}}\n"
 GITOPS = "gitops: {argocd: {repoURL: https://a.example/b.git}, flux: {repoURL: https://a.example/b.git}}\n"
+SHARING = sorted(name for name, facts in RESOURCES.items() if isinstance(facts.status, Conditions))
+"""Kinds with conditions."""
 RUNNER = """
 return function(script, object)
   local check = assert(loadstring(script))
@@ -51,6 +55,37 @@ STATUSES: list[tuple[str, dict[str, Any] | None, str, str]] = [
     ("one pod had run", {"conditions": [*RUNNING, condition("Failed")]}, "Degraded", "Failed"),
     ("it may still succeed", {"conditions": [condition("Succeeded", "Unknown")]}, "Progressing", "waiting for"),
 ]
+"""Of the training operator, whose conditions stand for those of other kinds."""
+OTHERS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
+    # `pkg/controllers/{jobset_controller,success_policy,failure_policy}.go` of kubernetes-sigs/jobset 0.12
+    "jobset.x-k8s.io/JobSet": [
+        ("it starts", {"conditions": [condition("StartupPolicyInProgress")], "restarts": 0}, "Progressing"),
+        ("it has restarted", {"restarts": 1, "restartsCountTowardsMax": 1}, "Progressing"),
+        ("it is suspended", {"conditions": [condition("Suspended", reason="SuspendedJobs")]}, "Suspended"),
+        ("it goes on", {"conditions": [condition("Suspended", "False", reason="ResumeJobs")]}, "Progressing"),
+        (
+            "all have succeeded",
+            {"conditions": [condition("Completed", reason="AllJobsCompleted")], "terminalState": "Completed"},
+            "Healthy",
+        ),
+        (
+            "it has no restart left",
+            {"conditions": [condition("Failed", reason="ReachedMaxRestarts")], "terminalState": "Failed"},
+            "Degraded",
+        ),
+    ],
+}
+"""Statuses that other operators write, by their source."""
+
+
+def of_kind(resource: Resource, status: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A status of the training operator with the conditions of another kind."""
+    known = resource.status
+    if not isinstance(known, Conditions) or status is None:
+        return status
+    names = {"Succeeded": known.succeeded, "Failed": known.failed, "Suspended": known.suspended}
+    renamed = [{**one, "type": names.get(one["type"], one["type"])} for one in status.get("conditions", ())]
+    return {**status, "conditions": renamed} if "conditions" in status else status
 
 
 @pytest.fixture
@@ -69,7 +104,7 @@ def lua_health(script: str, status: dict[str, Any] | None) -> tuple[str, str]:
     return health["status"], health["message"]
 
 
-@pytest.mark.parametrize("resource", sorted(RESOURCES))
+@pytest.mark.parametrize("resource", SHARING)
 @pytest.mark.parametrize(("about", "status", "health", "message"), STATUSES, ids=[one[0] for one in STATUSES])
 def test_argo_cd_sees_what_became_of_a_run(
     rendered: dict[str, dict[str, Any]],
@@ -79,15 +114,23 @@ def test_argo_cd_sees_what_became_of_a_run(
     health: str,
     message: str,
 ) -> None:
-    script = rendered["ConfigMap argocd-cm"]["data"][f"resource.customizations.health.kubeflow.org_{resource}"]
-    found, said = lua_health(script, status)
+    facts = RESOURCES[resource]
+    found, said = lua_health(health_script(rendered, facts), of_kind(facts, status))
+    if message in ("Succ", "Failed"):  # the name of the condition
+        message = said
     assert (found, said[: len(message)]) == (health, message), about
+
+
+def health_script(rendered: dict[str, dict[str, Any]], facts: Resource) -> str:
+    key = f"resource.customizations.health.{facts.group}_{facts.kind}"
+    return str(rendered["ConfigMap argocd-cm"]["data"][key])
 
 
 def test_every_kind_that_argo_cd_does_not_know_has_a_check(rendered: dict[str, dict[str, Any]]) -> None:
     """Its own are in `gitops-engine/pkg/health` and `resource_customizations/`; a Job is among them, ours are not."""
-    checks = {key.rpartition("_")[2] for key in rendered["ConfigMap argocd-cm"]["data"]}
-    assert checks == set(RESOURCES) == {kind.facts.kind for kind in KINDS.values()} - {"Job"}
+    checks = {key.removeprefix("resource.customizations.health.") for key in rendered["ConfigMap argocd-cm"]["data"]}
+    assert checks == {name.replace("/", "_") for name in RESOURCES}
+    assert set(RESOURCES) == {str(kind.facts) for kind in KINDS.values()} - {"batch/Job"}
 
 
 def cel_health(expressions: dict[str, str], status: dict[str, Any] | None) -> str:
@@ -105,7 +148,7 @@ def cel_health(expressions: dict[str, str], status: dict[str, Any] | None) -> st
     return "Progressing"
 
 
-@pytest.mark.parametrize("resource", sorted(RESOURCES))
+@pytest.mark.parametrize("resource", SHARING)
 @pytest.mark.parametrize(("about", "status", "health", "message"), STATUSES, ids=[one[0] for one in STATUSES])
 def test_flux_sees_what_became_of_a_run(
     rendered: dict[str, dict[str, Any]],
@@ -115,11 +158,33 @@ def test_flux_sees_what_became_of_a_run(
     health: str,
     message: str,
 ) -> None:
-    checks = rendered["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
-    (expressions,) = [one for one in checks if one["kind"] == resource]
-    assert expressions["apiVersion"] in RESOURCES[resource].versions
+    facts = RESOURCES[resource]
     expected = "Progressing" if health == "Suspended" else health  # Flux has no such word
-    assert cel_health(expressions, status) == expected, (about, message)
+    assert cel_health(flux_check(rendered, facts), of_kind(facts, status)) == expected, (about, message)
+
+
+def flux_check(rendered: dict[str, dict[str, Any]], facts: Resource) -> dict[str, str]:
+    checks = rendered["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
+    (found,) = [one for one in checks if (one["kind"], one["apiVersion"] in facts.versions) == (facts.kind, True)]
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    ("resource", "about", "status", "health"),
+    [(resource, *one) for resource, statuses in OTHERS.items() for one in statuses],
+    ids=[f"{resource}-{one[0]}" for resource, statuses in OTHERS.items() for one in statuses],
+)
+def test_both_engines_know_what_other_operators_write(
+    rendered: dict[str, dict[str, Any]], resource: str, about: str, status: dict[str, Any], health: str
+) -> None:
+    facts = RESOURCES[resource]
+    assert lua_health(health_script(rendered, facts), status)[0] == health, about
+    expected = "Progressing" if health == "Suspended" else health
+    assert cel_health(flux_check(rendered, facts), status) == expected, about
+
+
+def test_the_statuses_of_every_other_operator_are_here() -> None:
+    assert set(OTHERS) == {name for name, facts in RESOURCES.items() if facts.group != "kubeflow.org"}
 
 
 def test_flux_has_a_check_for_the_version_that_the_cluster_serves(repo: Repository) -> None:

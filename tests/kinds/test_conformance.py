@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gen import kinds
-from gen.commands.new import OPTIONAL, job_text
+from gen.commands.new import OPTIONAL, job_text, optional
 from gen.diagnostics import BugError, Findings
 from gen.kinds import KINDS, Job, Role
 from gen.kinds.kubeflow import KubeflowJob, replica_specs
@@ -181,10 +181,9 @@ def test_a_workload_is_a_function_of_its_plan(name: str, model: type[Job], repo:
 
 def templates(workload: Any, pods: dict[str, Any]) -> list[str]:
     """The roles whose template stands somewhere in the object, once for each place."""
-    if isinstance(workload, dict):
-        here = [name for name, pod in pods.items() if workload is pod]
-        return here or [name for inner in workload.values() for name in templates(inner, pods)]
-    return []
+    here = [name for name, pod in pods.items() if workload is pod]
+    parts = workload.values() if isinstance(workload, dict) else workload if isinstance(workload, list) else ()
+    return here or [name for inner in parts for name in templates(inner, pods)]
 
 
 def planned(repo: Repository, kind: str) -> tuple[Job, Plan]:
@@ -208,8 +207,8 @@ def test_a_new_job_renders_as_it_is_and_with_every_option(name: str, repo: Repos
     assert repo.render()[1] == 0
     written = yaml.safe_load(text)
     offered = yaml.safe_load("\n".join(line.removeprefix("# ") for line in text.splitlines() if is_option(line)))
-    assert offered == OPTIONAL
-    options = {key: value for key, value in OPTIONAL.items() if key not in ("queue", "data", "tensorboard")}
+    assert offered == optional(KINDS[name])
+    options = {key: value for key, value in offered.items() if key not in ("queue", "data", "tensorboard")}
     repo.job(yaml.safe_dump({**written, **options}))
     assert repo.render()[1] == 0
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from gen.kubernetes import COMPONENT, JOB_LABEL, Body, present
 from gen.render.build.metadata import job_labels, job_metadata
 from gen.render.build.parts import pod_volumes, resources, volume_mounts
+from gen.render.plan.tensorboard import COMPONENT as _COMPONENT
 
 if TYPE_CHECKING:
     from gen.kinds.plan import IngressPlan, Plan, TensorBoardPlan
 
-_COMPONENT = "tensorboard"
 _PORT = 6006
 _NOBODY = 65534
 

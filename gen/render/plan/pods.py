@@ -17,6 +17,7 @@ from gen.render.plan.environment import environment
 from gen.render.plan.images import granted
 from gen.render.plan.names import check_pod_metadata
 from gen.render.plan.nodes import check_gpu_models, plan_nodes
+from gen.render.plan.tensorboard import COMPONENT
 
 if TYPE_CHECKING:
     from gen.kinds import Role
@@ -31,6 +32,7 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -
         hint = "set `replicas: 1` or more for at least one role"
         context.error(NO_PODS, ("roles",), "no role of the job has pods", hint, key=True)
     _check_number(context, roles)
+    _check_names(context, roles)
     _check_images(context, roles)
     check_gpu_models(context, roles)
     return tuple(_pod(context, role, data, network, restart) for role in roles)
@@ -41,6 +43,13 @@ def _check_number(context: Context, roles: tuple[Role, ...]) -> None:
     if (total := sum(role.replicas for role in roles)) > MAX_PODS:
         message = f"the roles have {total} pods in total; a job has at most {MAX_PODS}"
         context.error(INVALID_VALUE, ("roles",), message, "reduce `workers` or `replicas`")
+
+
+def _check_names(context: Context, roles: tuple[Role, ...]) -> None:
+    """Services select pods by the name of their role, and one of them is TensorBoard's."""
+    if any(role.name == COMPONENT for role in roles):
+        message = f"`{COMPONENT}` is the name of the pods of TensorBoard"
+        context.error(INVALID_VALUE, ("roles", COMPONENT), message, "choose another name for the role", key=True)
 
 
 def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart: str) -> PodPlan:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from gen.render.plan.context import Context
     from gen.render.plan.data import DataPlan
 
+COMPONENT = "tensorboard"
+"""Component of its objects, by which its Service selects the pods."""
+
 
 def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None:
     wanted = context.job.tensorboard

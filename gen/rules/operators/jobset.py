@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gen.resources.jobset import JOBSET
+from gen.resources.jobset import FAILURE_REASONS, JOBSET
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.name_checks import dns_1035_label, domain_path
@@ -24,7 +24,6 @@ _SET = str(JOBSET)
 _WEBHOOK = "The JobSet webhook rejects the object."
 _RULE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _MAX_RULE_LENGTH = 128
-_REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy")
 _LABELS = FieldChecks(
     {"spec.network.subdomain": dns_1035_label, "spec.replicatedJobs.*.groupName": dns_1035_label}
     | {"spec.managedBy": domain_path}
@@ -113,8 +112,8 @@ def jobset_failure_rules(view: ObjectView) -> Faults:
                 f"`{name[:40]}` is not a valid rule name; expected a letter, then letters, digits, `_`, `,` and `:`",
             )
         for number, reason in enumerate(rule.get("onJobFailureReasons") or ()):
-            if reason not in _REASONS:
-                yield not_one_of(reason, _REASONS).at((*at, index, "onJobFailureReasons", number))
+            if reason not in FAILURE_REASONS:
+                yield not_one_of(reason, FAILURE_REASONS).at((*at, index, "onJobFailureReasons", number))
 
 
 @operators(

@@ -1,0 +1,195 @@
+"""JobSet: groups of indexed Jobs that start, fail and restart together. Each role is one of its replicated jobs.
+
+JobSet gives every pod a host name, `<set>-<role>-<job>-<pod>.<set>`, and sets no environment
+(`pkg/controllers/jobset_controller.go` of kubernetes-sigs/jobset 0.12).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+
+from pydantic import Field
+
+from gen.kinds.base import Problem
+from gen.kinds.indexed import IndexedJob, field_variable
+from gen.kinds.role import Role
+from gen.kubernetes import Body, present
+from gen.model.base import Model
+from gen.model.job import MAX_PODS, RoleFields
+from gen.model.names import JobName
+from gen.model.scalars import Positive
+from gen.resources.jobset import FAILURE_REASONS, JOBSET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gen.kinds.plan import Plan
+    from gen.resources.base import Resource
+
+WORKER: Final = "worker"
+_JOB_INDEX: Final = "metadata.annotations['jobset.sigs.k8s.io/job-index']"
+
+
+class ReplicatedJob(RoleFields):
+    """A replicated job: settings of its pods, which override those of the job, and the number of its Jobs."""
+
+    replicas: Annotated[Positive, Field(le=MAX_PODS)] = 1
+    """Number of Jobs. With more than one, `JOB_INDEX` is the index of a pod's Job and `JOB_PODS` the number of pods
+    of each Job, and `NODE_RANK` is not set."""
+    parallelism: Annotated[Positive, Field(le=MAX_PODS)] | None = None
+    """Number of pods of each Job. [default: `workers` for the role `worker`, 1 for others]"""
+    depends_on: dict[JobName, Literal["Ready", "Complete"]] = {}
+    """Roles that must be ready or complete before this one starts. They must be listed before it."""
+
+
+class SuccessPolicy(Model):
+    """When the set succeeds."""
+
+    operator: Literal["All", "Any"]
+    """Whether all Jobs must succeed or any of them."""
+    target_replicated_jobs: tuple[JobName, ...] = ()
+    """Roles that count. [default: all]"""
+
+
+class SetFailureRule(Model):
+    """The effect of a failed Job on the set. The first rule that matches applies."""
+
+    action: Literal["FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"]
+    """Fail the set, or restart it. The last action does not count towards `retries`."""
+    on_job_failure_reasons: tuple[Literal[FAILURE_REASONS], ...] = ()  # type: ignore[valid-type] # a constant
+    """Reasons that match, such as `PodFailurePolicy`. [default: all]"""
+    target_replicated_jobs: tuple[JobName, ...] = ()
+    """Roles that match. [default: all]"""
+
+
+class FailurePolicy(Model):
+    """What happens when a Job fails. `retries` is its `maxRestarts`."""
+
+    restart_strategy: Literal["Recreate", "BlockingRecreate"] | None = None
+    """`BlockingRecreate` waits until all pods are gone before it starts new ones. [default: Recreate]"""
+    rules: tuple[SetFailureRule, ...] = ()
+    """Rules for some failures. Without a rule that matches, the set restarts up to `retries` times."""
+
+
+class JobSetJob(IndexedJob):
+    """JobSet, ready for `torch.distributed`. `workers` is the number of pods of the role `worker`, ranked from 0."""
+
+    facts: ClassVar[Resource] = JOBSET
+    # the Job controller adds it to every container of an indexed Job that does not set it
+    reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
+    example: ClassVar[Mapping[str, object]] = {
+        "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
+        "command": "torchrun --nnodes=$NNODES --node-rank=$NODE_RANK "
+        "--master-addr=$MASTER_ADDR --master-port=$MASTER_PORT train.py",
+        "workers": 2,
+        "gpus": 1,
+    }
+
+    kind: Literal["jobset"]
+    """Kind of job."""
+    roles: dict[JobName, ReplicatedJob] = {}
+    """Replicated jobs by name, in the order in which they start. [default: one, named `worker`]"""
+    success_policy: SuccessPolicy = SuccessPolicy(operator="All")
+    """When the set succeeds."""
+    failure_policy: FailurePolicy = FailurePolicy()
+    """What happens when a Job fails."""
+    startup_policy: Literal["AnyOrder", "InOrder"] = "AnyOrder"
+    """`InOrder` starts a role when all pods of the one before are ready."""
+
+    @property
+    def jobs(self) -> Mapping[str, ReplicatedJob]:
+        """Replicated jobs by name."""
+        return self.roles or {WORKER: ReplicatedJob()}
+
+    def pods_per_job(self, name: str) -> int:
+        return self.jobs[name].parallelism or (self.workers if name == WORKER else 1)
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:
+        return tuple(self._role(run, name, job) for name, job in self.jobs.items())
+
+    def _role(self, run: str, name: str, job: ReplicatedJob) -> Role:
+        pods = self.pods_per_job(name)
+        several = job.replicas > 1
+        indices = (field_variable("JOB_INDEX", _JOB_INDEX), {"name": "JOB_PODS", "value": str(pods)})
+        address = f"{run}-{name}-0-0.{run}"
+        return Role(
+            name=name,
+            replica_type=name,
+            replicas=job.replicas * pods,
+            fields=job,
+            env=(*self.rendezvous(address, job.replicas * pods, ranked=not several), *(indices if several else ())),
+            ports=self.rendezvous_ports,
+            suffix=f"-{name}-{job.replicas - 1}-{pods - 1}-xxxxx",
+        )
+
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        return present(  # with the defaults of the webhook, which an engine would otherwise show as a difference
+            network={"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+            startupPolicy=present(startupPolicyOrder=self.startup_policy),
+            successPolicy=_dumped(self.success_policy),
+            failurePolicy=self._failure_policy(plan.retries),
+            replicatedJobs=[self._replicated(pod.role, pods[pod.role.name]) for pod in plan.pods],
+        )
+
+    def _failure_policy(self, retries: int | None) -> Body:
+        rules = [{"name": f"rule{number}", **_dumped(rule)} for number, rule in enumerate(self.failure_policy.rules)]
+        return present(maxRestarts=retries, restartStrategy=self.failure_policy.restart_strategy, rules=rules)
+
+    def _replicated(self, role: Role, template: Body) -> Body:
+        job, pods = self.jobs[role.name], self.pods_per_job(role.name)
+        never = role.restart == "Never"
+        spec = present(
+            completionMode="Indexed",
+            completions=pods,
+            parallelism=pods,
+            # a pod that is replaced alone does not find its group again; the set restarts as a whole
+            backoffLimit=0 if never else None,
+            podFailurePolicy=present(rules=self.failure_rules(self.pod_failure_policy or ())),
+            template=template,
+        )
+        return present(
+            name=role.name,
+            replicas=job.replicas,
+            dependsOn=[{"name": name, "status": status} for name, status in job.depends_on.items()],
+            template={"spec": spec},
+        )
+
+    def problems(self, api_version: str) -> Iterable[Problem]:
+        yield from super().problems(api_version)
+        yield from self._unknown_roles()
+        yield from self._wrong_order()
+        if WORKER not in self.jobs and "workers" in self.model_fields_set:
+            hint = "set `parallelism` of the roles, or add the role `worker`"
+            yield Problem(("workers",), "`workers` has no effect without a role `worker`", hint)
+
+    def _unknown_roles(self) -> Iterable[Problem]:
+        holders: list[tuple[tuple[str | int, ...], SuccessPolicy | SetFailureRule]] = [
+            (("failurePolicy", "rules", number), rule) for number, rule in enumerate(self.failure_policy.rules)
+        ]
+        holders.append((("successPolicy",), self.success_policy))
+        for at, holder in holders:
+            for number, name in enumerate(holder.target_replicated_jobs):
+                if name not in self.jobs:
+                    route = (*at, "targetReplicatedJobs", number)
+                    yield Problem(route, f"the job has no role `{name}`", f"use one of {', '.join(self.jobs)}")
+
+    def _wrong_order(self) -> Iterable[Problem]:
+        before: list[str] = []
+        for name, job in self.roles.items():
+            for needed in job.depends_on:
+                if needed not in before:
+                    hint = "list the roles so that each depends on earlier ones"
+                    yield Problem(
+                        ("roles", name, "dependsOn", needed), f"`{needed}` is not a role before `{name}`", hint
+                    )
+            if job.depends_on and self.startup_policy == "InOrder":
+                hint = "remove one of the two"
+                yield Problem(
+                    ("startupPolicy",), "`startupPolicy: InOrder` and `dependsOn` are mutually exclusive", hint
+                )
+            before.append(name)
+
+
+def _dumped(model: Model) -> Body:
+    """The fields that are set, in Kubernetes' names."""
+    return present(**model.model_dump(by_alias=True, mode="json"))
