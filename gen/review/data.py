@@ -13,7 +13,7 @@ from gen import quantity
 from gen.diagnostics import Diagnostic, Location, Severity
 from gen.findings.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
 from gen.kubernetes import at
-from gen.render.write.immutable import KEEP_SIZE, REQUEST, immutable_changes
+from gen.render.write.immutable import REQUEST, immutable_changes, size_remedy
 from gen.resources.engines import protections
 from gen.review.rendered_object import DATA
 
@@ -102,7 +102,7 @@ def _rejected(before: RenderedObject, after: RenderedObject) -> Iterator[Diagnos
     for path, old, new in immutable_changes(before.body, after.body):
         if path == REQUEST and not _less(old, new):
             message = f"`{after.key}` would grow from {old} to {new}, which a cluster rejects: it has a given volume"
-            yield Diagnostic(place, IMMUTABLE_STORAGE.name, message, KEEP_SIZE.format(old))
+            yield Diagnostic(place, IMMUTABLE_STORAGE.name, message, size_remedy(old, new))
         elif path == REQUEST:
             message = f"`{after.key}` would shrink from {old} to {new}; claims can only grow"
             yield Diagnostic(place, DATA_SHRUNK.name, message, f"keep {old}, or {_COPY}")

@@ -137,5 +137,5 @@ def read_definitions(folder: Path) -> Iterator[Body]:
 
 
 def _is_established(body: Body) -> bool:
-    conditions: list[dict[str, Any]] = body.get("status", {}).get("conditions", [])
+    conditions: list[dict[str, Any]] = body.get("status", {}).get("conditions") or []
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)

@@ -15,7 +15,7 @@ from gen.diagnostics import Findings, Location
 from gen.findings.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
 from gen.render.emit import HEADER, digest_of, header, untouched
 from gen.render.write.folders import Folders
-from gen.render.write.immutable import KEEP_SIZE, REQUEST, immutable_change
+from gen.render.write.immutable import REQUEST, immutable_change, size_remedy
 from gen.render.write.kept import is_kept
 from gen.render.write.unused import is_unused_data
 from gen.repository.control_files import is_control_file, refuse_control_file
@@ -125,7 +125,7 @@ def _changed(root: Path, file: File, text: str, old: str | None, found: Findings
     if file.storage and (change := immutable_change(old, text)) is not None:
         path, before, after = change
         back = f"revert the edit of {file.path}, " if edited else ""
-        size = f"{KEEP_SIZE.format(before)}; or " if path == REQUEST and not edited else ""
+        size = f"{size_remedy(before, after)}; or " if path == REQUEST and not edited else ""
         hint = f"{size}{back}declare the volume under another name, or delete {file.path} if it was never applied"
         values = f" from {before} to {after}" if path == REQUEST else ""
         message = f"`{path}` of {file.identity} changed{values}, but it is immutable"

@@ -20,12 +20,8 @@ _MUTABLE = frozenset({"spec.capacity", "spec.mountOptions", "spec.persistentVolu
 """Mutable fields of a persistent volume."""
 REQUEST: Final = "spec.resources.requests.storage"
 """Path of the requested size of a claim."""
-
-
-KEEP_SIZE: Final = (
-    "keep {}: the cluster only resizes claims of a storage class, and `size` does not limit other volumes"
-)
-"""Remedy for another size of a claim that names its volume, over the old size."""
+_LARGER = "keep {}: clusters only enlarge claims of a storage class, and `size` does not limit other volumes"
+_SMALLER = "keep {}: a claim can only grow"
 
 
 def immutable_change(old: str, new: str) -> tuple[str, Any, Any] | None:
@@ -58,6 +54,11 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]
             yield from _differences(old.get(key), new.get(key), f"{path}.{key}")
     elif old != new:
         yield path, old, new
+
+
+def size_remedy(old: Any, new: Any) -> str:
+    """Remedy for another size of a claim."""
+    return (_LARGER if _grows(old, new) else _SMALLER).format(old)
 
 
 def _grows(old: Any, new: Any) -> bool:

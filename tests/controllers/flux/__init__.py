@@ -1,0 +1,1 @@
+"""The bundle of Flux with the real source-controller and kustomize-controller, over Git repositories on loopback."""

@@ -1,0 +1,46 @@
+"""Flux over one cluster and one Git server, and a repository for each test."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.controllers.flux import flux
+from tests.controllers.flux.git_server import git_server
+from tests.controllers.flux.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.controllers.flux.git_server import GitServer
+    from tests.controllers.programs import Controller, Programs
+    from tests.e2e.cluster import Cluster
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def flux_cluster(
+    cluster: Cluster, controllers: Programs, controller_manager: Controller, training_operator: Controller
+) -> Iterator[Cluster]:
+    """A cluster with Flux, beside the controllers of Jobs and volumes and the training operator."""
+    del controller_manager, training_operator
+    with flux.started(cluster, controllers):
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
+    with git_server(tmp_path_factory.mktemp("git")) as server:
+        yield server
+
+
+@pytest.fixture
+def world(flux_cluster: Cluster, git: GitServer, tmp_path: Path, request: pytest.FixtureRequest) -> World:
+    """A new repository, whose overlay and namespace are named after the test."""
+    words = re.sub("[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
+    return World.at(tmp_path / "repo", flux_cluster, git, f"{words[:16].strip('-')}-{next(_numbers)}")
