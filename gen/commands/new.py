@@ -22,7 +22,7 @@ from gen.model.names import JOB_NAME
 from gen.overlay.plugins import load_repository_plugins
 from gen.overlay.read import OverlayReader
 from gen.render.emit import to_yaml
-from gen.render.plan.names import longest_suffix
+from gen.render.plan.names import longest_name, longest_suffix
 from gen.repository.layout import JOBS, LABEL, JobFile, jobs_path
 from gen.repository.safe_files import linked_folder, unusable
 
@@ -106,10 +106,9 @@ def _check_name(kind: str, name: str, text: str) -> None:
     assert source is not None  # noqa: S101 - gen wrote it
     roles = KINDS[kind].model_validate(source.data).replica_roles(name)
     _, room = longest_suffix(roles, hashed=True, tensorboard=False)
-    if len(name) + room > MAX_NAME:
-        raise UsageError(
-            f"job name `{name}` is too long: at most {MAX_NAME - room} characters fit in the names of its objects"
-        )
+    most = min(MAX_NAME - room, longest_name(KINDS[kind].facts, hashed=True) or MAX_NAME)
+    if len(name) > most:
+        raise UsageError(f"job name `{name}` is too long: at most {most} characters fit in the names of its objects")
 
 
 def _check_granted(root: Path, namespace: str) -> None:

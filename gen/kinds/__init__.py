@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 KINDS: Final[MutableMapping[str, type[Job]]] = KindRegistry(
     {
         "batch": "gen.kinds.batch:BatchJob",
+        "jax": "gen.kinds.jax:JAXJob",
         "jobset": "gen.kinds.jobset:JobSetJob",
         "mpi": "gen.kinds.mpi:MPIJob",
+        "paddle": "gen.kinds.paddle:PaddleJob",
         "pytorch": "gen.kinds.pytorch:PyTorchJob",
+        "ray": "gen.kinds.ray:RayJob",
         "tensorflow": "gen.kinds.tensorflow:TensorFlowJob",
+        "volcano": "gen.kinds.volcano:VolcanoJob",
+        "xgboost": "gen.kinds.xgboost:XGBoostJob",
     }
 )
 """Model by the name of the kind, imported when it is used: defining a model takes as long as rendering several jobs."""

@@ -63,6 +63,11 @@ class Job(JobFields, ABC):
             missing["queue"] = f"no supported queue admits a {kind}"
         return {**missing, **cls.unsupported}
 
+    @property
+    def reserved(self) -> frozenset[str]:
+        """`reserved_env`, for this job."""
+        return self.reserved_env
+
     @abstractmethod
     def replica_roles(self, run: str) -> tuple[Role, ...]:
         """Roles with at least one pod, in the order of the rendered object; `run` is the object's name."""

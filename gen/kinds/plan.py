@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Location, Route
     from gen.kinds.role import Role
     from gen.networks import Effect
+    from gen.resources.base import Queue
     from gen.storage import StorageProfile, Volume
 
 
@@ -138,6 +139,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Volumes of the overlay that the job uses."""
     tensorboard: TensorBoardPlan | None
     queue: str | None
+    queued_by: Queue | None
+    """The system that admits the run, if it has a queue."""
     priority: str | None
     service_account: str | None
     pull_secrets: tuple[str, ...]
@@ -161,10 +164,10 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def gpus(self) -> int:
-        """Total GPUs of all pods."""
-        return sum(pod.role.gpus * pod.role.replicas for pod in self.pods)
+        """Total GPUs of all pods, at most."""
+        return sum(pod.role.gpus * pod.role.most for pod in self.pods)
 
     @property
     def pod_count(self) -> int:
-        """Number of training pods."""
-        return sum(pod.role.replicas for pod in self.pods)
+        """Number of training pods, at most."""
+        return sum(pod.role.most for pod in self.pods)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
-from pydantic import WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
+from gen.kinds.base import Problem
 from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
-from gen.model.job import RoleFields
-from gen.model.scalars import matching
+from gen.model.job import MAX_PODS, RoleFields
+from gen.model.names import ConfigKey, ObjectName
+from gen.model.scalars import Count, Given, Port, Positive, matching
 from gen.resources.kubeflow import PYTORCHJOB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
     from gen.resources.base import Resource
@@ -26,6 +28,35 @@ ProcessesPerNode = Annotated[
     matching(re.compile(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "an integer, `auto`, `cpu` or `gpu`"),
     WithJsonSchema({"title": "integer, auto, cpu or gpu", "type": ["string", "integer"]}),
 ]
+
+
+class Elastic(Model):
+    """Elastic training: `torchrun` continues when pods come and go. The job ends when any worker has succeeded."""
+
+    min: Positive
+    """Fewest pods that can train."""
+    max: Annotated[Positive, Field(le=MAX_PODS)]
+    """Most pods. They count against quotas."""
+    max_restarts: Count | None = None
+    """Number of times that `torchrun` restarts the processes. [default: 0]"""
+    backend: Literal["c10d", "etcd", "etcd-v2"] | None = None
+    """Rendezvous backend. [default: c10d]"""
+    host: ObjectName | None = None
+    """Host of the rendezvous, such as that of etcd. [default: the first worker]"""
+    port: Port | None = None
+    """Port of the rendezvous. [default: 23456]"""
+    conf: dict[ConfigKey, Given] = {}
+    """Settings of the rendezvous, such as `read_timeout: 60`."""
+    cpu_utilization: Annotated[Positive, Field(le=100)] | None = None
+    """CPU utilization in percent, which a HorizontalPodAutoscaler keeps by changing the number of workers. Instead of
+    `workers`. [default: no autoscaler]"""
+
+
+# `pkg/controller.v1/pytorch/{envvar,elastic}.go`
+_ELASTIC_ENV: Final = frozenset(
+    {"PET_NPROC_PER_NODE", "PET_NNODES", "PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND", "PET_MAX_RESTARTS", "PET_RDZV_ID"}
+    | {"PET_RDZV_CONF", "PET_STANDALONE"}
+)
 
 
 class PyTorchRoles(Model):
@@ -38,7 +69,9 @@ class PyTorchRoles(Model):
 
 
 class PyTorchJob(KubeflowJob):
-    """Distributed PyTorch. `workers` includes the master: 3 means one master and two workers."""
+    """Distributed PyTorch. `workers` includes the master: 3 means one master and two workers. An `elastic` job has no
+    master, and starts with `workers` workers.
+    """
 
     facts: ClassVar[Resource] = PYTORCHJOB
     # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
@@ -59,8 +92,16 @@ class PyTorchJob(KubeflowJob):
     """Values for single roles, which override those of the job."""
     nproc_per_node: ProcessesPerNode | None = None
     """Number of processes that `torchrun` starts per pod, or `auto`, `cpu` or `gpu`."""
+    elastic: Elastic | None = None
+    """Let the number of workers change while the job runs. `workers` is the number at the start. [default: `max`]"""
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        return self.reserved_env if self.elastic is None else _ELASTIC_ENV
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods
+        if self.elastic is not None:
+            return (self._elastic_role(self.elastic),)
         master = Role(name="master", replica_type="Master", replicas=1, fields=self.roles.master)
         if self.workers == 1:
             return (master,)
@@ -68,9 +109,53 @@ class PyTorchJob(KubeflowJob):
         workers = Role(name="worker", replica_type="Worker", replicas=self.workers - 1, fields=self.roles.worker)
         return master, workers
 
+    def _elastic_role(self, elastic: Elastic) -> Role:
+        start = self.workers if "workers" in self.model_fields_set else elastic.max
+        worker = self.roles.worker
+        return Role(name="worker", replica_type="Worker", replicas=start, largest=elastic.max, fields=worker)
+
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        specs = replica_specs(plan, pods)
+        if self.elastic is not None and self.elastic.cpu_utilization is not None:
+            del specs["Worker"]["replicas"]  # Git would revert what the autoscaler sets
         return present(
+            elasticPolicy=_elastic_policy(self.elastic) if self.elastic is not None else None,
             nprocPerNode=self.nproc_per_node,
             runPolicy=self.run_policy(plan),
-            pytorchReplicaSpecs=replica_specs(plan, pods),
+            pytorchReplicaSpecs=specs,
         )
+
+    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - PyTorchJob has one version
+        elastic = self.elastic
+        if elastic is None:
+            return
+        start = self._elastic_role(elastic).replicas
+        if not elastic.min <= start <= elastic.max:
+            route = ("workers",) if "workers" in self.model_fields_set else ("elastic", "min")
+            message = f"the job starts with {start} workers, outside of `elastic`: {elastic.min} to {elastic.max}"
+            yield Problem(route, message, "choose `workers` between `elastic.min` and `elastic.max`")
+        if self.roles.master is not None:
+            yield Problem(
+                ("roles", "master"), "an elastic job has no master", "move the values to `worker`, or to the job"
+            )
+        if elastic.cpu_utilization is not None and "workers" in self.model_fields_set:
+            message = "`cpuUtilization` decides the number of workers"
+            yield Problem(("workers",), message, "remove `workers`, or `cpuUtilization` of `elastic`")
+        if elastic.cpu_utilization is not None and self.queue is not None:
+            message = "Kueue admits only a fixed number of workers, and the autoscaler would change it"
+            yield Problem(("elastic", "cpuUtilization"), message, "remove `cpuUtilization` or `queue`")
+
+
+def _elastic_policy(elastic: Elastic) -> Body:
+    target = {"type": "Utilization", "averageUtilization": elastic.cpu_utilization}
+    metric = {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+    return present(
+        minReplicas=elastic.min,
+        maxReplicas=elastic.max,
+        maxRestarts=elastic.max_restarts,
+        rdzvBackend=elastic.backend or "c10d",
+        rdzvHost=elastic.host,
+        rdzvPort=elastic.port,
+        rdzvConf=[{"key": key, "value": value} for key, value in elastic.conf.items()],
+        metrics=[metric] if elastic.cpu_utilization is not None else None,
+    )

@@ -25,6 +25,10 @@ class Role(Struct, frozen=True, kw_only=True):
     """Whether it gets the job's `gpus`, `cpu`, `memory` and `sharedMemory`, which are meant for training pods."""
     runs: bool = True
     """Whether it runs the job's `command`."""
+    needs_data: bool = True
+    """Whether its pods get the code, data, files and shared memory of the job."""
+    largest: int | None = None
+    """The largest number of pods, if an autoscaler changes `replicas`."""
     gpus: int = 0
     """GPUs of one pod, filled in by the plan."""
     env: tuple[Body, ...] = ()
@@ -38,5 +42,10 @@ class Role(Struct, frozen=True, kw_only=True):
     """Suffix of the last pod's name after the name of the run; `-<name>-<index>` if None."""
 
     @property
+    def most(self) -> int:
+        """The largest number of pods that it can have."""
+        return self.replicas if self.largest is None else self.largest
+
+    @property
     def last_pod_suffix(self) -> str:
-        return self.suffix if self.suffix is not None else f"-{self.name}-{max(self.replicas, 1) - 1}"
+        return self.suffix if self.suffix is not None else f"-{self.name}-{max(self.most, 1) - 1}"

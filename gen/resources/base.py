@@ -39,6 +39,8 @@ class Count(Struct, frozen=True, kw_only=True, eq=False):
     """Has the same wildcards at the same places as the route of the template."""
     default: int = 1
     """Value when the field is absent."""
+    largest: Pattern | None = None
+    """Route of the field with the largest value that an autoscaler may set; None if the kind has none."""
 
 
 class PodSet(Struct, frozen=True, kw_only=True, eq=False):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_KEY, Conditions, Count, PodSet, Resource, retired
+from gen.resources.base import ANY_KEY, Conditions, Count, Pattern, PodSet, Resource, retired
 
 V1: Final = "kubeflow.org/v1"
 V2: Final = "kubeflow.org/v2beta1"
@@ -29,15 +29,17 @@ def _training(
     versions: dict[str, tuple[str, ...]] | None = None,
     old: tuple[str, ...] = (),
     children: str = "",
+    largest: Pattern | None = None,
 ) -> Resource:
     served = versions or {V1: RESTART_V1}
     holder = ("spec", role_map, ANY_KEY)
+    replicas = Count(route=(*holder, "replicas"), largest=largest)
     return Resource(
         group="kubeflow.org",
         kind=kind,
         versions=served,
         retired=retired(next(iter(served)), *old),
-        pods=(PodSet(template=(*holder, "template"), counts=(Count(route=(*holder, "replicas")),), roles=roles),),
+        pods=(PodSet(template=(*holder, "template"), counts=(replicas,), roles=roles),),
         container=container,
         is_run=True,
         suspend=(*_POLICY, "suspend"),
@@ -54,7 +56,14 @@ _MASTER_WORKER = ("Master", "Worker")
 TF_ROLES: Final = ("PS", "Worker", "Chief", "Master", "Evaluator")
 
 TFJOB: Final = _training("TFJob", "tfReplicaSpecs", TF_ROLES, "tensorflow", old=_ALPHA)
-PYTORCHJOB: Final = _training("PyTorchJob", "pytorchReplicaSpecs", _MASTER_WORKER, "pytorch", old=_ALPHA)
+PYTORCHJOB: Final = _training(
+    "PyTorchJob",
+    "pytorchReplicaSpecs",
+    _MASTER_WORKER,
+    "pytorch",
+    old=_ALPHA,
+    largest=("spec", "elasticPolicy", "maxReplicas"),
+)
 XGBOOSTJOB: Final = _training(
     "XGBoostJob", "xgbReplicaSpecs", _MASTER_WORKER, "xgboost", old=("xgboostjob.kubeflow.org/v1alpha1",)
 )

@@ -5,6 +5,7 @@ Objects may have been edited by hand, so any part of them can have any type.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -27,13 +28,16 @@ class Pods(Struct, frozen=True):
     template: Any
     counts: tuple[Any, ...]
     """Factors of the number of pods, as the object has them."""
+    largest: tuple[Any, ...]
+    """The same, with the largest values that an autoscaler may set."""
 
 
 def pod_sets(resource: Resource, body: Any) -> Iterator[Pods]:
     """The pods that an operator creates for an object, by the facts of its kind."""
     for pods in resource.pods:
         for route, template in matches(body, pods.template):
-            yield Pods(route, template, tuple(_count(body, count, route) for count in pods.counts))
+            counts = tuple(_count(body, count, route) for count in pods.counts)
+            yield Pods(route, template, counts, tuple(map(partial(_largest, body, route), pods.counts, counts)))
 
 
 def matches(value: Any, pattern: Pattern) -> Iterator[tuple[Route, Any]]:
@@ -55,11 +59,22 @@ def _entries(holder: Any, step: str | Wildcard) -> Iterator[tuple[str | int, Any
 
 
 def _count(body: Any, count: Count, template: Route) -> Any:
-    """The value of a count; its wildcards are replaced by the steps of the template's route."""
-    value = body
-    for index, step in enumerate(count.route):
-        value = get(value, template[index] if isinstance(step, Wildcard) else step)
+    value = _beside(body, count.route, template)
     return count.default if value is None else value
+
+
+def _largest(body: Any, template: Route, count: Count, now: Any) -> Any:
+    """The largest value of a count, which is `now` without an autoscaler."""
+    largest = _beside(body, count.largest, template) if count.largest is not None else None
+    return now if largest is None else largest
+
+
+def _beside(body: Any, route: Pattern, template: Route) -> Any:
+    """The value at a route; its wildcards are replaced by the steps of the template's route."""
+    value = body
+    for index, step in enumerate(route):
+        value = get(value, template[index] if isinstance(step, Wildcard) else step)
+    return value
 
 
 def get(holder: Any, step: str | int) -> Any:

@@ -11,13 +11,16 @@ from gen.resources.base import ANY_ITEM, Count, Pattern, Phase, Phases, PodSet, 
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"ray.io/v1": ("Never", "OnFailure", "Always")}
 _RETIRED = retired("ray.io/v1", "ray.io/v1alpha1", removed=False)
+HEAD: Final = "head"
+SUBMISSION_MODES: Final = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 _DEPLOYMENT_STATUS = ("status", "jobDeploymentStatus")
 
 
 def _cluster(*spec: str) -> tuple[PodSet, ...]:
     """One head, and groups of workers. Each replica of a group has one pod on each of `numOfHosts` hosts."""
     group: Pattern = (*spec, "workerGroupSpecs", ANY_ITEM)
-    workers = Count(route=(*group, "replicas"), default=0), Count(route=(*group, "numOfHosts"))
+    replicas = Count(route=(*group, "replicas"), default=0, largest=(*group, "maxReplicas"))
+    workers = replicas, Count(route=(*group, "numOfHosts"))
     return (
         PodSet(template=(*spec, "headGroupSpec", "template")),
         PodSet(template=(*group, "template"), counts=workers),

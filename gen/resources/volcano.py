@@ -6,13 +6,17 @@ from typing import Final
 
 from gen.resources.base import ANY_ITEM, Count, Pattern, Phase, Phases, PodSet, Resource
 
+SCHEDULER: Final = "volcano"
+DEFAULT_QUEUE: Final = "default"
+DEFAULT_RETRIES: Final = 3
+"""What the webhook sets (`pkg/webhooks/admission/jobs/mutate`)."""
 _TASK: Pattern = ("spec", "tasks", ANY_ITEM)
 _PHASE = ("status", "state", "phase")
 
 VOLCANO_JOB: Final = Resource(
     group="batch.volcano.sh",
     kind="Job",
-    versions={"batch.volcano.sh/v1alpha1": ("OnFailure", "Never", "Always")},
+    versions={"batch.volcano.sh/v1alpha1": ("Never", "OnFailure", "Always")},
     pods=(PodSet(template=(*_TASK, "template"), counts=(Count(route=(*_TASK, "replicas")),)),),
     is_run=True,
     ttl=("spec", "ttlSecondsAfterFinished"),

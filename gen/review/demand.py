@@ -62,7 +62,7 @@ def demand(run: RenderedObject, kind: Resource, gpu: str | None, found: Findings
     pods = gpus = 0
     try:
         for one in pod_sets(kind, run.outline):
-            count = math.prod(map(_whole, one.counts))
+            count = math.prod(map(_whole, one.largest))
             pods += count
             gpus += count * _pod_gpus(at(one.template, "spec"), names)
         seconds = None if kind.deadline is None else at(run.outline, *kind.deadline)

@@ -65,7 +65,8 @@ class Case:
 
     @property
     def document(self) -> dict[str, Any]:
-        return {"kind": self.kind, **KINDS[self.kind].example, **BASE, **copy.deepcopy(dict(self.fields))}
+        given = {"kind": self.kind, **KINDS[self.kind].example, **BASE, **copy.deepcopy(dict(self.fields))}
+        return {field: value for field, value in given.items() if field not in self.said.get("instead", ())}
 
 
 def roles_of(model: type[Job]) -> list[str]:
@@ -135,7 +136,8 @@ def ignored(case: Case, overlay: Overlay) -> list[Route]:
     lines = {item.place.line for item in found if item.severity.value == "error"}
     silent = []
     for route in leaves(dict(case.fields)):
-        if given.place(route).line in lines:
+        item_of_list = isinstance(route[-1], int)
+        if given.place(route).line in lines or (item_of_list and given.place(route[:-1]).line in lines):
             continue
         assert not lines, f"refused for another value: {found.items}"
         without_it, _ = outcome(source(without(case.document, route)), overlay)

@@ -74,6 +74,30 @@ OTHERS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
             "Degraded",
         ),
     ],
+    # `ray-operator/controllers/ray/rayjob_controller.go` of ray-project/kuberay 1.7
+    "ray.io/RayJob": [
+        ("the cluster starts", {"jobDeploymentStatus": "Initializing", "rayClusterName": "a-x"}, "Progressing"),
+        ("it runs", {"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "jobId": "a-y"}, "Progressing"),
+        ("it tries again", {"jobDeploymentStatus": "Retrying", "failed": 1}, "Progressing"),
+        ("it is being suspended", {"jobDeploymentStatus": "Suspending", "jobStatus": "RUNNING"}, "Progressing"),
+        ("it waits in a queue", {"jobDeploymentStatus": "Suspended"}, "Suspended"),
+        ("it succeeded", {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "succeeded": 1}, "Healthy"),
+        ("it failed", {"jobDeploymentStatus": "Failed", "jobStatus": "FAILED", "reason": "AppFailed"}, "Degraded"),
+        ("it was stopped", {"jobDeploymentStatus": "Complete", "jobStatus": "STOPPED"}, "Degraded"),
+        ("it took too long", {"jobDeploymentStatus": "Failed", "reason": "DeadlineExceeded"}, "Degraded"),
+        ("it is invalid", {"jobDeploymentStatus": "ValidationFailed", "reason": "ValidationFailed"}, "Degraded"),
+    ],
+    # `pkg/controllers/job/state` of volcano-sh/volcano 1.15
+    "batch.volcano.sh/Job": [
+        ("it waits for its gang", {"state": {"phase": "Pending"}, "minAvailable": 4, "pending": 4}, "Progressing"),
+        ("it runs", {"state": {"phase": "Running"}, "running": 4}, "Progressing"),
+        ("it restarts", {"state": {"phase": "Restarting"}, "retryCount": 1}, "Progressing"),
+        ("its master is done", {"state": {"phase": "Completing"}, "succeeded": 1}, "Progressing"),
+        ("it succeeded", {"state": {"phase": "Completed"}, "succeeded": 4}, "Healthy"),
+        ("it has no retries left", {"state": {"phase": "Failed"}, "retryCount": 3}, "Degraded"),
+        ("it was aborted", {"state": {"phase": "Aborted"}}, "Degraded"),
+        ("a policy ended it", {"state": {"phase": "Terminated", "reason": "TerminateJob"}}, "Degraded"),
+    ],
 }
 """Statuses that other operators write, by their source."""
 

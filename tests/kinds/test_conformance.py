@@ -141,7 +141,7 @@ class JAX(KubeflowJob):
     facts: ClassVar[Resource] = JAXJOB
     example: ClassVar[Mapping[str, object]] = {"image": "jax:1", "command": "python train.py"}
 
-    kind: Literal["jax"]
+    kind: Literal["flax"]
     """Kind of job."""
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:
@@ -153,13 +153,13 @@ class JAX(KubeflowJob):
 
 
 def test_a_class_and_a_line_in_the_registry_make_a_kind(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(kinds.KINDS, "jax", JAX)
-    repo.job(job_text("jax", with_schema=False) + "workers: 2\n")
+    monkeypatch.setitem(kinds.KINDS, "flax", JAX)
+    repo.job(job_text("flax", with_schema=False) + "workers: 2\n")
     (body,) = repo.objects()
     assert body["spec"]["jaxReplicaSpecs"]["Worker"]["replicas"] == 2
-    repo.job("kind: jxa\n")
+    repo.job("kind: flxa\n")
     report, _ = repo.render()
-    assert report.findings[0].hint == "did you mean `jax`?"
+    assert report.findings[0].hint == "did you mean `flax`?"
 
 
 @pytest.mark.parametrize(("name", "model"), EVERY)

@@ -61,6 +61,168 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
             "shorten it to at most 3 characters",
         ),
     ],
+    "ray": [
+        (
+            "submissionMode: K8sJobMode\nargs: [a]",
+            "5:7",
+            "a shell `command` cannot have `args`",
+            "move them into `command`, or make `command` a list",
+        ),
+        (
+            "roles: {head: {replicas: 2}}",
+            "4:26",
+            "`head` cannot have `replicas`: it is one pod",
+            "remove it",
+        ),
+        (
+            "roles: {worker: {command: sleep 1}}",
+            "4:27",
+            "`worker` cannot have `command`: KubeRay sets the command of its pods",
+            "remove it",
+        ),
+        (
+            "roles: {submitter: {cpu: 1}}",
+            "4:20",
+            "`HTTPMode` has no pod that submits the job",
+            "remove it, or set `submissionMode: K8sJobMode`",
+        ),
+        (
+            "workers: 3\nroles: {worker: {numOfHosts: 2}}",
+            "4:10",
+            "3 workers are not a multiple of 2, the pods of each replica",
+            "use a multiple of 2, or set `replicas` of the group",
+        ),
+        (
+            "workers: 3\nroles: {cpu: {}}",
+            "4:10",
+            "`workers` has no effect without a group `worker`",
+            "set `replicas` of the groups, or add the group `worker`",
+        ),
+        (
+            "roles: {worker: {maxReplicas: 4}}",
+            "4:31",
+            "`maxReplicas` has no effect without `autoscaler`",
+            "set `autoscaler: true`, or remove it",
+        ),
+        (
+            "workers: 6\nautoscaler: true\nroles: {worker: {maxReplicas: 4}}",
+            "6:17",
+            "`worker` starts with 6 replicas, outside of its range",
+            "choose `replicas` between `minReplicas` and `maxReplicas`",
+        ),
+        (
+            "autoscaler: true\nqueue: research",
+            "4:13",
+            "Kueue admits only Ray clusters of a fixed size",
+            "remove one of the two",
+        ),
+        (
+            "autoscaler: true\nrestart: OnFailure",
+            "5:10",
+            "the autoscaler replaces pods, and requires `restart: Never`",
+            "remove `restart`",
+        ),
+        (
+            f"name: {'a' * 39}",
+            "4:7",
+            "the name of a RayJob has at most 47 characters, with the suffix `-<hash>`",
+            "shorten it to at most 38 characters",
+        ),
+    ],
+    "volcano": [
+        (
+            "timeout: 1h",
+            "4:1",
+            "`timeout` is not supported for `kind: volcano`: a Job has no field that limits its run time",
+            "remove `timeout`; a default for other kinds belongs in `defaults.kinds` of the overlay",
+        ),
+        (
+            "state: suspended",
+            "4:8",
+            "a Job cannot be suspended",
+            "remove `state`, or remove the job file to stop the run",
+        ),
+        (
+            "roles: {a: {dependsOn: [b]}, b: {dependsOn: [a]}}",
+            "4:8",
+            "cyclic dependency: a → b → a",
+            "remove one `dependsOn`",
+        ),
+        (
+            "roles: {a: {dependsOn: [c]}}",
+            "4:25",
+            "the job has no role `c`",
+            "use one of a",
+        ),
+        (
+            "roles: {worker: {replicas: 2, minAvailable: 3}}",
+            "4:45",
+            "`minAvailable` is more than the 2 pods of `worker`",
+            "use at most 2",
+        ),
+        (
+            "workers: 2\nminAvailable: 3",
+            "5:15",
+            "`minAvailable` is more than the 2 pods of the job",
+            "use at most 2",
+        ),
+        (
+            "plugins: {pytorch: []}\nenv: {RANK: 1}",
+            "5:13",
+            "`RANK` is set by the plugin `pytorch`",
+            "remove it, or the plugin",
+        ),
+        (
+            "policies: [{action: RestartJob}]",
+            "4:12",
+            "a policy requires events or an exit code",
+            "set exactly one of `event`, `events` and `exitCode`",
+        ),
+        (
+            "policies: [{event: PodFailed, action: RestartJob}, {events: [PodFailed], action: AbortJob}]",
+            "4:52",
+            "`PodFailed` already has a policy",
+            "remove one of the two",
+        ),
+        (
+            'policies: [{event: "*", action: RestartJob}, {event: PodFailed, action: AbortJob}]',
+            "4:11",
+            "`*` matches all events, so no other event is allowed",
+            "remove `*` or the other events",
+        ),
+    ],
+    "pytorch": [
+        (
+            "workers: 9\nelastic: {min: 2, max: 8}",
+            "4:10",
+            "the job starts with 9 workers, outside of `elastic`: 2 to 8",
+            "choose `workers` between `elastic.min` and `elastic.max`",
+        ),
+        (
+            "elastic: {min: 9, max: 8}",
+            "4:16",
+            "the job starts with 8 workers, outside of `elastic`: 9 to 8",
+            "choose `workers` between `elastic.min` and `elastic.max`",
+        ),
+        (
+            "elastic: {min: 1, max: 8}\nroles: {master: {cpu: 1}}",
+            "5:17",
+            "an elastic job has no master",
+            "move the values to `worker`, or to the job",
+        ),
+        (
+            "elastic: {min: 1, max: 8, cpuUtilization: 70}\nqueue: research",
+            "4:43",
+            "Kueue admits only a fixed number of workers, and the autoscaler would change it",
+            "remove `cpuUtilization` or `queue`",
+        ),
+        (
+            "elastic: {min: 1, max: 8}\nenv: {PET_NNODES: 3}",
+            "5:7",
+            "`PET_NNODES` is reserved for the operator of `pytorch`",
+            "remove it; the operator sets it in every pod",
+        ),
+    ],
 }
 CASES = [(kind, *case) for kind, cases in REFUSED.items() for case in cases]
 

@@ -28,6 +28,8 @@ CRDS = {
     ("kubeflow.org/v1", "JAXJob"): "kubeflow.org/jaxjobs.yaml",
     ("kubeflow.org/v2beta1", "MPIJob"): "kubeflow.org/mpijobs.v2beta1.yaml",
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobset.x-k8s.io/jobsets.yaml",
+    ("batch.volcano.sh/v1alpha1", "Job"): "batch.volcano.sh/jobs.yaml",
+    ("ray.io/v1", "RayJob"): "ray.io/rayjobs.yaml",
 }
 """Every API version that a kind can render and Kubernetes does not define, and the other kinds of their operator."""
 

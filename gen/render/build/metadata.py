@@ -41,7 +41,7 @@ def run_metadata(plan: Plan, name: str, component: str) -> Body:
     # Kueue and not Git suspends a run with a queue; any other change gives a hashed run another name
     settled = plan.queue is not None and not plan.stable
     lifecycle = run_annotations(plan.engines, plan.state, settled=settled)
-    queue = {QUEUE_LABEL: plan.queue} if plan.queue else {}
+    queue = {QUEUE_LABEL: plan.queue} if plan.queue and plan.queued_by == "kueue" else {}
     labels = {**plan.labels, **run_labels(plan, component), **queue}
     return _metadata(name, plan.namespace, labels, {**plan.annotations, **lifecycle})
 

@@ -77,7 +77,7 @@ def _node_affinity(labels: dict[str, tuple[str, ...]]) -> Body:
 
 def _spread(pod: PodPlan) -> Body:
     """Two pods of a role on one node would need the same ports."""
-    if not pod.network.spread or pod.role.replicas == 1:
+    if not pod.network.spread or pod.role.most == 1:
         return {}
     selector = {"matchLabels": {RUN_LABEL: RUN, COMPONENT: pod.role.name}}
     term = {"labelSelector": selector, "topologyKey": HOSTNAME}

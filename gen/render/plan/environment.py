@@ -62,7 +62,7 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
 def _reserved(context: Context, name: str, kinds: Collection[str]) -> tuple[str, str] | None:
     """Message and hint if a job cannot set a variable."""
     kind = context.job.kind
-    if name in context.job.reserved_env:
+    if name in context.job.reserved:
         return f"`{name}` is reserved for the operator of `{kind}`", "remove it; the operator sets it in every pod"
     if name in kinds:
         return f"`{name}` is set for every pod of `{kind}`", "remove it; gen derives it from the other fields"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gen.kinds import Role
     from gen.kinds.plan import PodPlan
     from gen.render.plan.context import Context
+    from gen.resources.base import Resource
 
 TENSORBOARD = "-tensorboard"
 
@@ -59,12 +60,28 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     name = context.name
     route = ("name",) if context.job.name else ()
     hashed = context.overlay.fields.runs.naming != "stable"
+    _check_limit(context, route, hashed=hashed)
     tensorboard = bool(context.job.tensorboard)
     suffix, room = longest_suffix((pod.role for pod in pods), hashed=hashed, tensorboard=tensorboard)
     if len(name) + room > MAX_NAME:
         shown = f"`-<hash>{suffix}`" if suffix != TENSORBOARD and hashed else f"`{suffix}`"
         message = f"the name has {len(name)} characters and is longer than {MAX_NAME} with the suffix {shown}"
         context.error(NAME_TOO_LONG, route, message, f"shorten it to at most {MAX_NAME - room} characters")
+
+
+def _check_limit(context: Context, route: tuple[str, ...], *, hashed: bool) -> None:
+    """Some operators limit the name of the object itself."""
+    facts = context.job.facts
+    most = longest_name(facts, hashed=hashed)
+    if most is not None and len(context.name) > most:
+        with_suffix = ", with the suffix `-<hash>`" if hashed else ""
+        message = f"the name of a {facts.kind} has at most {facts.max_name} characters{with_suffix}"
+        context.error(NAME_TOO_LONG, route, message, f"shorten it to at most {most} characters")
+
+
+def longest_name(facts: Resource, *, hashed: bool) -> int | None:
+    """The longest name of a job whose object has a limit of its own."""
+    return None if facts.max_name is None else facts.max_name - (HASH_LENGTH + 1 if hashed else 0)
 
 
 def longest_suffix(roles: Iterable[Role], *, hashed: bool, tensorboard: bool) -> tuple[str, int]:

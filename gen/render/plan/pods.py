@@ -40,7 +40,7 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -
 
 def _check_number(context: Context, roles: tuple[Role, ...]) -> None:
     """Each number is limited by its model, and their sum here."""
-    if (total := sum(role.replicas for role in roles)) > MAX_PODS:
+    if (total := sum(role.most for role in roles)) > MAX_PODS:
         message = f"the roles have {total} pods in total; a job has at most {MAX_PODS}"
         context.error(INVALID_VALUE, ("roles",), message, "reduce `workers` or `replicas`")
 
@@ -55,8 +55,9 @@ def _check_names(context: Context, roles: tuple[Role, ...]) -> None:
 def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart: str) -> PodPlan:
     role = replace(role, gpus=context.of_role(role, "gpus") or 0, restart=role.restart or restart)
     working_dir = context.of_role(role, "working_dir")
-    code = plan_code(context, working_dir)
-    volumes, mounts = list(data.volumes), list(data.mounts)
+    code = plan_code(context, working_dir) if role.needs_data else None
+    volumes = list(data.volumes if role.needs_data else ())
+    mounts = list(data.mounts if role.needs_data else ())
     if code is not None:
         volumes += code_volumes(code)
         mounts.append(code_mount(code))

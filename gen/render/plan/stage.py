@@ -63,6 +63,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         storage=data.storage,
         tensorboard=plan_tensorboard(context, data),
         queue=job.queue,
+        queued_by=job.facts.queues[0] if job.queue is not None and job.facts.queues else None,
         priority=job.priority,
         service_account=job.service_account,
         pull_secrets=tuple(dict.fromkeys(job.image_pull_secrets)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from gen.resources.ray import RAYCLUSTER, RAYJOB
+from gen.resources.ray import HEAD, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import duplicates
 from gen.rules.name_checks import dns_1035_label
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _JOB, _CLUSTER = str(RAYJOB), str(RAYCLUSTER)
 _CONTROLLER = "KubeRay marks the job as `ValidationFailed`, or the cluster never starts."
 _MAX_NAME_LENGTH = {resource.kind: resource.max_name or 0 for resource in (RAYJOB, RAYCLUSTER)}
-_MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 _WITH_TOKEN = (2, 52)
 
 
@@ -103,9 +102,9 @@ def rayjob_shutdown(view: ObjectView) -> Faults:
 def rayjob_mode(view: ObjectView) -> Faults:
     """The submission mode is unknown, or does not support the job's retries, selector or submitter."""
     spec, route = view.spec, ("spec",)
-    mode = spec.get("submissionMode") or _MODES[0]
-    if mode not in _MODES:
-        yield not_one_of(mode, _MODES).at((*route, "submissionMode"))
+    mode = spec.get("submissionMode") or SUBMISSION_MODES[0]
+    if mode not in SUBMISSION_MODES:
+        yield not_one_of(mode, SUBMISSION_MODES).at((*route, "submissionMode"))
     if spec.get("backoffLimit", 0) > 0 and (spec.get("clusterSelector") or mode == "InteractiveMode"):
         yield Fault((*route, "backoffLimit"), "not allowed with `clusterSelector` or `InteractiveMode`")
     if spec.get("backoffLimit", 0) < 0:
@@ -228,5 +227,5 @@ def kueue_rayjob(view: ObjectView) -> Faults:
         if cluster.get("enableInTreeAutoscaling"):
             yield Fault((*route, "enableInTreeAutoscaling"), "only allowed for elastic jobs")
         for index, group in enumerate(groups):
-            if group.get("groupName") == "head":
+            if group.get("groupName") == HEAD:
                 yield Fault((*route, "workerGroupSpecs", index, "groupName"), "`head` is reserved for the head")

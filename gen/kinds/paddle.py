@@ -1,0 +1,60 @@
+"""PaddleJob of the Kubeflow training operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from gen.kinds.kubeflow import KubeflowJob, replica_specs
+from gen.kinds.role import Role
+from gen.kubernetes import Body, present
+from gen.model.base import Model
+from gen.model.job import ReplicatedRole, RoleFields
+from gen.resources.kubeflow import PADDLEJOB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.kinds.plan import Plan
+    from gen.resources.base import Resource
+
+
+class PaddleRoles(Model):
+    """Values for single roles."""
+
+    worker: RoleFields | None = None
+    """The pods that train."""
+    master: ReplicatedRole | None = None
+    """Parameter servers, which the operator calls masters. Without them, the workers train collectively. They do not
+    get the GPUs, CPU and memory of the job."""
+
+
+class PaddleJob(KubeflowJob):
+    """Distributed PaddlePaddle. `workers` is the number of pods that train."""
+
+    facts: ClassVar[Resource] = PADDLEJOB
+    # training-operator `pkg/controller.v1/paddlepaddle/envvar.go`: appended behind the user's environment
+    reserved_env: ClassVar[frozenset[str]] = frozenset(
+        {"PADDLE_JOB_ID", "PADDLE_NNODES", "PADDLE_MASTER", "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM", "POD_IP_DUMMY"}
+    )
+    example: ClassVar[Mapping[str, object]] = {
+        "image": "paddlepaddle/paddle:3.0.0-gpu-cuda12.6-cudnn9.5",
+        "command": "python -m paddle.distributed.launch train.py",
+        "workers": 2,
+        "gpus": 1,
+    }
+
+    kind: Literal["paddle"]
+    """Kind of job."""
+    roles: PaddleRoles = PaddleRoles()
+    """Values for single roles, which override those of the job."""
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods
+        worker = Role(name="worker", replica_type="Worker", replicas=self.workers, fields=self.roles.worker)
+        master = self.roles.master
+        servers = 0 if master is None else 1 if master.replicas is None else master.replicas
+        if servers == 0:
+            return (worker,)
+        return Role(name="master", replica_type="Master", replicas=servers, fields=master, trains=False), worker
+
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        return present(runPolicy=self.run_policy(plan), paddleReplicaSpecs=replica_specs(plan, pods))
