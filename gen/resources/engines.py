@@ -62,6 +62,8 @@ class EngineFacts(Struct, frozen=True, kw_only=True):
     """The mark of an object that the engine neither applies, compares nor checks, but prunes with its file."""
     settled: Mark | None = None
     """The mark of an object that the engine creates once and then leaves to others."""
+    aside: Mark | None = None
+    """The mark of an object whose health does not count in that of its job."""
     force: tuple[Mark, ...] = ()
     """Marks with which the engine deletes and creates an object."""
     hooks: tuple[str, ...] = ()
@@ -94,6 +96,8 @@ ENGINES: Final[dict[str, EngineFacts]] = {
         storage=(Mark(key=f"{_ARGOCD}/compare-options", value="IgnoreExtraneous", in_list=True),),
         # remains a target, but is not applied, compared, pruned or counted in health (`sync_phase.go`, `state.go`)
         finished=Mark(key=f"{_ARGOCD}/hook", value="Skip"),
+        # `setApplicationHealth` in `controller/health.go`
+        aside=Mark(key=f"{_ARGOCD}/ignore-healthcheck", value="true"),
         force=tuple(Mark(key=_OPTIONS, value=word, in_list=True) for word in ("Force=true", "Replace=true")),
         hooks=(f"{_ARGOCD}/hook", "helm.sh/hook"),
         waves=(f"{_ARGOCD}/sync-wave",),
@@ -140,6 +144,11 @@ def run_annotations(engines: Iterable[str], state: str, *, settled: bool) -> dic
     if state == "finished":
         return annotations_of(engine.finished for engine in known)
     return annotations_of(engine.settled for engine in known if settled and engine.settled is not None)
+
+
+def aside_annotations(engines: Iterable[str]) -> dict[str, str]:
+    """Annotations of an object that is no part of any run, such as TensorBoard."""
+    return annotations_of(mark for name in engines if (mark := ENGINES[name].aside) is not None)
 
 
 def is_finished(metadata: object) -> bool:

@@ -19,7 +19,7 @@ from gen.kubernetes import (
     Body,
     present,
 )
-from gen.resources.engines import run_annotations, storage_annotations
+from gen.resources.engines import aside_annotations, run_annotations, storage_annotations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,8 +47,9 @@ def run_metadata(plan: Plan, name: str, component: str) -> Body:
 
 
 def job_metadata(plan: Plan, name: str, component: str) -> Body:
-    """Metadata of an object that all runs of a job share."""
-    return _metadata(name, plan.namespace, {**plan.labels, **job_labels(plan, component)}, plan.annotations)
+    """Metadata of an object that all runs of a job share, and whose health is not that of a run."""
+    labels = {**plan.labels, **job_labels(plan, component)}
+    return _metadata(name, plan.namespace, labels, {**plan.annotations, **aside_annotations(plan.engines)})
 
 
 def storage_metadata(name: str, namespace: str | None, volume: str) -> Body:
