@@ -24,6 +24,6 @@ def wait(found: Callable[[], T | None], what: str, seconds: float = WAIT_S) -> T
     return result
 
 
-def give_time() -> None:
+def give_time(seconds: float = _QUIET_S) -> None:
     """Controllers act within it; what has not happened after it is not expected any more."""
-    time.sleep(_QUIET_S)
+    time.sleep(seconds)

@@ -1,9 +1,9 @@
 """A stand-in for Argo CD that does with rendered files what Argo CD does, by the rules of its documentation.
 
 ApplicationSets find folders and make an Application of each, as their `syncPolicy` lets them. An Application applies
-its files server-side where the server's own diff sees a difference, creates again what is missing, and then prunes what
-bears its tracking annotation and has no file, unless the object in the cluster says `Prune=false`. A file with the hook
-`Skip` is a target that is never applied.
+its files server-side where the server's own diff sees a difference, and creates again what is missing. Before that, it
+prunes what bears its tracking annotation and has no file, unless the object in the cluster says `Prune=false`
+(`runTasks` in `gitops-engine/pkg/sync/sync_context.go`). A file with the hook `Skip` is a target that is never applied.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Engine:
     def sync(self) -> list[str]:
         """Bring everything to what is in Git, as a webhook or the next interval would. What was done, in order."""
         done: list[str] = []
-        for path in sorted(self.root.glob("rendered/argocd/*/applicationset-*.yaml")):
+        for path in sorted(self.root.glob("rendered/argocd/*/applications/applicationset-*.yaml")):
             done += self._generate(yaml.safe_load(path.read_text("utf-8")))
         for application in list(self.applications.values()):
             done += self._sync(application)
@@ -83,10 +83,11 @@ class Engine:
         targets = list(self._targets(application))
         for body in targets:
             assert permitted(self._project(application), body), f"{application.spec['project']} does not permit {body}"
-            if body["metadata"].get("annotations", {}).get(HOOK) != "Skip" and self._differs(application, body):
-                yield self._apply(application, body)
         if application.spec["syncPolicy"]["automated"]["prune"]:
             yield from self._prune(application, {_identity(body) for body in targets})
+        for body in targets:
+            if body["metadata"].get("annotations", {}).get(HOOK) != "Skip" and self._differs(application, body):
+                yield self._apply(application, body)
 
     def _targets(self, application: Application) -> Iterator[Body]:
         include = application.spec["source"]["directory"]["include"]

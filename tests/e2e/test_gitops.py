@@ -114,7 +114,7 @@ def test_the_life_of_a_job(world: Callable[[str, str], World], kind: str) -> Non
     assert here.names() == {second}
     assert f"created {KINDS[kind]} {second}" in edited
     assert f"pruned {KINDS[kind]} {first}" in edited
-    assert edited.index(f"created {KINDS[kind]} {second}") < edited.index(f"pruned {KINDS[kind]} {first}")
+    assert edited.index(f"pruned {KINDS[kind]} {first}") < edited.index(f"created {KINDS[kind]} {second}")
     assert all(second in line for line in edited if line.startswith("created"))
     assert all(first in line for line in edited if not line.startswith("created")), "TensorBoard goes on as it was"
     assert here.data() == data
@@ -186,7 +186,7 @@ def test_it_is_the_annotation_that_keeps_a_claim(
     here.job(lr="3")
     assert here.repo.render()[1] == 0
     folder = tmp_path / "repo/rendered"
-    for path in [*folder.glob("argocd/dev/applicationset-*.yaml"), *folder.glob("dev/storage/*/*.yaml")]:
+    for path in [*folder.glob("argocd/dev/applications/applicationset-*.yaml"), *folder.glob("dev/storage/*/*.yaml")]:
         text = path.read_text("utf-8").replace("prune: false", "prune: true")
         path.write_text(text.replace("Prune=false,Delete=false", options), "utf-8")
     here.engine.sync()
