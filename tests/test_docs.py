@@ -59,11 +59,14 @@ def test_names_are_in_the_file_that_a_document_says(document: object) -> None:
 
 
 def test_the_overlay_of_the_gitops_document_is_one(repo: Repository) -> None:
-    (block,) = re.findall(r"```yaml\n(.*?)```", (PROJECT / "docs/gitops.md").read_text("utf-8"), re.DOTALL)
+    text = (PROJECT / "docs/gitops.md").read_text("utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     repo.overlay('kubernetes: "1.34"\n' + block)
     repo.job(job_text("batch", with_schema=False) + "timeout: 1d\n")
     assert repo.codes() == []
-    assert (repo.root / "rendered/argocd/dev/configmap-argocd-notifications-cm.yaml").exists()
+    named = set(re.findall(r"--patch-file=(\S+)", text))
+    bundle = repo.root / "rendered/argocd/dev"
+    assert named == {path.relative_to(bundle).as_posix() for path in bundle.glob("settings/*")}
 
 
 def test_the_patches_of_the_document_are_patches(repo: Repository) -> None:

@@ -1,7 +1,8 @@
-"""Argo CD: a project and an ApplicationSet for jobs, the same for storage, and additions to the settings of Argo CD.
+"""Argo CD: a project and an ApplicationSet for jobs, the same for storage, and an Application that applies these sets.
 
-Each job has its own Application, which has the health of the job; each namespace has one for its storage. Facts about
-Argo CD are from its documentation and source, see `docs/gitops.md`.
+Each job has its own Application, which has the health of the job; each namespace has one for its storage. The projects
+limit them, so the platform owner applies projects, and no Application may. Facts about Argo CD are from its
+documentation and source, see `docs/gitops.md`.
 """
 
 from __future__ import annotations
@@ -11,25 +12,27 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import WithJsonSchema
 
+from gen.gitops.argocd_application import BY_FIELDS, SYNC_OPTIONS, Application, ignored_differences
 from gen.gitops.argocd_settings import RUN_ENDED, SYNC_FAILED, health_settings, notification_settings
-from gen.gitops.base import Engine, Site
-from gen.kubernetes import MANAGED_BY, QUEUE_LABEL, Body, at, present
+from gen.gitops.base import Engine, Settings, Site
+from gen.kubernetes import MANAGED_BY, Body, at, present
 from gen.model.names import ObjectName
 from gen.model.scalars import Text, matching
-from gen.repository.layout import object_files, tree_folder
-from gen.resources.base import Wildcard
+from gen.repository.layout import object_file, object_files, rendered_path, tree_folder
 from gen.resources.core import DATA, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gen.resources.base import Pattern, Resource
-
-_API = "argoproj.io/v1alpha1"
+_GROUP = "argoproj.io"
 _KEPT_OUT = ("kube-node-lease", "kube-public", "kube-system")
 """Namespaces without jobs, if the overlay grants to every namespace."""
-_SYNC_OPTIONS = ("ServerSideApply=true", "ApplyOutOfSyncOnly=true", "FailOnSharedResource=true")
-_COMPARE = {"argocd.argoproj.io/compare-options": "ServerSideDiff=true,IncludeMutationWebhook=true"}
+_HERE = "in-cluster"
+"""Name of the cluster of Argo CD itself."""
+_SETS = "applications"
+"""Folder of the bundle that Argo CD applies."""
+_FOLDER = "{{ .path.path }}"
+"""Template expression for the folder that an ApplicationSet found."""
 
 Service = Annotated[
     str,
@@ -44,7 +47,7 @@ class ArgoCD(Engine):
 
     namespace: ObjectName = "argocd"
     """Namespace of Argo CD."""
-    cluster: Text = "in-cluster"
+    cluster: Text = _HERE
     """Name of the cluster in Argo CD."""
     notify: dict[Service, Text] = {}
     """Recipients of notifications about finished runs and failed syncs, by service, such as `slack: training`."""
@@ -52,16 +55,67 @@ class ArgoCD(Engine):
     @classmethod
     def permitted(cls, body: Body) -> frozenset[tuple[str, str]]:
         """Kinds that a project permits in namespaces. The file may have been edited."""
-        listed = at(body, "spec", "namespaceResourceWhitelist")
-        entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+        entries = _entries(body, "namespaceResourceWhitelist")
         return frozenset((str(entry.get("group")), str(entry.get("kind"))) for entry in entries)
 
+    @classmethod
+    def permissions(cls, body: Body) -> frozenset[str] | None:
+        """What a project permits, and nothing for the root Application, which no Application applies either."""
+        if body.get("kind") == "Application":
+            return frozenset()
+        if body.get("kind") != "AppProject":
+            return None
+        repositories = at(body, "spec", "sourceRepos")
+        volumes = _entries(body, "clusterResourceWhitelist")
+        return frozenset(
+            {
+                *(kind for _, kind in cls.permitted(body)),
+                *(f"{entry.get('kind')} {entry.get('name')}" for entry in volumes),
+                *(f"namespace {entry.get('namespace')}" for entry in _entries(body, "destinations")),
+                *(f"cluster {entry.get('name')}" for entry in _entries(body, "destinations")),
+                *(f"repository {one}" for one in (repositories if isinstance(repositories, list) else ())),
+            }
+        )
+
     def objects(self, site: Site) -> tuple[Body, ...]:
-        checked = [workload.resource for workload in site.workloads if workload.needs_health_check]
-        settings = [health_settings(self.namespace, checked)] if checked else []
-        if self.notify:
-            settings.append(notification_settings(self.namespace))
-        return (*self._jobs(site), *self._storage(site), *settings)
+        return (*self._root(site), *self._jobs(site), *self._storage(site))
+
+    def settings(self, site: Site) -> tuple[Settings, ...]:
+        # of Jobs, too: to the check of Argo CD, one that was suspended and resumed is complete (`health_job.go`)
+        health = health_settings(workload.resource for workload in site.offered)
+        return (health, notification_settings()) if self.notify else (health,)
+
+    def file(self, body: Body) -> str:
+        if body["kind"] == "ApplicationSet":
+            return f"{_SETS}/{super().file(body)}"
+        # kubectl applies files in the order of their names, and an Application without its project waits for minutes
+        return "root.yaml" if body["kind"] == "Application" else super().file(body)
+
+    def _root(self, site: Site) -> tuple[Body, Body]:
+        """An Application that applies the ApplicationSets, and may apply nothing else."""
+        name = f"{site.overlay}-root"
+        spec = {
+            "description": f"ApplicationSets of the overlay {site.overlay}.",
+            "sourceRepos": [self.repo_url],
+            "destinations": [{"name": _HERE, "namespace": self.namespace}],
+            "namespaceResourceWhitelist": [{"group": _GROUP, "kind": "ApplicationSet"}],
+        }
+        project = self._object("AppProject", name, spec)
+        project["metadata"] |= present(annotations=self._subscriptions((SYNC_FAILED,)))
+        root = Application(
+            name=name,
+            project=name,
+            repository=self.repo_url,
+            revision=self.revision,
+            path=self.in_git(rendered_path("argocd", site.overlay, _SETS)),
+            include=object_file("ApplicationSet", "*"),
+            cluster=_HERE,
+            namespace=self.namespace,
+            prune=False,
+        )
+        application = self._object("Application", name, root.spec)
+        application["metadata"] |= root.metadata
+        return project, application
 
     def _jobs(self, site: Site) -> tuple[Body, Body]:
         name, tree = f"{site.overlay}-jobs", self.in_git(tree_folder(site.overlay, "jobs"))
@@ -69,19 +123,24 @@ class ArgoCD(Engine):
         project = self._project(name, site, f"Jobs of the overlay {site.overlay}.", allowed)
         project["metadata"] |= present(annotations=self._subscriptions((*RUN_ENDED, SYNC_FAILED)))
         namespace, job = _segment(tree, 1), _segment(tree, 2)
-        template = self._application(
+        template = Application(
             name=f"{site.overlay}.{namespace}.{job}",
             project=name,
+            repository=self.repo_url,
+            revision=self.revision,
+            path=_FOLDER,
             include=object_files(kind for _, kind in site.kinds),
+            cluster=self.cluster,
             namespace=namespace,
             prune=True,
-            options=[*_SYNC_OPTIONS, "RespectIgnoreDifferences=true"],
-            ignored=_ignored(site),
+            options=(*SYNC_OPTIONS, "RespectIgnoreDifferences=true"),
+            compare=BY_FIELDS,
+            ignored=ignored_differences(site),
         )
-        # removing a job frees its GPUs; this tree contains no data
-        template["metadata"]["finalizers"] = ["resources-finalizer.argocd.argoproj.io"]
         folders = [f"{tree}/{namespace}/*" for namespace in site.granted or ("*",)]
-        return project, self._application_set(name, folders, {"applicationsSync": "sync"}, template)
+        # removing a job frees its GPUs; this tree contains no data
+        finalizers = ["resources-finalizer.argocd.argoproj.io"]
+        return project, self._application_set(name, folders, {"applicationsSync": "sync"}, template, finalizers)
 
     def _storage(self, site: Site) -> tuple[Body, Body]:
         name, tree = f"{site.overlay}-storage", self.in_git(tree_folder(site.overlay, "storage"))
@@ -93,13 +152,16 @@ class ArgoCD(Engine):
         ]
         project["metadata"] |= present(annotations=self._subscriptions((SYNC_FAILED,)))
         namespace = _segment(tree, 1)
-        template = self._application(
+        template = Application(
             name=f"{site.overlay}-storage.{namespace}",
             project=name,
+            repository=self.repo_url,
+            revision=self.revision,
+            path=_FOLDER,
             include=object_files(resource.kind for resource in DATA),
+            cluster=self.cluster,
             namespace=namespace,
             prune=False,
-            options=_SYNC_OPTIONS,
         )
         folders = [f"{tree}/{namespace}" for namespace in site.granted or ("*",)]
         guards = {"applicationsSync": "create-update", "preserveResourcesOnDeletion": True}
@@ -115,7 +177,14 @@ class ArgoCD(Engine):
         }
         return self._object("AppProject", name, spec)
 
-    def _application_set(self, name: str, folders: Sequence[str], policy: Body, template: Body) -> Body:
+    def _application_set(
+        self,
+        name: str,
+        folders: Sequence[str],
+        policy: Body,
+        template: Application,
+        finalizers: Sequence[str] = (),
+    ) -> Body:
         directories = [{"path": folder} for folder in folders]
         git = {"repoURL": self.repo_url, "revision": self.revision, "directories": directories}
         spec = {
@@ -123,42 +192,12 @@ class ArgoCD(Engine):
             "goTemplateOptions": ["missingkey=error"],
             "generators": [{"git": git}],
             "syncPolicy": policy,
-            "template": template,
+            "template": {
+                "metadata": {**template.metadata, **present(finalizers=list(finalizers))},
+                "spec": template.spec,
+            },
         }
         return self._object("ApplicationSet", name, spec)
-
-    def _application(
-        self,
-        *,
-        name: str,
-        project: str,
-        include: str,
-        namespace: str,
-        prune: bool,
-        options: Sequence[str],
-        ignored: Sequence[Body] = (),
-    ) -> Body:
-        source = {
-            "repoURL": self.repo_url,
-            "targetRevision": self.revision,
-            "path": "{{ .path.path }}",
-            # explicit, because a stray file would select another tool
-            "directory": {"include": include},
-        }
-        # Argo CD reads the folder again only after a commit that changes it
-        annotations = {**_COMPARE, "argocd.argoproj.io/manifest-generate-paths": "."}
-        spec = present(
-            project=project,
-            source=source,
-            destination={"name": self.cluster, "namespace": namespace},
-            ignoreDifferences=list(ignored),
-            syncPolicy={
-                "automated": {"prune": prune, "selfHeal": True},
-                "retry": {"limit": 3},
-                "syncOptions": list(options),
-            },
-        )
-        return {"metadata": {"name": name, "labels": {MANAGED_BY: "gen"}, "annotations": annotations}, "spec": spec}
 
     def _subscriptions(self, triggers: Sequence[str]) -> dict[str, str]:
         return {
@@ -169,7 +208,7 @@ class ArgoCD(Engine):
 
     def _object(self, kind: str, name: str, spec: Body) -> Body:
         metadata = {"name": name, "namespace": self.namespace, "labels": {MANAGED_BY: "gen"}}
-        return {"apiVersion": _API, "kind": kind, "metadata": metadata, "spec": spec}
+        return {"apiVersion": f"{_GROUP}/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
 ENGINE = ArgoCD
@@ -180,29 +219,7 @@ def _segment(tree: str, behind: int) -> str:
     return f"{{{{ index .path.segments {tree.count('/') + behind} }}}}"
 
 
-def _ignored(site: Site) -> list[Body]:
-    resources = (workload.resource for workload in site.workloads)
-    return [_mutated(resource) for resource in resources if site.queues and "kueue" in resource.queues]
-
-
-def _mutated(resource: Resource) -> Body:
-    """Fields that Kueue changes when it admits a run. They are ignored only in runs with a queue.
-
-    Without a queue, `state: suspended` in Git must reach the cluster. Kueue sets `suspend`, node selectors and
-    tolerations (`pkg/podset/podset.go`). The last two are atomic, so an apply would revert them, and Kueue would stop
-    the run. Kueue owns all other fields that it adds.
-    """
-    queued = f'select(.metadata.labels["{QUEUE_LABEL}"] != null)'
-    fields = [_jq(resource.suspend)] if resource.suspend is not None else []
-    for pods in resource.pods:
-        template = _jq(pods.template)
-        fields += [f"{template}.spec.nodeSelector", f"{template}.spec.tolerations"]
-    return present(
-        group=resource.group,
-        kind=resource.kind,
-        jqPathExpressions=[f"{queued} | {field}" for field in fields],
-    )
-
-
-def _jq(pattern: Pattern) -> str:
-    return "".join("[]?" if isinstance(step, Wildcard) else f".{step}" for step in pattern)
+def _entries(body: Body, field: str) -> list[Body]:
+    """Mappings in a list of a project."""
+    listed = at(body, "spec", field)
+    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []

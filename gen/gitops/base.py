@@ -13,8 +13,11 @@ from gen.kubernetes import Body
 from gen.model.names import ObjectName
 from gen.model.profile import Profile
 from gen.model.scalars import matching
+from gen.repository.layout import object_file
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gen.resources.base import Resource
 
 RepositoryURL = Annotated[
@@ -68,8 +71,18 @@ class Site(Struct, frozen=True, kw_only=True):
     queues: bool
     """Whether the overlay grants queues."""
     workloads: tuple[Workload, ...]
+    """Kinds of the overlay's runs, and those that it lists under `operators`."""
+    offered: tuple[Workload, ...]
+    """Kinds of runs that jobs may have: those, and all that gen knows if the overlay lists none."""
     kinds: tuple[tuple[str, str], ...]
-    """Group and kind of every object that belongs to jobs."""
+    """Group and kind of every object that may belong to jobs."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Keys of a ConfigMap that belongs to somebody else, to add with `kubectl patch --type=merge`."""
+
+    config_map: str
+    data: Mapping[str, str]
 
 
 class Engine(Profile, ABC):
@@ -92,6 +105,19 @@ class Engine(Profile, ABC):
     def permitted(cls, body: Body) -> frozenset[tuple[str, str]]:  # noqa: ARG003 - most objects permit nothing
         """Group and kind of what one of the engine's objects permits. An engine keeps what is no longer permitted."""
         return frozenset()
+
+    @classmethod
+    def permissions(cls, body: Body) -> frozenset[str] | None:  # noqa: ARG003 - most engines apply all that is in Git
+        """What one of the engine's objects permits, in words; None for an object that the engine applies itself."""
+        return None
+
+    def settings(self, site: Site) -> tuple[Settings, ...]:  # noqa: ARG002 - most engines need none
+        """Additions to the settings of the engine."""
+        return ()
+
+    def file(self, body: Body) -> str:
+        """Path of one of the engine's own objects, relative to the folder of its bundle."""
+        return object_file(body["kind"], body["metadata"]["name"])
 
     def in_git(self, path: str) -> str:
         """A path of the repository of jobs, relative to the top of the Git repository."""

@@ -11,13 +11,13 @@ from gen.findings.jobs import NAME_TOO_LONG
 from gen.gitops import Site, Workload
 from gen.kinds import KINDS
 from gen.kubernetes import MAX_NAME
-from gen.render.emit import emit
+from gen.render.emit import emit, emitted
 from gen.render.manifest import Manifest, Patched
 from gen.render.patch.provenance import Provenance
 from gen.render.results import RenderedOverlay
 from gen.render.seal import unsealed
 from gen.render.validate import validate
-from gen.repository.layout import RenderedPath
+from gen.repository.layout import RenderedPath, settings_file
 from gen.resources.apps import DEPLOYMENT
 from gen.resources.core import CONFIG_MAP, INGRESS, SERVICE
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings
     from gen.overlay.overlay import Overlay
+    from gen.render.manifest import File
     from gen.render.results import RenderedJob
 
 
@@ -38,29 +39,28 @@ def render_bundles(
         if overlay.fields.gitops is None:
             continue
         own = [job for job in jobs if job.overlay == overlay.name]
-        files = [file.path for one in storage if one.overlay == overlay.name for file in one.files]
-        manifests = tuple(_manifests(overlay, site_of(overlay, own, files), found))
+        stored = [file.path for one in storage if one.overlay == overlay.name for file in one.files]
+        site = site_of(overlay, own, stored)
+        manifests = tuple(_manifests(overlay, site, found))
         patched = Patched(manifests, manifests, tuple(Provenance() for _ in manifests), frozenset())
         valid = validate(patched, overlay.kinds, found)
         if valid is not None:
-            bundles.append(
-                RenderedOverlay(
-                    overlay=overlay.name, files=tuple(emit(unsealed(valid), overlay.name)), matched=frozenset()
-                )
-            )
+            files = (*emit(unsealed(valid), overlay.name), *_settings(overlay, site))
+            bundles.append(RenderedOverlay(overlay=overlay.name, files=files, matched=frozenset()))
     return bundles
 
 
 def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str]) -> Site:
     """The overlay as its engines see it; `storage` has the paths of its storage files.
 
-    Kinds that its jobs do not use are absent, so a new kind changes no bundle.
+    With `operators`, kinds that no job uses are absent.
     """
     fields = overlay.fields
     named = fields.namespaces.keys()
     rendered = {kind for job in jobs for kind in job.kinds}
-    workloads = {workload.resource.key: workload for workload in _workloads(overlay, rendered)}
-    kinds = {*_companions(overlay), *workloads, *(_group_and_kind(kind) for kind in rendered)}
+    workloads = _workloads(overlay, rendered)
+    offered = workloads if fields.operators else _workloads(overlay, {str(job.facts) for job in KINDS.values()})
+    kinds = {*_companions(overlay), *offered, *(_group_and_kind(kind) for kind in rendered)}
     return Site(
         overlay=overlay.name,
         granted=None if not named or "*" in named else tuple(sorted(named)),
@@ -68,6 +68,7 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str
         stored=tuple(sorted({RenderedPath.parse(path).namespace for path in storage})),
         queues=any(grant.queues for grant in fields.namespaces.values()),
         workloads=tuple(workload for _, workload in sorted(workloads.items())),
+        offered=tuple(workload for _, workload in sorted(offered.items())),
         kinds=tuple(sorted(kinds)),
     )
 
@@ -79,12 +80,14 @@ def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
         yield INGRESS.key
 
 
-def _workloads(overlay: Overlay, rendered: set[str]) -> Iterator[Workload]:
+def _workloads(overlay: Overlay, rendered: set[str]) -> dict[tuple[str, str], Workload]:
     """Kinds of runs that the overlay's jobs have, or that it names under `operators` so that jobs may have them."""
     operators = overlay.fields.operators
-    for kind, job in KINDS.items():
-        if kind in operators or str(job.facts) in rendered:
-            yield Workload(api_version=operators.get(kind, next(iter(job.facts.versions))), resource=job.facts)
+    return {
+        job.facts.key: Workload(api_version=operators.get(kind, next(iter(job.facts.versions))), resource=job.facts)
+        for kind, job in KINDS.items()
+        if kind in operators or str(job.facts) in rendered
+    }
 
 
 def _group_and_kind(text: str) -> tuple[str, str]:
@@ -101,4 +104,14 @@ def _manifests(overlay: Overlay, site: Site, found: Findings) -> Iterator[Manife
             if len(name) > MAX_NAME:  # engines use the names of their objects as label values
                 hint = "shorten the name of the overlay or of the namespace"
                 found.error(NAME_TOO_LONG, place, f"`{name}` is longer than {MAX_NAME}", hint)
-            yield Manifest(body=body, name=name, source=place, folder=key, tree="bundle")
+            yield Manifest(body=body, name=name, source=place, folder=key, tree="bundle", file=engine.file(body))
+
+
+def _settings(overlay: Overlay, site: Site) -> Iterator[File]:
+    """Merge patches of the settings of the engines."""
+    engines = overlay.fields.gitops.engines if overlay.fields.gitops else {}
+    for key, engine in engines.items():
+        place = overlay.place("gitops", key, key=True)
+        for one in engine.settings(site):
+            identity = f"settings of {key} in ConfigMap {one.config_map}"
+            yield emitted(settings_file(key, overlay.name, one.config_map), {"data": dict(one.data)}, place, identity)

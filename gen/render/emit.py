@@ -23,6 +23,7 @@ from gen.render.manifest import File, Manifest, Sealed
 from gen.repository.layout import object_file
 
 if TYPE_CHECKING:
+    from gen.diagnostics import Location
     from gen.kubernetes import Body
 
 _HARMLESS = r"[A-Za-z0-9/_.@%+=,()~-]"
@@ -52,16 +53,20 @@ def emit(sealed: Sealed, overlay: str, record: str = "") -> list[File]:
 
 def _file(manifest: Manifest, overlay: str, record: str) -> File:
     body, storage = manifest.body, manifest.tree == "storage"
-    path = f"{manifest.folder_in(overlay)}/{object_file(body['kind'], manifest.name)}"
+    path = f"{manifest.folder_in(overlay)}/{manifest.file or object_file(body['kind'], manifest.name)}"
+    return emitted(path, body, manifest.source, identity_of(body), storage=storage, record=record)
+
+
+def emitted(path: str, body: Body, source: Location, identity: str, *, storage: bool = False, record: str = "") -> File:
+    """A file with its header. `identity` is that of the object, or names what the file changes."""
     text = to_yaml(body)
     digest = digest_of(text)
-    first = header(manifest.source.file, digest, record)
     return File(
         path=path,
-        text=first + text,
+        text=header(source.file, digest, record) + text,
         digest=digest,
-        identity=identity_of(body),
-        source=manifest.source,
+        identity=identity,
+        source=source,
         storage=storage,
         record=record,
     )

@@ -26,6 +26,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     folder: str
     """Its folder in the tree: `<namespace>/<job>`, `<namespace>` for storage, the name of the engine for a bundle."""
     tree: Tree = "jobs"
+    file: str = ""
+    """Its file, relative to the folder. [default: by its kind and name]"""
     of_run: bool = False
     """Whether it belongs to one run. If so, the hash covers its content, and its name contains the hash."""
     main_container: str | None = None

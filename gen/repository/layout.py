@@ -5,6 +5,7 @@
     rendered/<overlay>/jobs/<namespace>/<job>/<kind>-<name>.yaml     objects of runs
     rendered/<overlay>/storage/<namespace>/<kind>-<name>.yaml        volumes and claims
     rendered/<engine>/<overlay>/<kind>-<name>.yaml                   objects for a GitOps engine
+    rendered/<engine>/<overlay>/settings/<name>.patch                additions to its settings
 
 All are relative to the repository, with `/`.
 """
@@ -38,6 +39,9 @@ INERT_ENDINGS: Final = (".md", ".txt")
 Argo CD reads `.yaml`, `.yml`, `.json` and `.jsonnet` (`reposerver/repository/repository.go`), Flux `.yaml` and `.yml`
 (`fluxcd/pkg/kustomize`, `kustomize_generator.go`).
 """
+PATCH_ENDING: Final = ".patch"
+"""Of merge patches for `kubectl patch`, which no engine and no `kubectl apply` reads."""
+_SETTINGS = "settings"
 STAGING: Final = f"{RENDERED}/.gen.tmp"
 """Folder for new files until they replace the old ones. Only a killed run leaves it behind."""
 
@@ -200,6 +204,20 @@ def rendered_folder(overlay: str, tree: Tree, folder: str) -> str:
 def object_file(kind: str, name: str) -> str:
     """File name of a rendered object."""
     return f"{kind.lower()}-{name}{ENDING}"
+
+
+def settings_file(engine: str, overlay: str, name: str) -> str:
+    """Path of a merge patch. Nothing that reads manifests reads a file with this ending."""
+    return rendered_path(engine, overlay, _SETTINGS, f"{name}{PATCH_ENDING}")
+
+
+def settings_name(path: str) -> str:
+    """Name of the ConfigMap that a merge patch is for; empty for any other path."""
+    parts = RenderedPath.parse(path)
+    folder, _, file = parts.file.rpartition("/")
+    return (
+        file.removesuffix(PATCH_ENDING) if parts.engine and folder == _SETTINGS and file.endswith(PATCH_ENDING) else ""
+    )
 
 
 def object_files(kinds: Iterable[str]) -> str:

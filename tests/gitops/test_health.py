@@ -15,7 +15,8 @@ from gen.kinds import KINDS
 from gen.resources.base import Conditions, Resource
 from tests.support import OVERLAY, Repository
 
-RESOURCES = {str(kind.facts): kind.facts for kind in KINDS.values() if not kind.facts.known_to_engines}
+RUNS = {str(kind.facts): kind.facts for kind in KINDS.values()}
+RESOURCES = {name: facts for name, facts in RUNS.items() if not facts.known_to_engines}
 VERSIONS = ", ".join(f"{name}: {next(iter(kind.facts.versions))}" for name, kind in KINDS.items())
 ALL = f"operators: {{{VERSIONS}}}\n"
 GITOPS = "gitops: {argocd: {repoURL: https://a.example/b.git}, flux: {repoURL: https://a.example/b.git}}\n"
@@ -117,8 +118,9 @@ def rendered(repo: Repository) -> dict[str, dict[str, Any]]:
     repo.overlay(OVERLAY + GITOPS + ALL)
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
     assert repo.render()[1] == 0
-    bodies = [yaml.safe_load(text) for path, text in repo.rendered().items() if not path.startswith("dev/")]
-    return {f"{body['kind']} {body['metadata']['name']}": body for body in bodies}
+    files = {path: yaml.safe_load(text) for path, text in repo.rendered().items() if not path.startswith("dev/")}
+    settings = files.pop("argocd/dev/settings/argocd-cm.patch")
+    return {"settings": settings, **{f"{body['kind']} {body['metadata']['name']}": body for body in files.values()}}
 
 
 def lua_health(script: str, status: dict[str, Any] | None) -> tuple[str, str]:
@@ -147,14 +149,30 @@ def test_argo_cd_sees_what_became_of_a_run(
 
 def health_script(rendered: dict[str, dict[str, Any]], facts: Resource) -> str:
     key = f"resource.customizations.health.{facts.group}_{facts.kind}"
-    return str(rendered["ConfigMap argocd-cm"]["data"][key])
+    return str(rendered["settings"]["data"][key])
 
 
-def test_every_kind_that_argo_cd_does_not_know_has_a_check(rendered: dict[str, dict[str, Any]]) -> None:
-    """Its own are in `gitops-engine/pkg/health` and `resource_customizations/`; a Job is among them, ours are not."""
-    checks = {key.removeprefix("resource.customizations.health.") for key in rendered["ConfigMap argocd-cm"]["data"]}
-    assert checks == {name.replace("/", "_") for name in RESOURCES}
-    assert set(RESOURCES) == {str(kind.facts) for kind in KINDS.values()} - {"batch/Job"}
+JOB_STATUSES: list[tuple[list[dict[str, str]], str]] = [
+    ([condition("Suspended", "False", message="Job resumed")], "Progressing"),
+    ([condition("Suspended", message="Job suspended")], "Suspended"),
+    ([condition("Suspended", "False"), condition("SuccessCriteriaMet"), condition("Complete")], "Healthy"),
+    ([condition("Suspended", "False"), condition("FailureTarget"), condition("Failed")], "Degraded"),
+    ([condition("FailureTarget")], "Progressing"),
+]
+
+
+@pytest.mark.parametrize(("conditions", "health"), JOB_STATUSES)
+def test_a_job_that_was_resumed_is_not_complete(
+    rendered: dict[str, dict[str, Any]], conditions: list[dict[str, str]], health: str
+) -> None:
+    """The check of Argo CD (`gitops-engine/pkg/health/health_job.go`) looks at no status of the condition."""
+    script = rendered["settings"]["data"]["resource.customizations.health.batch_Job"]
+    assert lua_health(script, {"conditions": conditions})[0] == health
+
+
+def test_every_kind_of_run_has_a_check(rendered: dict[str, dict[str, Any]]) -> None:
+    checks = {key.removeprefix("resource.customizations.health.") for key in rendered["settings"]["data"]}
+    assert checks == {name.replace("/", "_") for name in RUNS}
 
 
 def cel_health(expressions: dict[str, str], status: dict[str, Any] | None) -> str:

@@ -22,7 +22,7 @@ TOLERATED = [{"key": "spot", "operator": "Exists"}]
 
 def normalized(repo: Repository, body: dict[str, Any]) -> dict[str, Any]:
     """An object without what its Application ignores."""
-    applications = yaml.safe_load(repo.rendered()["argocd/dev/applicationset-dev-jobs.yaml"])
+    applications = yaml.safe_load(repo.rendered()["argocd/dev/applications/applicationset-dev-jobs.yaml"])
     for ignored in applications["spec"]["template"]["spec"].get("ignoreDifferences", []):
         if (ignored["group"], ignored["kind"]) == (body["apiVersion"].rpartition("/")[0], body["kind"]):
             for expression in ignored["jqPathExpressions"]:
@@ -41,7 +41,7 @@ def admitted(body: dict[str, Any], resource: Resource) -> dict[str, Any]:
     return live
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", [kind for kind, job in KINDS.items() if "kueue" in job.facts.queues])
 def test_a_queue_may_change_the_runs_that_it_admits(repo: Repository, kind: str) -> None:
     repo.overlay(OVERLAY + GITOPS)
     repo.job(job_text(kind, with_schema=False) + "queue: research\n")
@@ -53,7 +53,7 @@ def test_a_queue_may_change_the_runs_that_it_admits(repo: Repository, kind: str)
     assert normalized(repo, live) != normalized(repo, body)
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", [kind for kind, job in KINDS.items() if job.facts.suspend is not None])
 def test_a_run_without_a_queue_is_compared_in_full(repo: Repository, kind: str) -> None:
     """With `RespectIgnoreDifferences=true` a `state: suspended` would otherwise never reach the cluster."""
     repo.overlay(OVERLAY + GITOPS)
@@ -67,4 +67,4 @@ def test_nothing_is_ignored_where_there_are_no_queues(repo: Repository) -> None:
     repo.overlay('kubernetes: "1.34"\n' + GITOPS)
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
     repo.render()
-    assert "ignoreDifferences" not in repo.rendered()["argocd/dev/applicationset-dev-jobs.yaml"]
+    assert "ignoreDifferences" not in repo.rendered()["argocd/dev/applications/applicationset-dev-jobs.yaml"]

@@ -17,6 +17,7 @@ Schema = dict[str, Any]
 
 CRDS = {
     ("argoproj.io/v1alpha1", "AppProject"): "argoproj.io/appprojects.yaml",
+    ("argoproj.io/v1alpha1", "Application"): "argoproj.io/applications.yaml",
     ("argoproj.io/v1alpha1", "ApplicationSet"): "argoproj.io/applicationsets.yaml",
     ("kustomize.toolkit.fluxcd.io/v1", "Kustomization"): "kustomize.toolkit.fluxcd.io/kustomizations.yaml",
     ("notification.toolkit.fluxcd.io/v1beta3", "Alert"): "notification.toolkit.fluxcd.io/alerts.yaml",

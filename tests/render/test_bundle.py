@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,9 +19,7 @@ from tests.gitops.source_ignore import taken
 from tests.kinds.foreign import FOREIGN
 from tests.support import OVERLAY, PROJECT, Repository, cases, copy_case, tree
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+COMPARE = "argocd.argoproj.io/compare-options"
 ENGINE_FOLDERS = tuple(f"{name}/" for name in ENGINES)
 JOB = "kind: {kind}\nimage: a:1\ncommand: x\ndata: {{nas: /data}}\ntensorboard: true\nfiles: {{/etc/a: b}}\n"
 URL = "https://git.example.com/ml/training.git"
@@ -46,12 +45,15 @@ NEVER = (
 
 
 def bundle(repo: Repository, overlay: str) -> dict[str, dict[str, Any]]:
-    """`Kind name` to object, of everything below the folders of engines."""
+    """`Kind name` to object, of everything below the folders of engines; `settings <name>` to a patch of settings."""
     repo.overlay(overlay)
     report, code = repo.render()
     assert code == 0, report
-    bodies = [yaml.safe_load(text) for path, text in repo.rendered().items() if path.startswith(ENGINE_FOLDERS)]
-    return {f"{body['kind']} {body['metadata']['name']}": body for body in bodies}
+    files = {path: yaml.safe_load(text) for path, text in repo.rendered().items() if path.startswith(ENGINE_FOLDERS)}
+    return {
+        f"settings {Path(path).stem}" if path.endswith(".patch") else f"{body['kind']} {body['metadata']['name']}": body
+        for path, body in files.items()
+    }
 
 
 @pytest.fixture
@@ -77,14 +79,16 @@ def test_an_overlay_without_engines_has_no_bundle(jobs: Repository) -> None:
 def test_what_there_is_for_each_engine(jobs: Repository) -> None:
     assert sorted(bundle(jobs, NAMED + BOTH)) == [
         "AppProject dev-jobs",
+        "AppProject dev-root",
         "AppProject dev-storage",
+        "Application dev-root",
         "ApplicationSet dev-jobs",
         "ApplicationSet dev-storage",
-        "ConfigMap argocd-cm",
         "GitRepository dev",
         "Kustomization dev",
         "Kustomization dev.jobs.team",
         "Kustomization dev.storage.team",
+        "settings argocd-cm",
     ]
 
 
@@ -112,7 +116,8 @@ def test_jobs_are_pruned_and_never_waited_for(jobs: Repository) -> None:
     template = objects["ApplicationSet dev-jobs"]["spec"]["template"]
     assert template["spec"]["syncPolicy"] == {
         "automated": {"prune": True, "selfHeal": True},
-        "retry": {"limit": 3},
+        # for ever, with the newest commit, and never more than minutes apart
+        "retry": {"limit": -1, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "3m"}},
         "syncOptions": [
             "ServerSideApply=true",
             "ApplyOutOfSyncOnly=true",
@@ -128,11 +133,23 @@ def test_jobs_are_pruned_and_never_waited_for(jobs: Repository) -> None:
 
 
 def test_a_commit_makes_argo_cd_read_only_the_folders_that_it_touches(jobs: Repository) -> None:
-    for name in ("dev-jobs", "dev-storage"):
-        template = bundle(jobs, NAMED + BOTH)[f"ApplicationSet {name}"]["spec"]["template"]
-        annotations = template["metadata"]["annotations"]
-        assert annotations["argocd.argoproj.io/manifest-generate-paths"] == "."
-        assert annotations["argocd.argoproj.io/compare-options"] == "ServerSideDiff=true,IncludeMutationWebhook=true"
+    objects = bundle(jobs, NAMED + BOTH)
+    templates = [objects[f"ApplicationSet {name}"]["spec"]["template"] for name in ("dev-jobs", "dev-storage")]
+    for one in (*templates, objects["Application dev-root"]):
+        assert one["metadata"]["annotations"]["argocd.argoproj.io/manifest-generate-paths"] == "."
+
+
+def test_runs_are_compared_without_the_server(jobs: Repository) -> None:
+    """Its diff reverts the tolerations of Kueue: `tests/controllers/argocd/test_delivery.py` shows it."""
+    objects = bundle(jobs, NAMED + BOTH)
+    options = {
+        name: objects[f"ApplicationSet {name}"]["spec"]["template"]["metadata"]["annotations"][COMPARE]
+        for name in ("dev-jobs", "dev-storage")
+    }
+    assert options == {
+        "dev-jobs": "ServerSideDiff=false",
+        "dev-storage": "ServerSideDiff=true,IncludeMutationWebhook=true",
+    }
 
 
 def filled(text: str, path: str) -> str:
@@ -177,7 +194,7 @@ def test_a_project_permits_what_is_rendered_into_it_and_nothing_of_the_other(cas
         of: next(body for path, body in files.items() if path.endswith(f"/{name}/appproject-{name}-{of}.yaml"))
         for of in ("jobs", "storage")
     }
-    sets = {of: files[f"argocd/{name}/applicationset-{name}-{of}.yaml"] for of in ("jobs", "storage")}
+    sets = {of: files[f"argocd/{name}/applications/applicationset-{name}-{of}.yaml"] for of in ("jobs", "storage")}
     for path, body in files.items():
         top, of, *_ = path.split("/")
         if top == name:
@@ -316,7 +333,7 @@ def test_flux_acts_as_the_account_that_the_overlay_names_and_tells_its_provider(
 
 def test_argo_cd_tells_who_asked_for_it(jobs: Repository) -> None:
     objects = bundle(jobs, NAMED + f"gitops: {{argocd: {{repoURL: {URL}, notify: {{slack: ml, email.ops: a@b.c}}}}}}\n")
-    data = objects["ConfigMap argocd-notifications-cm"]["data"]
+    data = objects["settings argocd-notifications-cm"]["data"]
     annotations = objects["AppProject dev-jobs"]["metadata"]["annotations"]
     assert annotations["notifications.argoproj.io/subscribe.gen-run-failed.slack"] == "ml"
     assert annotations["notifications.argoproj.io/subscribe.gen-run-succeeded.email.ops"] == "a@b.c"
@@ -334,13 +351,46 @@ def test_argo_cd_tells_who_asked_for_it(jobs: Repository) -> None:
     ]
 
 
-def test_settings_of_argo_cd_are_added_to_and_never_taken_away(jobs: Repository) -> None:
+def test_settings_of_argo_cd_are_patches_that_nothing_applies(jobs: Repository) -> None:
+    """An apply of a ConfigMap with these keys alone removes all others, and a deletion of the bundle removes it."""
     objects = bundle(jobs, NAMED + f"gitops: {{argocd: {{repoURL: {URL}, notify: {{slack: ml}}}}}}\n")
+    assert not any(key.startswith("ConfigMap") for key in objects)
     for name in ("argocd-cm", "argocd-notifications-cm"):
-        metadata = objects[f"ConfigMap {name}"]["metadata"]
-        # a label such as `managed-by` would take the ConfigMap from the tool that installed Argo CD
-        assert metadata["labels"] == {"app.kubernetes.io/part-of": "argocd"}
-        assert "Prune=false,Delete=false" in metadata["annotations"]["argocd.argoproj.io/sync-options"]
+        patch = objects[f"settings {name}"]
+        assert list(patch) == ["data"]
+        assert all(isinstance(value, str) for value in patch["data"].values()), "none is null, which would remove it"
+    # neither kubectl nor an engine reads files with this ending
+    assert {path.name for path in (jobs.root / "rendered/argocd/dev/settings").iterdir()} == {
+        "argocd-cm.patch",
+        "argocd-notifications-cm.patch",
+    }
+
+
+def test_argo_cd_applies_the_sets_of_its_bundle_and_nothing_else(jobs: Repository) -> None:
+    """With projects among them, a commit could widen what Argo CD may do."""
+    objects = bundle(jobs, NAMED + BOTH.replace("cluster: prod", "cluster: prod, path: a/b"))
+    root, project = objects["Application dev-root"]["spec"], objects["AppProject dev-root"]["spec"]
+    folder = jobs.root / "rendered/argocd/dev"
+    assert root["source"]["path"] == "a/b/rendered/argocd/dev/applications"
+    assert {path.name.split("-")[0] for path in (folder / "applications").iterdir()} == {"applicationset"}
+    assert root["project"] == "dev-root"
+    assert root["destination"] == {"name": "in-cluster", "namespace": "argocd"}
+    assert root["syncPolicy"]["automated"] == {"prune": False, "selfHeal": True}
+    assert project["namespaceResourceWhitelist"] == [{"group": "argoproj.io", "kind": "ApplicationSet"}]
+    assert project["destinations"] == [{"name": "in-cluster", "namespace": "argocd"}]
+    assert "clusterResourceWhitelist" not in project
+
+
+def test_kubectl_applies_projects_before_what_needs_them(jobs: Repository) -> None:
+    """It applies files in the order of their names, and nothing in deeper folders."""
+    bundle(jobs, NAMED + BOTH)
+    applied = sorted(path.name for path in (jobs.root / "rendered/argocd/dev").glob("*.yaml"))
+    assert applied == [
+        "appproject-dev-jobs.yaml",
+        "appproject-dev-root.yaml",
+        "appproject-dev-storage.yaml",
+        "root.yaml",
+    ]
 
 
 def test_bundles_are_compared_written_and_removed_like_everything_else(jobs: Repository) -> None:
@@ -392,14 +442,20 @@ def kinds_of(objects: dict[str, dict[str, Any]]) -> list[str]:
     return [entry["kind"] for entry in objects["AppProject dev-jobs"]["spec"]["namespaceResourceWhitelist"]]
 
 
-def test_a_bundle_names_only_the_kinds_of_its_jobs(repo: Repository) -> None:
+MPI = "operators: {mpi: kubeflow.org/v2beta1}\n"
+
+
+def test_a_bundle_names_the_kinds_of_its_jobs(repo: Repository) -> None:
     repo.job("kind: tensorflow\nimage: a:1\ncommand: x\n")
-    objects = bundle(repo, OVERLAY + BOTH)
-    assert kinds_of(objects) == [*COMPANIONS, "TFJob"]
-    assert list(objects["ConfigMap argocd-cm"]["data"]) == ["resource.customizations.health.kubeflow.org_TFJob"]
+    objects = bundle(repo, OVERLAY + BOTH + "operators: {batch: batch/v1}\n")
+    assert kinds_of(objects) == [*COMPANIONS, "Job", "TFJob"]
+    assert list(objects["settings argocd-cm"]["data"]) == [
+        "resource.customizations.health.batch_Job",
+        "resource.customizations.health.kubeflow.org_TFJob",
+    ]
     application = objects["ApplicationSet dev-jobs"]["spec"]["template"]["spec"]
-    assert application["source"]["directory"]["include"] == "{configmap,deployment,service,tfjob}-*.yaml"
-    assert [ignored["kind"] for ignored in application["ignoreDifferences"]] == ["TFJob"]
+    assert application["source"]["directory"]["include"] == "{configmap,deployment,job,service,tfjob}-*.yaml"
+    assert [ignored["kind"] for ignored in application["ignoreDifferences"]] == ["Job", "TFJob"]
     checks = objects["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
     assert [check["kind"] for check in checks] == ["TFJob"]
 
@@ -412,21 +468,25 @@ def test_a_bundle_names_the_kinds_that_the_overlay_lists_under_operators(repo: R
     assert (check["apiVersion"], check["kind"]) == ("kubeflow.org/v1", "MPIJob")
 
 
-def test_a_bundle_without_jobs_permits_no_kind_of_run(repo: Repository) -> None:
-    """Argo CD permits every kind if the list of permitted kinds is empty (`app_project_types.go`)."""
-    objects = bundle(repo, OVERLAY + BOTH)
-    assert kinds_of(objects) == COMPANIONS
-    assert "ConfigMap argocd-cm" not in objects
+def test_a_bundle_permits_the_first_job_of_any_kind(repo: Repository) -> None:
+    """Unless the overlay lists its kinds: nobody has to apply a project for a job."""
+    every = [kind.facts.kind for _, kind in sorted(KINDS.items(), key=lambda item: item[1].facts.key)]
+    without = bundle(repo, OVERLAY + BOTH)
+    assert kinds_of(without) == [*COMPANIONS, *every]
+    assert len(without["settings argocd-cm"]["data"]) == len(every)
+    repo.job("kind: batch\nimage: a:1\ncommand: x\n")
+    after = bundle(repo, OVERLAY + BOTH)
+    assert {key: body for key, body in after.items() if key in without} == without
 
 
 def test_kinds_of_jobs_from_the_cache_count(repo: Repository, tmp_path: Path) -> None:
-    repo.overlay(OVERLAY + BOTH)
+    repo.overlay(OVERLAY + BOTH + MPI)
     repo.job("kind: tensorflow\nimage: a:1\ncommand: x\n", name="one")
     for image in ("a:1", "a:2"):
         repo.job(f"kind: batch\nimage: {image}\ncommand: x\n", name="two")
         assert repo.render(cache=tmp_path / "cache")[1] == 0
         project = yaml.safe_load(repo.rendered()["argocd/dev/appproject-dev-jobs.yaml"])
-        assert kinds_of({"AppProject dev-jobs": project}) == [*COMPANIONS, "Job", "TFJob"]
+        assert kinds_of({"AppProject dev-jobs": project}) == [*COMPANIONS, "Job", "MPIJob", "TFJob"]
 
 
 def test_one_more_kind_changes_no_byte_of_the_example(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:

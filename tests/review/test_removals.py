@@ -71,14 +71,14 @@ def test_a_removed_application_is_a_warning(history: History) -> None:
 
 def test_a_project_that_no_longer_permits_the_last_run_is_a_warning(history: History) -> None:
     engine = "gitops: {argocd: {repoURL: https://git.example.com/a.git}}\n"
-    history.overlay(OVERLAY + engine)
+    history.overlay(OVERLAY + engine + "operators: {pytorch: kubeflow.org/v1}\n")
     history.job(JOB, name="kept")
     history.job("kind: batch\nimage: a:1\ncommand: x\n", name="last")
     branch(history)
     (history.root / "jobs/team/last.yaml").unlink()
     history.rendering()
     assert ("kind-no-longer-permitted", "warning") in history.codes()
-    history.overlay(OVERLAY + engine + "operators: {batch: batch/v1}\n")
+    history.overlay(OVERLAY + engine + "operators: {batch: batch/v1, pytorch: kubeflow.org/v1}\n")
     history.rendering()
     assert history.codes() == []
 
