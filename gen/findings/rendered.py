@@ -137,6 +137,13 @@ KIND_NO_LONGER_PERMITTED = Code(
     "Argo CD neither prunes nor deletes what its project does not permit, so the runs would keep their GPUs.",
     "List the kind under `operators` of the overlay until its runs are gone.",
 )
+APPLY_BY_HAND = Code(
+    "apply-by-hand",
+    "A change of projects or settings of Argo CD that no Application applies.",
+    "Projects decide what Argo CD may do, so a commit cannot change them. Until somebody applies them, Argo CD refuses "
+    "what is new.",
+    "Run the command in the hint after the merge.",
+)
 TOO_MANY_REMOVED = Code(
     "too-many-removed",
     "A change removes more objects than `--max-removed` allows.",

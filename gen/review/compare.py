@@ -9,6 +9,7 @@ from gen.diagnostics import Location
 from gen.findings.rendered import NOT_RENDERED
 from gen.kubernetes import COMPONENT
 from gen.repository.layout import rendered_path
+from gen.review.by_hand import warn_apply_by_hand
 from gen.review.data import data_changes
 from gen.review.fields import field_changes
 from gen.review.matching import Pair, match_objects, workload
@@ -56,6 +57,7 @@ def compare_trees(
     removal_limit.check(removed, len(trees.before), found)
     warn_delivery_removed(objects, found)
     warn_kind_no_longer_permitted(objects, found)
+    warn_apply_by_hand(objects, trees.settings, found)
     if not objects and inputs_differ():
         message = "jobs or overlays changed, but `rendered/` did not"
         found.warning(NOT_RENDERED, Location(rendered_path("")), message, "run `gen render` first")

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from gen.diagnostics import Findings, Location, Severity, UsageError, did_you_mean
 from gen.findings.files import NOT_A_FILE
 from gen.repository.git_index import report_empty_folder
-from gen.repository.layout import RENDERED, STAGING, RenderedPath, scope_overlay
+from gen.repository.layout import RENDERED, STAGING, RenderedPath, scope_overlay, settings_name
 from gen.repository.safe_files import read_regular, shown_path
 from gen.review.rendered_object import RenderedObject, generated_object, parse_object
 
@@ -40,6 +40,8 @@ class RenderedTrees:
     after: list[RenderedObject] = field(default_factory=list)
     suspects: dict[str, bytes] = field(default_factory=dict)
     """Files of the work tree that differ from the base, or that gen did not write."""
+    settings: list[str] = field(default_factory=list)
+    """Those of them that change settings of an engine."""
 
     def select(self, overlays: Collection[str]) -> RenderedTrees:
         """The objects of some overlays, or all. UsageError for an overlay without rendered objects."""
@@ -54,7 +56,8 @@ class RenderedTrees:
         suspects = {
             path: raw for path, raw in self.suspects.items() if not overlays or _overlay(path) in (*overlays, "")
         }
-        return RenderedTrees(chosen(self.before), chosen(self.after), suspects)
+        settings = [path for path in self.settings if path in suspects]
+        return RenderedTrees(chosen(self.before), chosen(self.after), suspects, settings)
 
 
 def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
@@ -66,6 +69,8 @@ def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
     for path, raw in present.items():
         unchanged = path in committed and path not in differing
         one = generated_object(raw, path) if unchanged else None
+        if not unchanged and settings_name(path):
+            trees.settings.append(path)
         if one is None:
             trees.suspects[path] = raw
             one = parse_object(raw, shown_path(path), found)
