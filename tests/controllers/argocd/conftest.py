@@ -1,0 +1,87 @@
+"""One Argo CD for all tests, and for each test a repository that it delivers."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from tests.controllers import controller_manager as kcm
+from tests.controllers.argocd import argo_cd as argo
+from tests.controllers.argocd.delivery import Delivery
+from tests.controllers.argocd.servers import repositories, serving, slack
+from tests.e2e.cluster import Cluster
+from tests.e2e.server import api_server
+from tests.support import SHARED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.kubernetes import Body
+    from tests.controllers.argocd.argo_cd import ArgoCD
+    from tests.controllers.programs import Programs
+
+
+@pytest.fixture(scope="session")
+def messages() -> list[str]:
+    """What Argo CD sent to Slack."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def argo_cd(controllers: Programs, messages: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArgoCD]:
+    """Argo CD with a cluster of its own, whose kube-controller-manager deletes what Argo CD prunes."""
+    argo.binary(controllers)
+    argo.installation(controllers)
+    controllers.path("kube-controller-manager")
+    assets, definitions = os.environ.get("KUBEBUILDER_ASSETS"), SHARED / "crds/kubeflow.org"
+    if not assets:
+        pytest.skip("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver; scripts/apiserver.sh makes one")
+    if not definitions.is_dir():
+        pytest.skip(f"there are no CRDs in {definitions}")
+    with ExitStack() as stack:
+        client = stack.enter_context(api_server(Path(assets), tmp_path_factory.mktemp("argocd-apiserver")))
+        cluster = Cluster(client)
+        cluster.install(_definitions(definitions))
+        stack.enter_context(kcm.started(cluster, controllers))
+        url = stack.enter_context(serving(slack(messages)))
+        yield stack.enter_context(argo.started(cluster, controllers, url))
+
+
+def _definitions(folder: Path) -> Iterator[Body]:
+    """CRDs of the operators. Of the two of MPIJob, a cluster has one."""
+    for path in sorted(folder.glob("*.yaml")):
+        if path.name != "mpijobs.yaml":
+            yield yaml.load(path.read_bytes(), yaml.CSafeLoader)
+
+
+@pytest.fixture(scope="session")
+def git_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("git")
+
+
+@pytest.fixture(scope="session")
+def git_url(git_folder: Path) -> Iterator[str]:
+    with serving(repositories(git_folder)) as url:
+        yield url
+
+
+@pytest.fixture
+def delivery(
+    argo_cd: ArgoCD,
+    git_folder: Path,
+    git_url: str,
+    tmp_path: Path,
+    messages: list[str],
+    request: pytest.FixtureRequest,
+) -> Delivery:
+    """A new repository, installed in Argo CD with the name of the test."""
+    name = request.node.originalname.removeprefix("test_").replace("_", "-")[:20].strip("-")
+    case = "" if not hasattr(request.node, "callspec") else request.node.callspec.id.lower()
+    name = f"{name}-{case}".strip("-")
+    bare = git_folder / f"{name}.git"
+    return Delivery.at(tmp_path / "repository", name, argo_cd, bare, f"{git_url}/{name}.git", messages)

@@ -1,0 +1,180 @@
+"""A repository that a real Argo CD delivers, installed as `docs/gitops.md` says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from gen.kinds import KINDS
+from tests.controllers.argocd.argo_cd import NAMESPACE, ArgoCD
+from tests.controllers.waiting import give_time, wait
+from tests.support import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from gen.kubernetes import Body
+
+T = TypeVar("T")
+
+WAIT_S = 90
+QUIET_S = 12
+"""Two intervals of Argo CD: what did not happen in this time does not happen."""
+_API = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}"
+
+OVERLAY = """\
+kubernetes: "1.34"
+gitops: {{argocd: {{repoURL: "{url}", notify: {{slack: training}}}}}}
+namespaces:
+{namespaces}
+{settings}
+"""
+JOB = "kind: batch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A repository with one overlay, which has its name, and one namespace, which also has it."""
+
+    name: str
+    argo: ArgoCD
+    repository: Repository
+    bare: Path
+    url: str
+    messages: list[str]
+    namespaces: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    """Other fields of the overlay."""
+
+    @classmethod
+    def at(cls, root: Path, name: str, argo: ArgoCD, bare: Path, url: str, messages: list[str]) -> Delivery:
+        repository = Repository.at(root)
+        (root / "overlays/dev/overlay.yaml").unlink()
+        (root / "overlays/dev").rmdir()
+        bare.mkdir()
+        _git(bare, "init", "--quiet", "--bare", "--initial-branch=main")
+        _git(root, "init", "--quiet", "--initial-branch=main")
+        _git(root, "remote", "add", "origin", str(bare))
+        made = cls(name, argo, repository, bare, url, messages)
+        made.grant(name)
+        return made
+
+    def grant(self, namespace: str, grants: str = "{}", *, create: bool = True) -> None:
+        """Name a namespace in the overlay, and create it."""
+        self.namespaces[namespace] = grants
+        self.write_overlay()
+        if create:
+            self.argo.cluster.add_namespaces([namespace])
+
+    def write_overlay(self) -> None:
+        namespaces = "\n".join(f"  {one}: {grants}" for one, grants in self.namespaces.items())
+        settings = "\n".join(f"{key}: {value}" for key, value in self.settings.items())
+        self.repository.overlay(OVERLAY.format(url=self.url, namespaces=namespaces, settings=settings), self.name)
+
+    def job(self, text: str, name: str = "demo", namespace: str = "") -> None:
+        self.repository.job(text, name, namespace or self.name)
+
+    def commit(self) -> str:
+        """Render, commit and push."""
+        report, code = self.repository.render()
+        assert code == 0, report
+        return self.push()
+
+    def push(self) -> str:
+        """Commit everything as it is. Returns the revision."""
+        root = self.repository.root
+        _git(root, "add", "--all")
+        _git(root, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "-m", "change")
+        _git(root, "push", "--quiet", "origin", "main")
+        return _git(root, "rev-parse", "HEAD").strip()
+
+    @property
+    def bundle(self) -> Path:
+        return self.repository.root / "rendered/argocd" / self.name
+
+    def install(self, namespace: str = NAMESPACE) -> None:
+        """The commands of the documentation, for the namespace of Argo CD."""
+        for patch in sorted((self.bundle / "settings").glob("*.patch")):
+            patched = ("patch", "configmap", patch.stem, "--namespace", namespace, "--type=merge")
+            self.argo.kubectl(*patched, f"--patch-file={patch}")
+        self.apply()
+
+    def apply(self) -> None:
+        self.argo.kubectl("apply", "--server-side", "-f", str(self.bundle))
+
+    def application(self, job: str = "demo", namespace: str = "") -> Body | None:
+        return self.get("applications", f"{self.name}.{namespace or self.name}.{job}")
+
+    def get(self, plural: str, name: str) -> Body | None:
+        """An object of Argo CD."""
+        response = self.argo.cluster.client.get(f"{_API}/{plural}/{name}")
+        return response.body if response.status == 200 else None
+
+    def run(self, job: str = "demo", namespace: str = "") -> Body | None:
+        """The run of a job in the cluster, by its label, that is not being deleted."""
+        for resource in (kind.facts for kind in KINDS.values()):
+            for body in self.argo.cluster.live(resource.group, resource.kind, namespace or self.name):
+                labels = body["metadata"].get("labels", {})
+                if labels.get("gen/job") == job and "deletionTimestamp" not in body["metadata"]:
+                    return body
+        return None
+
+    def patch(self, body: Body, change: Body, *, status: bool = False) -> None:
+        """What somebody else changes in an object of the cluster."""
+        path = self.argo.cluster.path(body) + ("/status" if status else "")
+        response = self.argo.cluster.client.merge(path, change)
+        assert response.status == 200, response.message
+
+    def wait_for_run(self, job: str = "demo", namespace: str = "") -> Body:
+        return self.wait(lambda: self.run(job, namespace), f"run of {job}")
+
+    def settles(self, health: str, job: str = "demo", namespace: str = "", seconds: float = WAIT_S) -> Body:
+        """The Application, once it is in sync with this health and its last operation has succeeded."""
+
+        def found() -> Body | None:
+            body = self.application(job, namespace)
+            return body if body and state(body) == (health, "Synced", "Succeeded") else None
+
+        return self.wait(found, f"{health} and Synced of {job}", seconds)
+
+    def wait(self, found: Callable[[], T | None], what: str, seconds: float = WAIT_S) -> T:
+        """The first result that is not false."""
+        try:
+            return wait(found, what, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.describe()}") from None
+
+    def describe(self) -> str:
+        """States of all Applications, for a message."""
+        items = self.argo.cluster.client.get(f"{_API}/applications").body["items"]
+        own = [body for body in items if body["metadata"]["name"].startswith(self.name)]
+        return json.dumps({body["metadata"]["name"]: [*state(body), *errors(body)] for body in own}, indent=1)
+
+
+def state(application: Body) -> tuple[str, str, str]:
+    """Health, comparison and the phase of the last operation."""
+    status = application.get("status", {})
+    return (
+        status.get("health", {}).get("status", ""),
+        status.get("sync", {}).get("status", ""),
+        status.get("operationState", {}).get("phase", ""),
+    )
+
+
+def errors(application: Body) -> list[str]:
+    """Messages of the Application and of its last operation."""
+    status = application.get("status", {})
+    conditions = [condition["message"] for condition in status.get("conditions", [])]
+    return [*conditions, status.get("operationState", {}).get("message", "")]
+
+
+def quiet(seconds: float = QUIET_S) -> None:
+    """Give Argo CD the time to do what it must not do."""
+    give_time(seconds)
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout

@@ -1,0 +1,113 @@
+"""What Argo CD takes for the state of a run, and what it sends about it."""
+
+from __future__ import annotations
+
+from tests.controllers.argocd.delivery import JOB, Delivery, quiet, state
+
+PYTORCH = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
+BOARD = PYTORCH + "data: {data: /data}\ntensorboard: true\n"
+
+
+def ended(delivery: Delivery, condition: str, job: str = "demo") -> None:
+    """What an operator writes at the end of a run."""
+    now = "2026-01-01T00:00:00Z"
+    changed = {"lastTransitionTime": now, "lastUpdateTime": now, "status": "True", "type": condition}
+    body = delivery.wait_for_run(job)
+    delivery.patch(body, {"status": {"conditions": [changed]}}, status=True)
+
+
+def said(delivery: Delivery, words: str) -> list[str]:
+    return [text for text in delivery.messages if text.startswith(f"{delivery.name}.") and words in text]
+
+
+def health(delivery: Delivery, job: str = "demo") -> str:
+    body = delivery.application(job)
+    return state(body)[0] if body else ""
+
+
+def test_resumed(delivery: Delivery) -> None:
+    """A Job that was resumed has the condition Suspended with status False for the rest of its life."""
+    delivery.job(JOB + "state: suspended\n")
+    delivery.commit()
+    delivery.install()
+    delivery.settles("Suspended")
+
+    delivery.job(JOB)
+    delivery.commit()
+
+    def resumed() -> bool:
+        conditions = delivery.wait_for_run().get("status", {}).get("conditions", [])
+        return any((one["type"], one["status"]) == ("Suspended", "False") for one in conditions)
+
+    delivery.wait(resumed, "resumed Job")
+    delivery.settles("Progressing")
+    quiet()
+    assert health(delivery) == "Progressing"
+    assert said(delivery, "succeeded") == []
+
+
+def test_suspended_by_hand(delivery: Delivery) -> None:
+    """No engine undoes it: Kueue does the same to runs in a namespace with a default queue."""
+    delivery.job(PYTORCH)
+    delivery.commit()
+    delivery.install()
+    delivery.settles("Progressing")
+    run = delivery.wait_for_run()
+    delivery.patch(run, {"spec": {"runPolicy": {"suspend": True}}})
+    quiet()
+    assert delivery.wait_for_run()["spec"]["runPolicy"]["suspend"] is True
+    assert delivery.settles("Progressing")["status"]["sync"]["status"] == "Synced"
+
+
+def test_tensorboard(delivery: Delivery) -> None:
+    """TensorBoard that does not start is no failure of the run, and a failure of the run is not missed for it."""
+    delivery.settings["volumes"] = "{data: {claim: data}}"
+    delivery.write_overlay()
+    delivery.job(BOARD)
+    delivery.commit()
+    delivery.install()
+    delivery.settles("Progressing")
+    (board,) = delivery.argo.cluster.live("apps", "Deployment", delivery.name)
+    late = {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "late"}
+    delivery.patch(board, {"status": {"conditions": [late]}}, status=True)
+    quiet()
+    assert health(delivery) == "Progressing"
+    assert said(delivery, "failed") == []
+
+    ended(delivery, "Failed")
+    delivery.settles("Degraded")
+    (message,) = delivery.wait(lambda: said(delivery, "its run failed"), "message")
+    assert "<no value>" not in message
+
+
+def test_messages(delivery: Delivery) -> None:
+    """Once for each run that ended, and never for one that was not created or that is being replaced."""
+    delivery.job(PYTORCH)
+    delivery.commit()
+    path = f"rendered/{delivery.name}/jobs/{delivery.name}/broken/pytorchjob-broken.yaml"
+    broken = delivery.repository.write(path, "a: [\n")
+    delivery.push()
+    delivery.install()
+    delivery.settles("Progressing")
+    delivery.wait(lambda: delivery.application("broken"), "Application")
+    quiet()
+    assert said(delivery, "succeeded") == []
+    broken.unlink()
+
+    ended(delivery, "Failed")
+    delivery.wait(lambda: said(delivery, "demo: its run failed"), "message")
+    delivery.job(PYTORCH + "env: {LR: '1'}\n")
+    delivery.commit()
+    delivery.settles("Progressing")
+    quiet()
+    assert len(said(delivery, "demo: its run failed")) == 1
+    ended(delivery, "Failed")
+    delivery.wait(lambda: len(said(delivery, "demo: its run failed")) == 2, "second message")
+
+    delivery.job(PYTORCH + "env: {LR: '2'}\n")
+    delivery.commit()
+    delivery.settles("Progressing")
+    ended(delivery, "Succeeded")
+    (message,) = delivery.wait(lambda: said(delivery, "demo: its run succeeded"), "message")
+    assert "<no value>" not in message
+    assert len(said(delivery, "failed")) == 2
