@@ -28,6 +28,12 @@ INVALID_VALUE = Code(
     "It cannot be rendered, or the API server would reject it.",
     "Follow the finding; the reference describes the values of each field.",
 )
+NO_EFFECT = Code(
+    "no-effect",
+    "A field is set where it has no effect, such as the image of a role without pods.",
+    "The rendered files would be the same without it, so its author probably expects something else.",
+    "Remove the field, or change the other field that the finding names.",
+)
 UNKNOWN_KIND = Code(
     "unknown-kind",
     "`kind` is not one of the supported kinds of jobs.",

@@ -17,10 +17,11 @@ from gen.kubernetes import Body
 from gen.model.job import JobFields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gen.diagnostics import Route
     from gen.kinds.plan import Plan
+    from gen.model.base import Model
     from gen.resources.base import Resource
 
 DEFAULT_CONTAINER: Final = "trainer"
@@ -33,6 +34,23 @@ class Problem(Struct, frozen=True):
     route: Route
     message: str
     hint: str
+    no_effect: bool = False
+    """Whether the value is valid, but has no effect. It is then reported only if the job file sets it: a default of the
+    overlay is for other jobs, too."""
+
+
+def unused_workers(job: JobFields, roles: Mapping[str, Model], name: str, number: str) -> Iterator[Problem]:
+    """The problem of `workers` that decides no number of pods: a role is missing, or has a number of its own.
+
+    `number` is the field of the role with its number of pods.
+    """
+    role = roles.get(name)
+    if "workers" in job.model_fields_set and role is None:
+        hint = f"set `{number}` of the roles, or add the role `{name}`"
+        yield Problem(("workers",), f"`workers` has no effect without a role `{name}`", hint, no_effect=True)
+    elif "workers" in job.model_fields_set and getattr(role, number) is not None:
+        message = f"`workers` has no effect together with `roles.{name}.{number}`"
+        yield Problem(("workers",), message, "remove one of the two", no_effect=True)
 
 
 class Job(JobFields, ABC):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from gen.kinds.base import Problem
+from gen.kinds.base import Problem, unused_workers
 from gen.kinds.indexed import IndexedJob, field_variable
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
@@ -158,9 +158,7 @@ class JobSetJob(IndexedJob):
         yield from super().problems(api_version)
         yield from self._unknown_roles()
         yield from self._wrong_order()
-        if WORKER not in self.jobs and "workers" in self.model_fields_set:
-            hint = "set `parallelism` of the roles, or add the role `worker`"
-            yield Problem(("workers",), "`workers` has no effect without a role `worker`", hint)
+        yield from unused_workers(self, self.jobs, WORKER, "parallelism")
 
     def _unknown_roles(self) -> Iterable[Problem]:
         holders: list[tuple[tuple[str | int, ...], SuccessPolicy | SetFailureRule]] = [

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from gen.kinds.base import Job, Problem
+from gen.kinds.base import Job, Problem, unused_workers
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
@@ -213,9 +213,7 @@ class RayJob(Job):
         yield from self._command_problems()
         yield from self._role_problems()
         yield from self._autoscaler_problems()
-        if WORKER not in self.groups and "workers" in self.model_fields_set:
-            hint = "set `replicas` of the groups, or add the group `worker`"
-            yield Problem(("workers",), "`workers` has no effect without a group `worker`", hint)
+        yield from unused_workers(self, self.groups, WORKER, "replicas")
 
     def _command_problems(self) -> Iterable[Problem]:
         if self.command is None:

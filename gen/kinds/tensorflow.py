@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from gen.kinds.base import Problem, unused_workers
 from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
@@ -12,7 +13,7 @@ from gen.model.job import ReplicatedRole, RoleFields
 from gen.resources.kubeflow import TFJOB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
     from gen.resources.base import Resource
@@ -65,6 +66,13 @@ class TensorFlowJob(KubeflowJob):
             ),
         )
         return tuple(role for role in every if role.replicas > 0)
+
+    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - all versions have these fields
+        yield from unused_workers(self, {"worker": self.roles.worker or ReplicatedRole()}, "worker", "replicas")
+        # training-operator `pkg/controller.v1/tensorflow/tfjob_controller.go`: with a chief, only the chief counts
+        if self.success_policy is not None and self.roles.chief is not None:
+            message = "`successPolicy` has no effect together with `roles.chief`: the job ends with its chief"
+            yield Problem(("successPolicy",), message, "remove one of the two", no_effect=True)
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         return present(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from gen.kinds.base import Job, Problem
+from gen.kinds.base import Job, Problem, unused_workers
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
@@ -184,9 +184,7 @@ class VolcanoJob(Job):
         )
 
     def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - Volcano has one version
-        if WORKER not in self.tasks and "workers" in self.model_fields_set:
-            hint = "set `replicas` of the roles, or add the role `worker`"
-            yield Problem(("workers",), "`workers` has no effect without a role `worker`", hint)
+        yield from unused_workers(self, self.tasks, WORKER, "replicas")
         yield from self._numbers()
         yield from self._dependencies()
         yield from _policy_problems(self.policies or (), ("policies",))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import UNKNOWN_NETWORK, UNKNOWN_VOLUME
-from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, UNKNOWN_FIELD, UNKNOWN_KIND
+from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
 from gen.kinds import KINDS
 from gen.model.job import JobFields
@@ -62,13 +62,17 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
 def _volume_settings(fields: OverlayFields, layers: Layers, found: Findings) -> None:
     """Refuse settings that the profile of a volume does not use; it renders no object that would contain them."""
     for name, volume in fields.volumes.items():
+        if volume.read_only and volume.mount_read_only:
+            place = layers.place(("volumes", name, "mountReadOnly"), key=True)
+            message = "`mountReadOnly` has no effect together with `readOnly`, which also makes the mounts read-only"
+            found.error(NO_EFFECT, place, message, "remove one of the two; only `mountReadOnly` lets jobs override it")
         unused = SETTINGS - volume.profile.settings
         for attribute, field in VolumeFields.model_fields.items():
             if field.alias in unused and getattr(volume, attribute) != field.default:
                 (profile,) = volume.given
                 message = f"`{field.alias}` has no effect on a volume with `{profile}`"
                 place = layers.place(("volumes", name, field.alias), key=True)
-                found.error(INVALID_VALUE, place, message, f"remove `{field.alias}`")
+                found.error(NO_EFFECT, place, message, f"remove `{field.alias}`")
 
 
 def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, Code, Collection[str], str]]:

@@ -2,13 +2,13 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema, model_validator
 
 from gen.model.base import Model
 from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
-from gen.model.scalars import Count, Text, Truth, matching
+from gen.model.scalars import Count, Text, Truth, conflict, matching
 from gen.networks import NETWORKS
 from gen.storage import STORAGE
 
@@ -64,3 +64,9 @@ class Grant(Model):
     `*` does not match those of the control plane."""
     allow: tuple[Permission, ...] = ()
     """Permissions that some storage and network profiles require."""
+
+    @model_validator(mode="after")
+    def _trust_needs_a_quota(self) -> Self:
+        if self.trust_finished and self.gpus is None and self.pods is None:
+            raise conflict("`trustFinished` has no effect without a quota", "add `gpus` or `pods`, or remove it")
+        return self

@@ -50,6 +50,8 @@ class NAS(StaticProfile):
     def _mode_needs_a_directory(self) -> Self:
         if self.mode is not None and self.path == "/":
             raise conflict("`mode` is not supported for `path: /`", "remove `mode`, or set `path` to a directory")
+        if self.mode_type is not None and self.mode is None:
+            raise conflict("`modeType` has no effect without `mode`", "add `mode`, such as `755`, or remove `modeType`")
         return self
 
     def persistent_source(self, volume: Volume) -> Body:

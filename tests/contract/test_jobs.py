@@ -129,9 +129,18 @@ def outcome(given: Source, overlay: Overlay) -> tuple[dict[str, str | None], Fin
     return {**files, "volumes": ",".join(name for run in done.rendered for name in run.volumes)}, found
 
 
+def used(case: Case, overlay: Overlay) -> dict[str, Any]:
+    """The job of a case without fields of the example that the case overrides for every pod, which is refused."""
+    given = source(case.document)
+    lines = {item.place.line for item in outcome(given, overlay)[1] if item.code == "no-effect"}
+    unused = {key for key in case.document if given.place((key,), key=True).line in lines}
+    return {key: value for key, value in case.document.items() if key not in unused - set(case.fields)}
+
+
 def ignored(case: Case, overlay: Overlay) -> list[Route]:
     """Values of a case that neither change a file nor are refused."""
-    given = source(case.document)
+    document = used(case, overlay)
+    given = source(document)
     with_it, found = outcome(given, overlay)
     lines = {item.place.line for item in found if item.severity.value == "error"}
     silent = []
@@ -140,7 +149,7 @@ def ignored(case: Case, overlay: Overlay) -> list[Route]:
         if given.place(route).line in lines or (item_of_list and given.place(route[:-1]).line in lines):
             continue
         assert not lines, f"refused for another value: {found.items}"
-        without_it, _ = outcome(source(without(case.document, route)), overlay)
+        without_it, _ = outcome(source(without(document, route)), overlay)
         if without_it == with_it:
             silent.append(route)
     return silent

@@ -120,7 +120,7 @@ def test_no_setting_of_a_volume_is_accepted_and_ignored(setting: str, profile: s
     )
     assert with_it != without_it
     refused = setting in SETTINGS_OF_OBJECTS - STORAGE[profile].settings
-    expected = [("invalid-value", f"`{setting}` has no effect on a volume with `{profile}`")] if refused else []
+    expected = [("no-effect", f"`{setting}` has no effect on a volume with `{profile}`")] if refused else []
     assert [(code, message) for code, message, severity in with_it[1] if severity == "error"] == expected
 
 

@@ -20,9 +20,15 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
         ),
         (
             "workers: 3\nroles: {learner: {}}",
-            "4:10",
+            "4:1",
             "`workers` has no effect without a role `worker`",
             "set `parallelism` of the roles, or add the role `worker`",
+        ),
+        (
+            "workers: 3\nroles: {worker: {parallelism: 2}}",
+            "4:1",
+            "`workers` has no effect together with `roles.worker.parallelism`",
+            "remove one of the two",
         ),
         (
             "successPolicy: {operator: Any, targetReplicatedJobs: [master]}",
@@ -94,9 +100,9 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
         ),
         (
             "workers: 3\nroles: {cpu: {}}",
-            "4:10",
-            "`workers` has no effect without a group `worker`",
-            "set `replicas` of the groups, or add the group `worker`",
+            "4:1",
+            "`workers` has no effect without a role `worker`",
+            "set `replicas` of the roles, or add the role `worker`",
         ),
         (
             "roles: {worker: {maxReplicas: 4}}",

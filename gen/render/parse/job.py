@@ -19,6 +19,7 @@ from gen.model.scalars import empty, null, shown
 from gen.overlay.plugins import unnamed_plugin
 from gen.plugins.registries import KIND_GROUP
 from gen.render.parse.evaluation import evaluated
+from gen.render.parse.unused_params import warn_unused_params
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Fi
     name, _ = job_name(source)
     _check_file_name(source, found)
     texts = evaluated(data, {"name": name, "namespace": namespace, "kind": kind}, overlay, layers, found)
+    if overlay is not None and not texts.failed:
+        warn_unused_params(source, data, found)
     hidden = report_secrets(texts.data, layers, found, texts.failed)
     job, left_out = _validated(KINDS[kind], texts.data, texts.failed | hidden, layers, found)
     if job is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gen.findings.jobs import INVALID_VALUE, NO_RSYNC
+from gen.findings.jobs import INVALID_VALUE, NO_EFFECT, NO_RSYNC
 from gen.kinds.plan import CodePlan, MountPlan, VolumePlan
 from gen.kubernetes import present, with_hash
 from gen.model.scalars import shown
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 CODE = "code"
 CREDENTIALS = "code-credentials"
 DEFAULT_WORKING_DIR = "/root"
+_GIT_ONLY = frozenset({"ref", "depth", "submodules", "credentials", "name"})
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _HOST = r"(?:[^\s@/%-][^\s@/]*@)*[^\s@/%-][^\s@/]*(?:/\S*)?"
@@ -41,7 +42,7 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
         hint = "use `git`, or add `codeSync.rsyncImage` to the overlay"
         context.error(NO_RSYNC, ("code", "rsync"), f"overlay `{context.overlay.name}` does not support rsync", hint)
         return None
-    if not _NAME.fullmatch(with_hash(name)):
+    if code.git is not None and not _NAME.fullmatch(with_hash(name)):
         context.error(
             INVALID_VALUE,
             ("code",),
@@ -76,8 +77,17 @@ def _checked(context: Context, code: Code) -> bool:
         hint = "use a form like `host::module/path` or `rsync://host/module/path`"
         context.error(INVALID_VALUE, ("code", "rsync"), f"`{code.rsync}` is not a valid rsync source", hint)
     else:
+        _check_git_only(context, code)
         return True
     return False
+
+
+def _check_git_only(context: Context, code: Code) -> None:
+    """Report fields of the job file that only `git` has. rsync copies the whole source without them."""
+    for field in sorted(code.model_fields_set & _GIT_ONLY) if code.git is None else ():
+        if context.set_by_job(("code", field)):
+            message = f"`{field}` has no effect together with `rsync`"
+            context.error(NO_EFFECT, ("code", field), message, f"remove `{field}`, or use `git`", key=True)
 
 
 def code_volumes(code: CodePlan) -> tuple[VolumePlan, ...]:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from gen.render.parse.job import JobInput
 
 _TRAINING_ONLY = frozenset({"gpus", "cpu", "memory", "shared_memory"})
+PROGRAM = frozenset({"command", "args"})
+
+
+def has_own(role: Role, field: str) -> bool:
+    """Whether the job sets a field for the role itself."""
+    return role.fields is not None and field in role.fields.model_fields_set
 
 
 class Context(Struct, frozen=True):
@@ -51,17 +57,22 @@ class Context(Struct, frozen=True):
 
     def of_role(self, role: Role, field: str) -> Any:
         """Value of a field for a role: its own, or the job's if that applies to the role."""
-        if role.fields is not None and field in role.fields.model_fields_set:
+        if has_own(role, field):
             return getattr(role.fields, field)
         if not role.trains and field in _TRAINING_ONLY:
             return None
         return getattr(self.job, field)
 
+    def takes(self, role: Role, field: str) -> bool:
+        """Whether a role takes the value of the job."""
+        if has_own(role, field) or (not role.trains and field in _TRAINING_ONLY):
+            return False
+        return role.runs or field not in PROGRAM
+
     def route_of(self, role: Role, field: str) -> tuple[str, ...]:
         """Route of that value in the job."""
         alias = str(type(self.job).model_fields[field].alias)
-        own = role.fields is not None and field in role.fields.model_fields_set
-        return ("roles", role.name, alias) if own else (alias,)
+        return ("roles", role.name, alias) if has_own(role, field) else (alias,)
 
     def set_by_job(self, route: Iterable[str | int]) -> bool:
         """Whether the job file sets the value, and not the defaults of the overlay."""

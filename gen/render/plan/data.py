@@ -11,7 +11,7 @@ from msgspec import Struct
 from gen.diagnostics import did_you_mean
 from gen.findings.files import TOO_LARGE
 from gen.findings.grants import NOT_GRANTED, UNKNOWN_VOLUME
-from gen.findings.jobs import INVALID_VALUE, MOUNT_CONFLICT
+from gen.findings.jobs import INVALID_VALUE, MOUNT_CONFLICT, NO_EFFECT
 from gen.kinds.plan import MountPlan, VolumePlan
 from gen.kubernetes import RUN, present
 from gen.model.job import Mount
@@ -48,6 +48,10 @@ def plan_data(context: Context) -> DataPlan:
         mount = value if isinstance(value, Mount) else Mount(path=value)
         wanted = declared.mount_read_only if mount.read_only is None else mount.read_only
         read_only = declared.read_only or wanted
+        if declared.read_only and mount.read_only is False and context.set_by_job(("data", name, "readOnly")):
+            message = f"volume `{name}` is read-only in overlay `{context.overlay.name}`"
+            hint = "remove `readOnly: false`, or use a volume that jobs can write to"
+            context.error(NO_EFFECT, ("data", name, "readOnly"), message, hint)
         source = declared.profile.pod_source(volume_of(context.overlay, context.given.namespace, name))
         volumes.append(VolumePlan(name=name, source=source))
         path, route = _clean(mount.path), ("data", name)

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gen.findings.grants import NOT_GRANTED
-from gen.findings.jobs import INVALID_VALUE
+from gen.findings.jobs import NO_EFFECT
 from gen.kinds.plan import NodePlan
 from gen.kubernetes import CONTROL_PLANE, INSTANCE_TYPE, ZONE, Body
 from gen.model.scalars import shown
@@ -58,7 +58,7 @@ def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
     for route, used in with_gpus.items():
         if not used and context.set_by_job(route) and not context.given.left_out & {"gpus", "roles"}:
             hint = "set `gpus`, or remove `gpuModel`; select nodes without GPUs by `instanceType`"
-            context.error(INVALID_VALUE, route, "`gpuModel` has no effect on pods without GPUs", hint)
+            context.error(NO_EFFECT, route, "`gpuModel` has no effect on pods without GPUs", hint)
 
 
 def _check_selector(context: Context, placement_route: Route, placement: Placement) -> None:

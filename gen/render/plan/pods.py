@@ -12,12 +12,14 @@ from gen.kinds.plan import PodPlan
 from gen.kubernetes import present
 from gen.model.job import MAX_PODS
 from gen.render.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_code
+from gen.render.plan.context import has_own
 from gen.render.plan.data import DataPlan, check_mounts, shared_memory
 from gen.render.plan.environment import environment
 from gen.render.plan.images import granted
 from gen.render.plan.names import check_pod_metadata
 from gen.render.plan.nodes import check_gpu_models, plan_nodes
 from gen.render.plan.tensorboard import COMPONENT
+from gen.render.plan.unused import check_unused
 
 if TYPE_CHECKING:
     from gen.kinds import Role
@@ -35,6 +37,7 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -
     _check_names(context, roles)
     _check_images(context, roles)
     check_gpu_models(context, roles)
+    check_unused(context, roles)
     return tuple(_pod(context, role, data, network, restart) for role in roles)
 
 
@@ -89,7 +92,7 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
 
 def _runs(role: Role, field: str) -> bool:
     """Whether a role runs the field of the job. A role that only waits for another one runs its own fields."""
-    return role.runs or (role.fields is not None and field in role.fields.model_fields_set)
+    return role.runs or has_own(role, field)
 
 
 def _check_images(context: Context, roles: tuple[Role, ...]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import UNKNOWN_NAMESPACE
-from gen.findings.jobs import INVALID_VALUE, SUSPENDED_IN_QUEUE
+from gen.findings.jobs import INVALID_VALUE, NO_EFFECT, SUSPENDED_IN_QUEUE
 from gen.kinds.plan import Plan
 from gen.kubernetes import RUN
 from gen.render.plan.context import Context
@@ -95,7 +95,10 @@ def _check_kind(context: Context, api_version: str) -> None:
         context.error(INVALID_VALUE, ("state",), message, "remove `state`, or remove the job file to stop the run")
     _check_supported(context)
     for problem in job.problems(api_version):
-        context.error(INVALID_VALUE, problem.route, problem.message, problem.hint)
+        if not problem.no_effect:
+            context.error(INVALID_VALUE, problem.route, problem.message, problem.hint)
+        elif context.set_by_job(problem.route):
+            context.error(NO_EFFECT, problem.route, problem.message, problem.hint, key=True)
 
 
 def _check_supported(context: Context) -> None:
