@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import ssl
-from contextlib import closing
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPSConnection
+from http.client import HTTPException, HTTPSConnection, RemoteDisconnected
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -49,6 +48,7 @@ class Client:
         self.port = port
         self._token = token
         self._authority = authority
+        self._idle: list[HTTPSConnection] = []
         self._tls = ssl.create_default_context(cafile=authority)
 
     def get(self, path: str) -> Response:
@@ -95,8 +95,35 @@ class Client:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
         if content is not None:
             headers["Content-Type"] = content_type
-        with closing(HTTPSConnection("127.0.0.1", self.port, timeout=_TIMEOUT_S, context=self._tls)) as connection:
+        connection = self._idle.pop() if self._idle else self._connection()
+        try:
+            answer = self._answered(connection, method, path, content, headers)
+        except (RemoteDisconnected, BrokenPipeError, ConnectionResetError):  # the server closes idle connections
+            answer = self._answered(connection, method, path, content, headers)
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append(connection)
+        return answer
+
+    def _connection(self) -> HTTPSConnection:
+        # it connects with the first request, and again after it was closed
+        return HTTPSConnection("127.0.0.1", self.port, timeout=_TIMEOUT_S, context=self._tls)
+
+    @staticmethod
+    def _answered(
+        connection: HTTPSConnection, method: str, path: str, content: bytes | None, headers: dict[str, str]
+    ) -> Response:
+        try:
             connection.request(method, path, content, headers)
             answer = connection.getresponse()
-            warnings = tuple(answer.headers.get_all("Warning", ()))
-            return Response(answer.status, answer.read().decode(), warnings)
+            text = answer.read().decode()
+        except (OSError, HTTPException):
+            connection.close()
+            raise
+        return Response(answer.status, text, tuple(answer.headers.get_all("Warning", ())))
+
+    def close(self) -> None:
+        """Close the connections that were kept for further requests: a handshake takes longer than most requests."""
+        while self._idle:
+            self._idle.pop().close()

@@ -83,6 +83,10 @@ class Cluster:
                 return [{"apiVersion": version, "kind": kind, **item} for item in listed]
         raise AssertionError(f"the server knows no {kind} of {group}")
 
+    def resource(self, base: str, kind: str) -> Body | None:
+        """What the server says of a kind of an API version that it serves; None for an unknown kind."""
+        return self._resources_of(base).get(kind)
+
     def _listed(self, path: str) -> list[Body]:
         """The store of a resource that was defined just now may need a moment more (429)."""
         deadline = time.monotonic() + _ESTABLISHED_S

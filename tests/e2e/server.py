@@ -7,7 +7,7 @@ import secrets
 import socket
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from tests.e2e.client import Client
@@ -34,8 +34,9 @@ def api_server(assets: Path, folder: Path) -> Iterator[Client]:
     with (
         running(_etcd(assets, folder, etcd_port, peer_port), folder / "etcd.log"),
         running(_kube_apiserver(assets, folder, etcd_port, port), folder / "kube-apiserver.log") as process,
+        closing(_ready_client(process, port, token, folder)) as client,
     ):
-        yield _ready_client(process, port, token, folder)
+        yield client
 
 
 def _etcd(assets: Path, folder: Path, port: int, peer_port: int) -> list[str]:

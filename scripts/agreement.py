@@ -1,0 +1,273 @@
+"""Compares the verdicts of gen with those of a real API server for the manifests in any folders.
+
+    KUBEBUILDER_ASSETS=DIR python -m scripts.agreement FOLDER… [--crds FOLDER] [--verdicts FILE] [--list]
+
+Splits files into documents like kubectl, sends each to a throw-away kube-apiserver (strict dry run), and prints two
+shares: of the objects that the server rejects, those that gen rejects, and of the objects that it accepts, those that
+gen rejects. `--crds` names CustomResourceDefinitions that both use. `--verdicts` keeps the answers of the server, so
+that the next run only sends new documents. `--list` prints every difference. `scripts/apiserver.sh DIR` builds the
+server. docs/validation.md lists what is not compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from gen.check.objects import check
+from gen.diagnostics import Findings, Severity
+from gen.load.manifest_files import named_files
+from gen.load.manifests import read_manifests
+from gen.resources.retired import RETIRED
+from gen.rules.catalogue import CATALOGUE
+from gen.rules.object_view import ObjectView, is_custom
+from gen.rules.problem import dotted
+from gen.rules.rule import RuleSource
+from gen.schemas.definitions import Definitions
+from gen.schemas.lookup import Kinds
+from tests.e2e.cluster import Cluster, read_definitions
+from tests.e2e.server import api_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gen.kubernetes import Body
+
+VERSION = "1.34"
+_AT_ONCE = 3
+_SEPARATOR = re.compile(r"^---[ \t]*(?:#.*)?\r?\n?", re.MULTILINE)
+"""Lines that separate documents for kubectl (`YAMLReader` of `apimachinery/pkg/util/yaml/decoder.go`)."""
+_TEMPLATE = re.compile(r"\{\{|\$\{\{|<%")
+_NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_CHUNK = 500
+
+ACCEPTED = ""
+_NOT_COMPARED = {
+    "not a manifest": r"unreadable$|no kind None in |no kind \S+ in None$",
+    "kind without a definition": r".* is not installed$",
+    "kind that is off by default": r".* is off by default$",
+    "list": r"list$",
+    "other objects": r'404 \w+ ".*" not found|.*requires the `.*` label on the containing namespace',
+    "admission": r"403 |.*serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set",
+    "addresses": r".*(?:ipFamil|IPFamil|IPv6 is not configured|IP is not in the valid range|"
+    r"port is not in the valid range|already allocated|failed to allocate)",
+    "volumes that operators add": r"template .*volumeMounts\[\d+\]\.name: Not found",
+}
+"""Verdicts that are not compared, as patterns. The server of the tests has no admission plugin for service accounts,
+which sets `serviceAccountName` of pods."""
+_PATTERNS = {reason: re.compile(pattern, re.DOTALL) for reason, pattern in _NOT_COMPARED.items()}
+
+
+def aside(verdict: str) -> str:
+    """Why a verdict is not compared; empty if it is."""
+    return next((reason for reason, pattern in _PATTERNS.items() if pattern.match(verdict)), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One manifest of a stranger."""
+
+    file: str
+    text: str
+
+    @property
+    def key(self) -> str:
+        return sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What both say of a document."""
+
+    document: Document
+    server: str
+    """The reason of the rejection, or `ACCEPTED`."""
+    problems: tuple[str, ...]
+    """Errors that gen reports and that a server could report."""
+    operators: tuple[str, ...]
+    """Errors of gen that only an operator would report."""
+
+
+def documents(folders: Iterable[str]) -> Iterator[Document]:
+    """Documents that name an API version and a kind and are not templates, each text once."""
+    seen = set()
+    for file in named_files(folders):
+        raw = Path(file).read_bytes()
+        try:
+            text = raw.decode("utf-8").removeprefix("\ufeff")
+        except UnicodeDecodeError:
+            continue
+        for part in [text] if text.lstrip().startswith("{") else _SEPARATOR.split(text):
+            document = Document(file=file, text=part)
+            if "apiVersion" in part and "kind" in part and not _TEMPLATE.search(part) and document.key not in seen:
+                seen.add(document.key)
+                yield document
+
+
+class Server:
+    """Asks the API server, and remembers its answers."""
+
+    def __init__(self, cluster: Cluster, kinds: Kinds) -> None:
+        self._cluster, self._kinds = cluster, kinds
+        groups = cluster.client.get("/apis").body["groups"]
+        retired = {version for version, _ in RETIRED}
+        built_in = {*retired, *(version for version, _ in kinds.schemas.kinds())}
+        self._built_in = {group for version in built_in if not is_custom(group := version.rpartition("/")[0])}
+        self._served = {version["groupVersion"] for group in groups for version in group["versions"]} | {"v1"}
+
+    def verdicts(self, found: list[Document]) -> list[str]:
+        bodies = [_plain(document.text) for document in found]
+        self._cluster.add_namespaces(sorted({name for body in bodies if (name := _namespace(body))}))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(self._verdict, found, bodies))
+
+    def _verdict(self, document: Document, body: Any) -> str:
+        if not isinstance(body, dict):
+            return "unreadable"
+        api_version, kind = str(body.get("apiVersion")), str(body.get("kind"))
+        if kind.endswith("List") and "items" in body:
+            return "list"
+        path = self._path(api_version, kind, body)
+        if path is None:
+            return self._unserved(api_version, kind)
+        return self._created(path, document.text.encode()) or self._templates(body)
+
+    def _unserved(self, api_version: str, kind: str) -> str:
+        if api_version.rpartition("/")[0] not in self._built_in:
+            return f"{api_version} {kind} is not installed"
+        known = (api_version, kind) in self._kinds.schemas.kinds()
+        return f"{api_version} {kind} is off by default" if known else f"no kind {kind} in {api_version}"
+
+    def _created(self, path: str, text: bytes) -> str:
+        response = self._cluster.client.create(path, text, dryRun="All", fieldValidation="Strict")
+        # 409: accepted, but an object with this name exists
+        return ACCEPTED if response.status in {201, 409} else f"{response.status} {response.message}"
+
+    def _templates(self, body: Body) -> str:
+        """The reason why the pods of an operator would be rejected."""
+        view = ObjectView.of(body, VERSION)
+        for route, template in view.templates if view.is_custom else ():
+            holder = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "template"}, "template": template}
+            text = json.dumps(holder, default=str).encode()
+            if verdict := self._created("/api/v1/namespaces/default/podtemplates", text):
+                return f"template {dotted(route)}: {verdict}"
+        return ACCEPTED
+
+    def _path(self, api_version: str, kind: str, body: Body) -> str | None:
+        """The collection of an object; None for a kind that is not served."""
+        if api_version not in self._served:
+            return None
+        base = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+        resource = self._cluster.resource(base, kind)
+        if resource is None:
+            return None
+        folder = f"/namespaces/{_namespace(body) or 'default'}" if resource["namespaced"] else ""
+        return f"{base}{folder}/{resource['name']}"
+
+
+def _plain(text: str) -> Any:
+    try:
+        return yaml.load(text, yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError):
+        return None
+
+
+def _namespace(body: Any) -> str:
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    name = metadata.get("namespace") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) and _NAMESPACE.fullmatch(name) else ""
+
+
+def problems_of(document: Document, kinds: Kinds) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The errors that gen reports and a server could report, and those that only an operator would report."""
+    found = Findings()
+    manifests = read_manifests(document.text.encode(), document.file, found)
+    ours = [f"{one.code}: {one.message}" for one in found.items if one.severity is Severity.ERROR]
+    others = []
+    for body in manifests.documents if manifests is not None else ():
+        for problem in check(body, kinds).problems:
+            rule = CATALOGUE[problem.rule]
+            if rule.severity_of(body) is Severity.ERROR:
+                target = ours if rule.source is RuleSource.SERVER else others
+                target.append(f"{problem.rule} {dotted(problem.route)}: {problem.message}")
+    return tuple(ours), tuple(others)
+
+
+def compared(found: list[Document], verdicts: dict[str, str], kinds: Kinds) -> Iterator[Compared]:
+    for document in found:
+        ours, others = problems_of(document, kinds)
+        yield Compared(document=document, server=verdicts[document.key], problems=ours, operators=others)
+
+
+def ask(found: list[Document], crds: Path | None, kinds: Kinds, kept: Path | None) -> dict[str, str]:
+    """The verdict of the server for each document, by key."""
+    verdicts: dict[str, str] = json.loads(kept.read_text("utf-8")) if kept is not None and kept.exists() else {}
+    new = [document for document in found if document.key not in verdicts]
+    if not new:
+        return verdicts
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    if not assets:
+        sys.exit("set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver; scripts/apiserver.sh builds one")
+    with tempfile.TemporaryDirectory() as folder, api_server(Path(assets), Path(folder)) as client:
+        cluster = Cluster(client)
+        if crds is not None:
+            cluster.install(read_definitions(crds))
+        server = Server(cluster, kinds)
+        for start in range(0, len(new), _CHUNK):
+            chunk = new[start : start + _CHUNK]
+            verdicts.update(zip((one.key for one in chunk), server.verdicts(chunk), strict=True))
+            if kept is not None:
+                kept.write_text(json.dumps(verdicts), "utf-8")
+    return verdicts
+
+
+def report(results: list[Compared], *, listed: bool) -> None:
+    not_compared = Counter(aside(one.server) for one in results if aside(one.server))
+    both = [one for one in results if not aside(one.server)]
+    rejected, accepted = [one for one in both if one.server], [one for one in both if not one.server]
+    missed = [one for one in rejected if not one.problems]
+    wrong = [one for one in accepted if one.problems]
+    if listed:
+        for one in missed:
+            print(f"missed: {one.document.file}: {one.server[:400]!r}")
+        for one in wrong:
+            print(f"wrongly rejected: {one.document.file}: {' | '.join(one.problems[:3])[:400]}")
+        for one in accepted:
+            if one.operators:
+                print(f"only by operators: {one.document.file}: {' | '.join(one.operators[:3])[:400]}")
+    print(f"{len(results)} documents; not compared: {dict(not_compared.most_common())}")
+    print(f"rejected by the server: {len(rejected)}; by gen, too: {_share(len(rejected) - len(missed), len(rejected))}")
+    print(f"accepted by the server: {len(accepted)}; rejected by gen: {_share(len(wrong), len(accepted))}")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} ({part / whole:.2%})" if whole else "0"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="scripts.agreement")
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("--crds", type=Path)
+    parser.add_argument("--verdicts", type=Path)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    kinds = Kinds(VERSION, Definitions((options.crds,)) if options.crds is not None else None)
+    found = list(documents(options.folders))
+    verdicts = ask(found, options.crds, kinds, options.verdicts)
+    report(list(compared(found, verdicts, kinds)), listed=options.list)
+
+
+if __name__ == "__main__":
+    main()
