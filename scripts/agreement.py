@@ -1,12 +1,12 @@
 """Compares the verdicts of gen with those of a real API server for the manifests in any folders.
 
-    KUBEBUILDER_ASSETS=DIR python -m scripts.agreement FOLDER… [--crds FOLDER] [--verdicts FILE] [--list]
+    KUBEBUILDER_ASSETS=DIR python -m scripts.agreement FOLDER… [--crds FOLDER] [--verdicts FILE] [--mutations N]
 
 Splits files into documents like kubectl, sends each to a throw-away kube-apiserver (strict dry run), and prints two
 shares: of the objects that the server rejects, those that gen rejects, and of the objects that it accepts, those that
 gen rejects. `--crds` names CustomResourceDefinitions that both use. `--verdicts` keeps the answers of the server, so
-that the next run only sends new documents. `--list` prints every difference. `scripts/apiserver.sh DIR` builds the
-server. docs/validation.md lists what is not compared.
+that the next run only sends new documents. `--mutations` also compares N random changes of accepted objects. `--list`
+prints every difference. `scripts/apiserver.sh DIR` builds the server. docs/validation.md lists what is not compared.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import sys
 import tempfile
@@ -38,6 +39,7 @@ from gen.rules.rule import RuleSource
 from gen.schemas.definitions import Definitions
 from gen.schemas.lookup import Kinds
 from tests.e2e.cluster import Cluster, read_definitions
+from tests.e2e.mutations import Mutator, accident
 from tests.e2e.server import api_server
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ _SEPARATOR = re.compile(r"^---[ \t]*(?:#.*)?\r?\n?", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\$\{\{|<%")
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _CHUNK = 500
+_SEED = 20261122
 
 ACCEPTED = ""
 _NOT_COMPARED = {
@@ -205,6 +208,28 @@ def problems_of(document: Document, kinds: Kinds) -> tuple[tuple[str, ...], tupl
     return tuple(ours), tuple(others)
 
 
+def mutations(found: list[Document], verdicts: dict[str, str], kinds: Kinds, count: int) -> Iterator[Document]:
+    """Accepted objects of built-in kinds, each with one random change: all kinds equally often."""
+    by_kind: dict[str, list[tuple[Document, Body]]] = {}
+    for document in found:
+        body = _plain(document.text) if verdicts[document.key] == ACCEPTED else None
+        if isinstance(body, dict) and not is_custom(body["apiVersion"].rpartition("/")[0]):
+            by_kind.setdefault(body["kind"], []).append((document, body))
+    chance, mutator = random.Random(_SEED), Mutator(kinds.schemas)  # noqa: S311 - no secret
+    names = sorted(by_kind)
+    for number in range(count):
+        document, original = chance.choice(by_kind[names[number % len(names)]])
+        body = ObjectView.of(json.loads(json.dumps(original, default=str)), VERSION).body  # without nulls
+        kind = kinds.get(body["apiVersion"], body["kind"])
+        if number // len(names) % 2 or kind is None:
+            what = accident(body, chance)
+        else:
+            path, value = next(mutator.some(body, kind.schema, 9, chance), ((), None))
+            what = f"{dotted(path)} = {value!r:.60}"
+            body = mutator.changed(body, kind.schema, path, value) if path else body
+        yield Document(file=f"{document.file} with {what}", text=json.dumps(body))
+
+
 def compared(found: list[Document], verdicts: dict[str, str], kinds: Kinds) -> Iterator[Compared]:
     for document in found:
         ours, others = problems_of(document, kinds)
@@ -261,12 +286,18 @@ def main() -> None:
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--crds", type=Path)
     parser.add_argument("--verdicts", type=Path)
+    parser.add_argument("--mutations", type=int, default=0)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     kinds = Kinds(VERSION, Definitions((options.crds,)) if options.crds is not None else None)
     found = list(documents(options.folders))
     verdicts = ask(found, options.crds, kinds, options.verdicts)
     report(list(compared(found, verdicts, kinds)), listed=options.list)
+    if options.mutations:
+        changed = list(mutations(found, verdicts, kinds, options.mutations))
+        print(f"\n{len(changed)} mutations of accepted objects of built-in kinds")
+        verdicts = ask(changed, options.crds, kinds, options.verdicts)
+        report(list(compared(changed, verdicts, kinds)), listed=options.list)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from celpy.celparser import CELParseError
 from celpy.evaluation import CELEvalError, CELSyntaxError, CELUnsupportedError
 
 from gen.check.cel_steps import CountingRunner, Steps, TooManyStepsError
+from gen.rules.cel_syntax import KEYWORDS, SIGNS, unescaped
 
 if TYPE_CHECKING:
     from lark import Tree
@@ -26,12 +27,7 @@ _MAX_DEPTH = 300
 _CHAIN = re.compile(r"\bhas\(((?:\w+\.)+\w+)\.(\w+)\)")
 """`has(a.b.c)` without `a.b` is an error on an API server, but false in the library."""
 
-_SIGNS = {"__dash__": "-", "__dot__": ".", "__slash__": "/", "__underscores__": "__"}
-_KEYWORDS = (
-    *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),
-    *("namespace", "null", "package", "return", "true", "var", "void", "while"),
-)
-_NAME = rf"(?:\w*(?:{'|'.join(_SIGNS)})\w*|__(?:{'|'.join(_KEYWORDS)})__)"
+_NAME = rf"(?:\w*(?:{'|'.join(SIGNS)})\w*|__(?:{'|'.join(KEYWORDS)})__)"
 _ESCAPED = re.compile(rf"\.({_NAME})\b")
 _HAS_ESCAPED = re.compile(rf"\bhas\(((?:\w+\.)*\w+)\.({_NAME})\)")
 """Names of fields that are not identifiers, as rules must escape them (Kubernetes' documentation of
@@ -67,8 +63,8 @@ def holds(expression: str, value: Any, steps: Steps) -> bool:
 
 @lru_cache(maxsize=1024)
 def _program(expression: str) -> CountingRunner:
-    expression = _HAS_ESCAPED.sub(lambda match: f'("{_unescaped(match[2])}" in {match[1]})', expression)
-    expression = _ESCAPED.sub(lambda match: f'["{_unescaped(match[1])}"]', expression)
+    expression = _HAS_ESCAPED.sub(lambda match: f'("{unescaped(match[2])}" in {match[1]})', expression)
+    expression = _ESCAPED.sub(lambda match: f'["{unescaped(match[1])}"]', expression)
     strict = _CHAIN.sub(r"(has(\1) ? has(\1.\2) : \1.\2 == null)", expression)
     tree = _environment().compile(strict)
     if _is_too_deep(tree):
@@ -84,15 +80,6 @@ def _is_too_deep(tree: Tree[Any]) -> bool:
         if not level:
             return False
     return True
-
-
-def _unescaped(name: str) -> str:
-    """The name of a field as it is in objects."""
-    if name.startswith("__") and name[2:-2] in _KEYWORDS:
-        return name[2:-2]
-    for escaped, sign in _SIGNS.items():
-        name = name.replace(escaped, sign)
-    return name
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,7 @@ from gen.resources.pods import follow
 from gen.resources.retired import RETIRED
 from gen.rules.catalogue import CATALOGUE, rules_for
 from gen.rules.field_checks import duplicates
-from gen.rules.object_view import ObjectView, is_custom
+from gen.rules.object_view import ObjectView, dropped, is_custom
 from gen.rules.problem import DAMAGED, SILENCE, Problem
 from gen.rules.rule import is_generated
 from gen.schemas.structural import with_defaults
@@ -65,7 +65,7 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
     yield from _retired(api_version, name, kinds, known=kind is not None)
     if kind is None:
         known = any(version == api_version for version, _ in kinds.schemas.kinds())
-        if not (missing and not known) and (api_version, name) not in RETIRED:
+        if not (missing and not known) and not _is_removed(api_version, name, kinds):
             yield _unknown(api_version, name, kinds)
         return
     if kind.deprecated is not None and (api_version, name) not in RETIRED:
@@ -79,10 +79,12 @@ def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Pr
     """
     custom = is_custom(body["apiVersion"].rpartition("/")[0])
 
-    def empty(route: Route) -> Any:
-        return {} if kinds.schemas.fields(kind.schema, (*route, 0)) else ""
+    namespaced = kind.namespaced is not False
 
-    view = ObjectView.of(body, kinds.version, defined=kind.extra_checks is not None, empty=empty)
+    def empty(route: Route) -> Any:
+        return kinds.schemas.empty(kind.schema, route) if not custom else dropped(route)
+
+    view = ObjectView.of(body, kinds.version, defined=kind.extra_checks is not None, namespaced=namespaced, empty=empty)
     if view.json is not None and len(view.json) > _MAX_OBJECT_BYTES:
         yield Problem("object-size", (), f"object is {len(view.json) >> 20} MiB; the API server accepts at most 3 MiB")
         return
@@ -100,12 +102,16 @@ def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Pr
         return
     yield from faults
     wrong = [fault.route for fault in faults]
-    view = ObjectView.of(_without(view.body, wrong), kinds.version, defined=view.defined)
+    view = ObjectView.of(_without(view.body, wrong), kinds.version, defined=view.defined, namespaced=namespaced)
     yield from (one for one in _of_rules(view, sound=False) if not any(_overlap(one.route, at) for at in wrong))
 
 
 _MAX_OBJECT_BYTES = 3 << 20
 """Bytes of a request (`MaxRequestBodyBytes` of `apiserver/pkg/server/config.go`); the limit of etcd is lower."""
+
+
+_MAX_REPLICAS = 2**31 - 1
+"""Of resources with a `scale` subresource (`apiextensions-apiserver/pkg/registry/customresource/validator.go`)."""
 
 
 def _without(body: Body, routes: list[Route]) -> Body:
@@ -160,6 +166,10 @@ def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
         yield Problem(
             "wrong-scope", ("metadata", "namespace"), f"`namespace` is set, but {body['kind']} is cluster-scoped"
         )
+    replicas = follow(body, kind.replicas) if kind.replicas else 0
+    if isinstance(replicas, int) and not 0 <= replicas <= _MAX_REPLICAS:
+        message = f"{replicas} is not between 0 and {_MAX_REPLICAS}"
+        yield Problem("invalid-value", kind.replicas, message, "use a number of replicas in this range")
     if kind.extra_checks is None or kind.source is None or kind.extra_checks.empty():
         return
     steps: dict[str, Steps] = {}
@@ -216,13 +226,18 @@ def _failed(rule: Rule, error: Exception) -> Problem:
     return Problem("rule-failed", (), f"rule `{rule.name}` failed to check this object ({what})")
 
 
+def _is_removed(api_version: str, name: str, kinds: Kinds) -> bool:
+    retired = RETIRED.get((api_version, name))
+    return retired is not None and retired.removed is not None and retired.removed <= kinds.minor
+
+
 def _retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Iterator[Problem]:
     retired = RETIRED.get((api_version, name))
     if retired is None:
         return
-    minor = int(kinds.version.split(".")[1])
+    minor = kinds.minor
     instead = f"use `{retired.instead}`" if "/" in retired.instead else retired.instead
-    if retired.removed is not None and retired.removed <= minor and not known:
+    if _is_removed(api_version, name, kinds) and not known:
         since = f" since Kubernetes 1.{retired.removed}" if retired.removed else ""
         yield Problem("removed-api", ("apiVersion",), f"{api_version} {name} was removed{since}", instead)
     elif retired.deprecated <= minor:

@@ -130,6 +130,12 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Whether Kueue can change the number of pods of an admitted object."""
     children: str = ""
     """Regular expression of what the operator appends to the name of an object to name Services, pods and others."""
+    scaled: Path = ()
+    """Route of the number of replicas that the `scale` subresource of a custom kind sets."""
+    claims: tuple[Pattern, ...] = ()
+    """Routes of names of claims that become volumes of the pods."""
+    added_volumes: tuple[str, ...] = ()
+    """Names of volumes that the operator adds to the pods."""
     max_name: int | None = None
     """Longest name; None if it depends on the object or only on Kubernetes."""
 

@@ -12,6 +12,7 @@ FAILURE_REASONS: Final = (
     *("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy"),
 )
 """Reasons of failed Jobs that failure policies can name."""
+CLAIMS: Final[Pattern] = ("spec", "volumeClaimPolicies", ANY_ITEM, "templates", ANY_ITEM, "metadata", "name")
 COUNTS: Final = (Count(route=(*_JOB, "replicas")), Count(route=(*_JOB, "template", "spec", "parallelism")))
 
 JOBSET: Final = Resource(
@@ -25,4 +26,5 @@ JOBSET: Final = Resource(
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
     queues=("kueue",),
+    claims=(CLAIMS,),
 )

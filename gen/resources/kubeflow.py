@@ -30,6 +30,7 @@ def _training(
     old: tuple[str, ...] = (),
     children: str = "",
     largest: Pattern | None = None,
+    scaled: bool = False,
 ) -> Resource:
     served = versions or {V1: RESTART_V1}
     holder = ("spec", role_map, ANY_KEY)
@@ -49,6 +50,7 @@ def _training(
         status=_STATUS,
         children=children or rf"-(?:{'|'.join(roles).lower()})-[0-9]+",
         queues=("kueue",),
+        scaled=("spec", role_map, "Worker", "replicas") if scaled else (),
     )
 
 
@@ -62,13 +64,14 @@ PYTORCHJOB: Final = _training(
     _MASTER_WORKER,
     "pytorch",
     old=_ALPHA,
+    scaled=True,
     largest=("spec", "elasticPolicy", "maxReplicas"),
 )
 XGBOOSTJOB: Final = _training(
     "XGBoostJob", "xgbReplicaSpecs", _MASTER_WORKER, "xgboost", old=("xgboostjob.kubeflow.org/v1alpha1",)
 )
-PADDLEJOB: Final = _training("PaddleJob", "paddleReplicaSpecs", _MASTER_WORKER, "paddle")
-JAXJOB: Final = _training("JAXJob", "jaxReplicaSpecs", ("Worker",), "jax")
+PADDLEJOB: Final = _training("PaddleJob", "paddleReplicaSpecs", _MASTER_WORKER, "paddle", scaled=True)
+JAXJOB: Final = _training("JAXJob", "jaxReplicaSpecs", ("Worker",), "jax", scaled=True)
 # Neither operator enforces the name `mpi`: both take the first container. The TTL of v2beta1 deletes only the Job of
 # the launcher; the TTL of v1 deletes the MPIJob.
 MPIJOB: Final = _training(

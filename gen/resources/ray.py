@@ -13,6 +13,8 @@ _VERSIONS: dict[str, tuple[str, ...]] = {"ray.io/v1": ("Never", "OnFailure", "Al
 _RETIRED = retired("ray.io/v1", "ray.io/v1alpha1", removed=False)
 HEAD: Final = "head"
 SUBMISSION_MODES: Final = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
+_TOKENS = ("ray-token",)
+"""With `authOptions`, the operator mounts tokens of service accounts (`controllers/ray/common/pod.go`)."""
 _DEPLOYMENT_STATUS = ("status", "jobDeploymentStatus")
 
 
@@ -46,6 +48,7 @@ RAYJOB: Final = Resource(
     ),
     queues=("kueue",),
     elastic=True,
+    added_volumes=_TOKENS,
     max_name=47,
 )
 RAYCLUSTER: Final = Resource(
@@ -57,6 +60,7 @@ RAYCLUSTER: Final = Resource(
     suspend=("spec", "suspend"),
     queues=("kueue",),
     elastic=True,
+    added_volumes=_TOKENS,
     max_name=53,
 )
 RAYSERVICE: Final = Resource(
@@ -66,4 +70,5 @@ RAYSERVICE: Final = Resource(
     retired=_RETIRED,
     pods=_cluster("spec", "rayClusterConfig"),
     elastic=True,
+    added_volumes=_TOKENS,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.resources.base import Conditions, Count, PodSet, Resource
-from gen.resources.jobset import COUNTS, TEMPLATE
+from gen.resources.jobset import CLAIMS, COUNTS, TEMPLATE
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"trainer.kubeflow.org/v1alpha1": ()}
 
@@ -30,9 +30,11 @@ _PODS = PodSet(
     counts=tuple(Count(route=("spec", "template", *count.route), default=count.default) for count in COUNTS),
 )
 
+_CLAIMS = ("spec", "template", *CLAIMS)
+
 TRAINING_RUNTIME: Final = Resource(
-    group="trainer.kubeflow.org", kind="TrainingRuntime", versions=_VERSIONS, pods=(_PODS,)
+    group="trainer.kubeflow.org", kind="TrainingRuntime", versions=_VERSIONS, pods=(_PODS,), claims=(_CLAIMS,)
 )
 CLUSTER_TRAINING_RUNTIME: Final = Resource(
-    group="trainer.kubeflow.org", kind="ClusterTrainingRuntime", versions=_VERSIONS, pods=(_PODS,)
+    group="trainer.kubeflow.org", kind="ClusterTrainingRuntime", versions=_VERSIONS, pods=(_PODS,), claims=(_CLAIMS,)
 )

@@ -95,8 +95,9 @@ _FORM = (
     Rule(
         "wrong-scope",
         "A cluster-scoped object has a namespace.",
-        "The API server rejects a namespace on a cluster-scoped kind.",
+        "The API server drops the namespace of a cluster-scoped object: the object is valid in the whole cluster.",
         "Remove `metadata.namespace`.",
+        severity=Severity.WARNING,
     ),
     Rule(
         "silenced",

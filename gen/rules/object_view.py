@@ -24,6 +24,11 @@ _PARTIAL = frozenset(field for resource in RESOURCES.values() for field in resou
 """Fields with partial pod templates, or with templates that contain placeholders."""
 
 
+def dropped(route: Route) -> Any:
+    """The replacement for a null at a route: an empty string for entries of lists, None for fields."""
+    return "" if isinstance(route[-1], int) else None
+
+
 @dataclass(frozen=True)
 class ObjectView:
     """An object that matches its schema. Values that many rules need are computed once."""
@@ -38,19 +43,24 @@ class ObjectView:
     """Each pod template with its route."""
     defined: bool = False
     """Whether the schema is the one of a CustomResourceDefinition, which already has some of the checks."""
+    namespaced: bool = True
+    """False only if the kind is known to be cluster-scoped."""
     json: bytes | None = None
     """`body` serialized by orjson, if it was needed."""
 
     @classmethod
-    def of(cls, body: Body, version: str, *, defined: bool = False, empty: Empty = lambda _: "") -> ObjectView:
-        """`empty` returns the replacement for a null entry of the list at a route."""
+    def of(
+        cls, body: Body, version: str, *, defined: bool = False, namespaced: bool = True, empty: Empty = dropped
+    ) -> ObjectView:
+        """`empty` returns the replacement for a null at a route, and None for a null that is dropped."""
         json = _json(body)
         if json is None or b"null" in json:  # checked in compiled code: most objects have no nulls and need no copy
             present: Body = _without_nulls(body, (), empty)
             json = None
         else:
             present = body
-        return cls(present, body, int(version.split(".")[1]), _all_templates(present), defined, json)
+        minor = int(version.split(".")[1])
+        return cls(present, body, minor, _all_templates(present), defined, namespaced, json)
 
     @classmethod
     def built(cls, body: Body) -> ObjectView:
@@ -126,10 +136,12 @@ def _json(body: Body) -> bytes | None:
 
 def _without_nulls(value: Any, route: Route, empty: Empty) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(inner, (*route, key), empty) for key, inner in value.items() if inner is not None}
+        present = {key: _present(inner, (*route, key), empty) for key, inner in value.items()}
+        return {key: inner for key, inner in present.items() if inner is not None}
     if isinstance(value, list):
-        return [
-            empty(route) if inner is None else _without_nulls(inner, (*route, index), empty)
-            for index, inner in enumerate(value)
-        ]
+        return [_present(inner, (*route, index), empty) for index, inner in enumerate(value)]
     return value
+
+
+def _present(value: Any, route: Route, empty: Empty) -> Any:
+    return empty(route) if value is None else _without_nulls(value, route, empty)

@@ -38,6 +38,8 @@ class Definition(Struct, frozen=True):
     file: str
     deprecated: str | None
     """The deprecation warning of the version."""
+    replicas: tuple[str, ...] = ()
+    """Path of the number that the `scale` subresource sets."""
 
 
 class Definitions:
@@ -135,7 +137,12 @@ def _definitions(body: Any, file: str) -> Iterator[Definition]:
             warning = f"{api_version} {spec['names']['kind']} is deprecated"
         closed, extra_checks = close_schema(schema)
         kind = spec["names"]["kind"]
-        yield Definition(api_version, kind, spec.get("scope") != "Cluster", closed, extra_checks, schema, file, warning)
+        namespaced = spec.get("scope") != "Cluster"
+        scale = ((version.get("subresources") or spec.get("subresources") or {}).get("scale") or {}).get(
+            "specReplicasPath", ""
+        )
+        replicas = tuple(str(scale).split(".")[1:])
+        yield Definition(api_version, kind, namespaced, closed, extra_checks, schema, file, warning, replicas=replicas)
 
 
 def _check_texts(spec: Body) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gen.diagnostics import BugError, DefinitionError
+from gen.resources import resource_of_object
+from gen.resources.scope import is_cluster_scoped
 from gen.schemas.registry import DEFINITIONS, compiled, is_partial, schemas
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Kind(Struct, frozen=True):
     deprecated: str | None = None
     partial: bool = False
     """Whether the schema only describes what gen renders."""
+    replicas: tuple[str, ...] = ()
+    """Path of the number that the `scale` subresource sets; empty without one."""
 
 
 class Kinds:
@@ -40,6 +44,7 @@ class Kinds:
 
     def __init__(self, version: str, definitions: Definitions | None = None) -> None:
         self.version = version
+        self.minor = int(version.split(".")[1])
         self.schemas: Schemas = schemas(version)
         self._definitions = definitions
         self._known: dict[tuple[str, str], Kind | None] = {}
@@ -82,27 +87,13 @@ class Kinds:
                     Path(definition.file), f"invalid schema for {api_version} {kind}: {reason}"
                 ) from error
             extra = definition.extra_checks, definition.source, definition.namespaced, definition.deprecated
-            return Kind(definition.schema, validator, *extra)
+            return Kind(definition.schema, validator, *extra, replicas=definition.replicas)
         try:
             schema = self.schemas.schema(api_version, kind)
         except BugError:
             return None
-        namespaced = False if (api_version, kind) in _OF_CLUSTER else None
+        namespaced = False if is_cluster_scoped(api_version, kind) else None
         validator = self.schemas.validator(api_version, kind)
-        return Kind(schema, validator, namespaced=namespaced, partial=is_partial(api_version, kind))
-
-
-_OF_CLUSTER = {
-    ("v1", "Namespace"),
-    ("v1", "Node"),
-    ("v1", "PersistentVolume"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
-    ("storage.k8s.io/v1", "StorageClass"),
-    ("storage.k8s.io/v1", "CSIDriver"),
-    ("scheduling.k8s.io/v1", "PriorityClass"),
-    ("node.k8s.io/v1", "RuntimeClass"),
-    ("networking.k8s.io/v1", "IngressClass"),
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
-}
-"""Cluster-scoped kinds; schemas do not contain the scope."""
+        facts = resource_of_object(api_version, kind)
+        replicas = facts.scaled if facts is not None else ()
+        return Kind(schema, validator, namespaced=namespaced, partial=is_partial(api_version, kind), replicas=replicas)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gen.diagnostics import BugError
+from gen.schemas.optional_fields import drop_requirements
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -102,6 +103,7 @@ class Schemas:
 
     def __init__(self, version: str) -> None:
         self._folder = _folders()[version]
+        self._minor = int(version.split(".")[1])
         self._validators: dict[tuple[str, str], Draft202012Validator] = {}
         self._documents: dict[str, Schema] = {}
 
@@ -140,11 +142,30 @@ class Schemas:
 
     def fields(self, schema: Schema, route: Route) -> list[str]:
         """Names of the fields at a route of an object of this schema."""
+        return list(self._at(schema, route).get("properties", ()))
+
+    def empty(self, schema: Schema, route: Route) -> Any:
+        """The value that Go decodes a null at a route as; None for fields, which are then unset.
+
+        Entries of lists and mappings keep their place.
+        """
+        holder = self._at(schema, route[:-1])
+        of_list = isinstance(route[-1], int)
+        if not of_list and "properties" in holder:
+            return None
+        found = self._at(schema, route)
+        if found.get("properties"):
+            return {}
+        if "oneOf" in found:
+            return "0"
+        return "" if of_list or "string" in found.get("type", ()) else None
+
+    def _at(self, schema: Schema, route: Route) -> Schema:
         schema, base = self.resolve(schema)
         for step in route:
             inner = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
             schema, base = self.resolve(inner or schema.get("additionalProperties") or {}, base)
-        return list(schema.get("properties", ()))
+        return schema
 
     def _document(self, name: str, path: Path) -> Schema:
         if name not in self._documents:
@@ -157,7 +178,9 @@ class Schemas:
 
     @cached_property
     def definitions(self) -> Schema:
-        return self._document("definitions", self._folder / "_definitions.json")
+        document = self._document("definitions", self._folder / "_definitions.json")
+        drop_requirements(document["$defs"], self._minor)
+        return document
 
     @cached_property
     def _common(self) -> Schema:

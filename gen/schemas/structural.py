@@ -93,6 +93,11 @@ def with_defaults(schema: Schema, value: Any) -> Any:
     return value
 
 
+def closed(schema: Schema) -> Schema:
+    """The closed schema of a value."""
+    return _close(schema)[0]
+
+
 def _close(schema: Schema) -> tuple[Schema, ExtraChecks]:
     found = {key: schema[key] for key in _KEPT if key in schema}
     extra = ExtraChecks()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gen.rules.rule import RuleSource
 
 VERSION = "1.34"
-FILES = ("kubernetes.yaml", "operators.yaml")
+FILES = ("kubernetes.yaml", "operators.yaml", "large.yaml")
 CASES: dict[str, dict[str, Any]] = yaml.load((HERE / "rules/cases.yaml").read_bytes(), yaml.CSafeLoader)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gen.diagnostics import Severity
 from gen.quantity import server_amount
 from gen.resources import Having, resource_of
 from gen.resources.kueue import CLUSTER_QUEUE, LOCAL_QUEUE
@@ -33,7 +34,7 @@ _MAX_LABEL_LENGTH = 63
     "kueue-queue-name", of=_QUEUED, reason=_WEBHOOK, remedy="Use the name of a local queue, with at most 63 characters."
 )
 def kueue_queue_name(view: ObjectView) -> Faults:
-    """The queue label is not a DNS name of at most 63 characters, or the queue is set by an annotation."""
+    """The queue label is not a DNS name of at most 63 characters."""
     labels = view.metadata.get("labels") or {}
     name = labels.get(f"{_PREFIX}queue-name")
     if name is not None:
@@ -42,6 +43,17 @@ def kueue_queue_name(view: ObjectView) -> Faults:
             fault = Fault((), f"longer than {_MAX_LABEL_LENGTH} characters")
         if fault is not None:
             yield fault.at(("metadata", "labels", f"{_PREFIX}queue-name"))
+
+
+@operators(
+    "kueue-queue-annotation",
+    of=_QUEUED,
+    reason="Kueue starts the job without a queue, or never, depending on its configuration.",
+    remedy="Move the annotation to `metadata.labels`.",
+    severity=Severity.WARNING,
+)
+def kueue_queue_annotation(view: ObjectView) -> Faults:
+    """The queue is set by an annotation."""
     if f"{_PREFIX}queue-name" in (view.metadata.get("annotations") or {}):
         at = ("metadata", "annotations", f"{_PREFIX}queue-name")
         yield Fault(at, "Kueue reads the label of this name, and ignores the annotation")

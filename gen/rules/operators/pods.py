@@ -25,14 +25,15 @@ _FINALIZERS = FieldChecks({"finalizers.*": qualified_name})
 
 def _pod_creation(view: ObjectView) -> Faults:
     """A pod template has a finalizer, image, node or host port that is invalid in a pod."""
+    for route, pod in view.pods if view.kind != "Pod" else ():
+        for here, container in containers(pod, route):
+            image = container.get("image", "")
+            if image != image.strip():
+                yield Fault((*here, "image"), "the image has leading or trailing spaces")
     for route, template in view.templates if view.is_custom else ():
         metadata, pod, at = template.get("metadata") or {}, template["spec"], (*route, "spec")
         yield from _FINALIZERS.faults(metadata, (*route, "metadata"))
         yield from finalizers(metadata.get("finalizers") or [], (*route, "metadata", "finalizers"), any_word=False)
-        for here, container in containers(pod, at):
-            image = container.get("image", "")
-            if image != image.strip():
-                yield Fault((*here, "image"), "the image has leading or trailing spaces")
         if pod.get("schedulingGates") and pod.get("nodeName"):
             yield Fault((*at, "nodeName"), "`nodeName` is not allowed with `schedulingGates`")
         if pod.get("hostNetwork"):

@@ -220,11 +220,12 @@ def kueue_rayjob(view: ObjectView) -> Faults:
         yield Fault(("spec",), "a queued job requires `shutdownAfterJobFinishes: true`")
     if view.spec.get("clusterSelector"):
         yield Fault(("spec", "clusterSelector"), "not allowed for a queued job, which needs a cluster of its own")
+    elastic = (view.metadata.get("annotations") or {}).get("kueue.x-k8s.io/elastic-job") == "true"
     for route, cluster in _clusters(view):
         groups = cluster.get("workerGroupSpecs") or []
         if len(groups) > 17:  # noqa: PLR2004 - with the head, 18 pod sets
             yield Fault((*route, "workerGroupSpecs"), f"{len(groups)} groups; expected at most 17")
-        if cluster.get("enableInTreeAutoscaling"):
+        if cluster.get("enableInTreeAutoscaling") and not elastic:
             yield Fault((*route, "enableInTreeAutoscaling"), "only allowed for elastic jobs")
         for index, group in enumerate(groups):
             if group.get("groupName") == HEAD:

@@ -51,7 +51,7 @@ def access(view: ObjectView) -> Faults:
     elif view.kind in {"RoleBinding", "ClusterRoleBinding"}:
         yield from _reference(body["roleRef"], ("roleRef",), namespaced=view.kind == "RoleBinding")
         for index, subject in enumerate(body.get("subjects") or ()):
-            yield from _subject(subject, ("subjects", index))
+            yield from _subject(subject, ("subjects", index), namespaced=view.kind == "RoleBinding")
 
 
 def _rule(rule: Body, route: Route, *, namespaced: bool) -> Faults:
@@ -82,7 +82,8 @@ def _reference(reference: Body, route: Route, *, namespaced: bool) -> Faults:
             yield fault.at((*route, field))
 
 
-def _subject(subject: Body, route: Route) -> Faults:
+def _subject(subject: Body, route: Route, *, namespaced: bool) -> Faults:
+    """A service account of a RoleBinding without a namespace is one of the namespace of the binding."""
     kind = subject["kind"]
     if kind not in _SUBJECTS:
         yield not_one_of(kind, _SUBJECTS).at((*route, "kind"))
@@ -92,7 +93,7 @@ def _subject(subject: Body, route: Route) -> Faults:
         fault = dns_name(subject["name"])
         if fault is not None:
             yield fault.at((*route, "name"))
-        if "namespace" not in subject:
+        if not subject.get("namespace") and not namespaced:
             hint = "add the `namespace` of the service account"
             yield Fault((*route, "namespace"), "a service account requires a namespace", hint)
     if kind in _SUBJECTS and subject.get("apiGroup", "") not in {"", _SUBJECTS[kind]}:

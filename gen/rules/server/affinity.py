@@ -48,7 +48,7 @@ def affinity(view: ObjectView) -> Faults:
             yield from node_selector(nodes[_REQUIRED], (*at, "nodeAffinity", _REQUIRED))
         for index, entry in enumerate(nodes.get(_PREFERRED) or ()):
             here = (*at, "nodeAffinity", _PREFERRED, index, "preference")
-            yield from _node_term(entry["preference"], here, any_value=True)
+            yield from _node_term(entry.get("preference") or {}, here, any_value=True)
         for kind in ("podAffinity", "podAntiAffinity"):
             terms = found.get(kind) or {}
             for index, term in enumerate(terms.get(_REQUIRED) or ()):

@@ -108,7 +108,7 @@ def _priority_class(body: Body) -> Faults:
         if name not in _SYSTEM_PRIORITIES:
             hint = "use another prefix"
             yield Fault(("metadata", "name"), "the prefix `system-` is reserved for Kubernetes", hint)
-    elif body["value"] > _HIGHEST_PRIORITY:
+    elif body.get("value", 0) > _HIGHEST_PRIORITY:
         message = f"{body['value']} is more than {_HIGHEST_PRIORITY}"
         yield Fault(("value",), message, f"use {_HIGHEST_PRIORITY} or less")
     if body.get("preemptionPolicy", "Never") not in {"Never", "PreemptLowerPriority"}:

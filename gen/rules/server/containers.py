@@ -54,7 +54,7 @@ def containers(view: ObjectView) -> Faults:
             image = container.get("image", "")
             if not_empty(image):
                 yield Fault((*at, "image"), f"container `{container['name']}` has no image", "set its `image`")
-            elif image != image.strip():
+            elif image != image.strip() and view.kind == "Pod":  # not checked in templates
                 yield Fault((*at, "image"), "the image has leading or trailing spaces", f"use `{image.strip()}`")
             yield from _resizing(container, at, pod)
             yield from _restarts(container, at, view.minor)

@@ -19,7 +19,7 @@ from gen.rules.value_checks import at_least
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Faults
+    from gen.rules.fault import Check, Faults
     from gen.rules.object_view import ObjectView
 
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
@@ -33,6 +33,11 @@ def _quantity(value: Any) -> Fault | None:
     if isinstance(value, int) or _QUANTITY.fullmatch(value):
         return None
     return invalid_quantity(value)
+
+
+def _with(field: str) -> Check:
+    fault = Fault((field,), f"`{field}` is missing", f"add `{field}`")
+    return lambda value: None if field in value else fault
 
 
 _RESOURCE = FieldChecks(
@@ -52,6 +57,23 @@ _POD = FieldChecks(
         "volumes.*.emptyDir.sizeLimit": _quantity,
     }
 )
+
+_SLEEP = FieldChecks({f"lifecycle.{hook}.sleep": _with("seconds") for hook in ("postStart", "preStop")})
+_HEADERS = FieldChecks(
+    {
+        f"{at}.httpGet.httpHeaders.*": _with("value")
+        for at in ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle.postStart", "lifecycle.preStop")
+    }
+)
+_REQUIRED_OF_PODS = FieldChecks(
+    {
+        "securityContext.sysctls.*": _with("value"),
+        "volumes.*.iscsi": _with("lun"),
+        "volumes.*.scaleIO": _with("secretRef"),
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution.*": _with("preference"),
+    }
+)
+"""Fields that definitions require and Kubernetes does not (`gen/schemas/optional_fields.py`)."""
 
 _KEYED_OF_PODS: Final[dict[str, tuple[str, ...]]] = {"imagePullSecrets": ("name",), "hostAliases": ("ip",)}
 _KEYED: Final[dict[str, tuple[str, ...]]] = {"env": ("name",), "ports": ("containerPort", "protocol")}
@@ -80,9 +102,12 @@ def custom(view: ObjectView) -> Faults:
             yield Fault((*route, "metadata", field), message, f"remove `{field}` from the template")
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
+        yield from _REQUIRED_OF_PODS.faults(pod, route)
         yield from _twice(pod, route, _KEYED_OF_PODS)
     for route, container in view.containers:
         yield from _twice(container, route, _KEYED)
+        yield from _HEADERS.faults(container, route)
+        yield from _SLEEP.faults(container, route)
         if "resources" in container:
             yield from _twice(container["resources"], (*route, "resources"), _KEYED_RESOURCES)
 

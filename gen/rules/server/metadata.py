@@ -101,6 +101,8 @@ def metadata(view: ObjectView) -> Faults:
     counted = not view.is_custom and view.kind not in _COUNTED_ANEW
     yield from _own_table(name, counted=counted).faults(own, route)
     yield from _METADATA.faults(own, route)
+    if view.namespaced and own.get("namespace") and (fault := dns_label(own["namespace"])) is not None:
+        yield fault.at((*route, "namespace"))
     yield from _labels_and_annotations(own, route)
     if "finalizers" in own:
         any_word = view.is_custom or view.kind == "PodDisruptionBudget"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.resources import resource_of
+from gen.resources.pods import matches
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.object_view import containers
@@ -39,20 +41,22 @@ _BLOCK = {"persistentVolumeClaim", "ephemeral"}
 )
 def mounts(view: ObjectView) -> Faults:
     """A container mounts a volume that its pod does not define, or uses a mount path or device twice."""
+    added = _added(view)
     for route, pod in view.pods:
-        volumes = {**{volume["name"]: volume for volume in pod.get("volumes") or ()}, **_claimed(view)}
+        volumes = {**{volume["name"]: volume for volume in pod.get("volumes") or ()}, **added}
         for at, container in containers(pod, route):
             yield from _CONTAINER.faults(container, at)
             yield from _mounts(container, (*at, "volumeMounts"), volumes)
             yield from _devices(container, (*at, "volumeDevices"), volumes)
 
 
-def _claimed(view: ObjectView) -> Body:
-    """The volumes that a stateful set creates for its pods."""
-    if view.kind != "StatefulSet" or view.is_custom:
+def _added(view: ObjectView) -> Body:
+    """The volumes that a controller or an operator adds to the pods."""
+    resource = resource_of(view.group, view.kind)
+    if resource is None:
         return {}
-    claims = view.spec.get("volumeClaimTemplates") or ()
-    return {(claim.get("metadata") or {}).get("name", ""): {"persistentVolumeClaim": {}} for claim in claims}
+    claims = {str(name) for pattern in resource.claims for _, name in matches(view.body, pattern)}
+    return {name: {"persistentVolumeClaim": {}} for name in (*claims, *resource.added_volumes)}
 
 
 def _mounts(container: Body, route: Route, volumes: Body) -> Faults:

@@ -55,15 +55,16 @@ def policies(view: ObjectView) -> Faults:
             if policy is None or (field == "successPolicy" and spec.get("completionMode") != "Indexed"):
                 continue
             yield from table.faults(policy, at)
-            if len(policy["rules"]) > _MAX_RULES:
-                hint = f"remove {len(policy['rules']) - _MAX_RULES} of them"
+            count = len(policy.get("rules") or ())
+            if count > _MAX_RULES:
+                hint = f"remove {count - _MAX_RULES} of them"
                 yield Fault((*at, "rules"), f"more than {_MAX_RULES} rules", hint)
             yield from rules(policy, spec, (*at, "rules"))
 
 
 def _failures(policy: Body, spec: Body, route: Route) -> Faults:
     names = {container["name"] for _, container in containers(spec["template"]["spec"], ())}
-    for index, rule in enumerate(policy["rules"]):
+    for index, rule in enumerate(policy.get("rules") or ()):
         at = (*route, index)
         if rule["action"] == "FailIndex" and "backoffLimitPerIndex" not in spec:
             hint = "use `FailJob`, or add `backoffLimitPerIndex` to the job"

@@ -63,6 +63,7 @@ def _table(field: str, *types: str) -> FieldChecks:
 _TABLES = {
     "Deployment": _table("strategy", "Recreate", "RollingUpdate"),
     "ReplicaSet": FieldChecks(_COUNTS),
+    "ReplicationController": FieldChecks(_COUNTS),
     "DaemonSet": _table("updateStrategy", "RollingUpdate", "OnDelete"),
     "StatefulSet": FieldChecks(
         {
@@ -92,11 +93,12 @@ created before either.
     "apps/ReplicaSet",
     "apps/DaemonSet",
     "apps/StatefulSet",
+    "ReplicationController",
     remedy="Repeat the labels of the template in the selector, and set matching counts and policies.",
 )
 def workloads(view: ObjectView) -> Faults:
-    """A deployment, replica set, daemon set or stateful set does not select its own pods, has pods that are not always
-    restarted, or cannot replace them.
+    """A deployment, replica set, replication controller, daemon set or stateful set does not select its own pods, has
+    pods that are not always restarted, or cannot replace them.
     """
     if view.kind not in _TABLES or view.is_custom:
         return
@@ -111,7 +113,10 @@ def workloads(view: ObjectView) -> Faults:
     if not view.templates:
         yield NO_CONTAINERS.at((*route, "template"))
         return
-    yield from _selection(spec, (*route, "selector"))
+    if view.kind == "ReplicationController":
+        yield from _equality(spec, (*route, "selector"))
+    else:
+        yield from _selection(spec, (*route, "selector"))
     pod, at = spec["template"]["spec"], (*route, "template", "spec")
     if restart_policy(pod) != "Always":
         message = f"`{restart_policy(pod)}` is not allowed for these pods; expected `Always`"
@@ -140,6 +145,16 @@ def _selection(spec: Body, route: Route) -> Faults:
         yield Fault(route, "the selector is empty", f"add `matchLabels` with labels {hint}")
     elif not malformed and not selects(found, labels):
         yield not_selected(found, labels).at(route)
+
+
+def _equality(spec: Body, route: Route) -> Faults:
+    """A replication controller selects by labels alone; by default, by those of its template."""
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    chosen = spec.get("selector") or labels
+    if not chosen:
+        yield Fault(route, "the selector is empty", "add `labels` to the template's `metadata`")
+    elif any(labels.get(key) != value for key, value in chosen.items()):
+        yield not_selected({"matchLabels": chosen}, labels).at(route)
 
 
 def not_selected(found: Body, labels: Body) -> Fault:

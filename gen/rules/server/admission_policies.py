@@ -1,0 +1,167 @@
+"""Admission policies and their bindings.
+
+From `validateValidatingAdmissionPolicySpec` and `validateValidatingAdmissionPolicyBindingSpec` of
+`pkg/apis/admissionregistration/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gen.rules.fault import Fault, unknown_name
+from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import config_key, dns_name
+from gen.rules.rule import server
+from gen.rules.selectors import selector
+from gen.rules.server.admission_rules import REQUEST_NAMES, conditions, expression, request_rules, selectors
+from gen.rules.value_checks import both, if_set, not_empty, one_of
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
+
+_GROUP = "admissionregistration.k8s.io"
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE = re.compile(r"\bvariables\.([A-Za-z_]\w*)")
+_MAX_AUDITS = 20
+_REASONS = ("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge")
+
+
+def _identifier(value: Any) -> Fault | None:
+    if _IDENTIFIER.fullmatch(value):
+        return None
+    return Fault(
+        (), f"`{value}` is not a valid variable name", "use letters, digits and `_`, not beginning with a digit"
+    )
+
+
+def _one_line(value: Any) -> Fault | None:
+    if not value.strip() or "\n" in value:
+        hint = "write one line of text, or remove it"
+        return Fault((), "the message is empty or has several lines", hint)
+    return None
+
+
+def _version(value: Any) -> Fault | None:
+    if not value or value.count("/") > 1:
+        return Fault((), f"`{value}` is not a valid API version", "use a group and a version, such as `example.com/v1`")
+    return None
+
+
+_MATCH = {"matchPolicy": one_of("Exact", "Equivalent")}
+_POLICY = FieldChecks(
+    {
+        "failurePolicy": one_of("Ignore", "Fail"),
+        "reinvocationPolicy": one_of("Never", "IfNeeded"),
+        **{f"matchConstraints.{field}": check for field, check in _MATCH.items()},
+        "paramKind.apiVersion": _version,
+        "paramKind.kind": not_empty,
+        "variables.*.name": _identifier,
+        "validations.*.message": _one_line,
+        "validations.*.reason": one_of(*_REASONS),
+        "auditAnnotations.*.key": both(not_empty, config_key),
+    }
+)
+_BINDING = FieldChecks(
+    {
+        "policyName": dns_name,
+        "validationActions.*": one_of("Deny", "Warn", "Audit"),
+        "paramRef.parameterNotFoundAction": one_of("Allow", "Deny"),
+        "paramRef.name": if_set(dns_name),
+        **{f"matchResources.{field}": check for field, check in _MATCH.items()},
+    }
+)
+
+
+@server(
+    "admission-policies",
+    f"{_GROUP}/ValidatingAdmissionPolicy",
+    f"{_GROUP}/MutatingAdmissionPolicy",
+    remedy="Set the matched resources, and valid CEL expressions over the variables of a request.",
+)
+def admission_policies(view: ObjectView) -> Faults:
+    """An admission policy has no validations or matched resources, or an invalid name or CEL expression."""
+    spec, at = view.spec, ("spec",)
+    yield from _POLICY.faults(spec, at)
+    matched = spec.get("matchConstraints")
+    if matched is not None:
+        if not matched.get("resourceRules"):
+            where = (*at, "matchConstraints", "resourceRules")
+            yield Fault(where, "at least one rule is required", "add the resources that the policy applies to")
+        yield from _matching(matched, (*at, "matchConstraints"))
+    names = REQUEST_NAMES | {"namespaceObject"} | ({"params"} if "paramKind" in spec else set())
+    yield from conditions(spec.get("matchConditions") or [], (*at, "matchConditions"), names)
+    if view.kind == "ValidatingAdmissionPolicy":
+        yield from _validations(spec, at, names)
+
+
+def _validations(spec: Body, at: Route, names: frozenset[str] | set[str]) -> Faults:
+    rules, audits = spec.get("validations") or [], spec.get("auditAnnotations") or []
+    if not rules and not audits:
+        hint = "add a validation with an `expression`"
+        yield Fault((*at, "validations"), "`validations` or `auditAnnotations` is required", hint)
+    known: list[str] = []
+    for index, variable in enumerate(spec.get("variables") or ()):
+        here = (*at, "variables", index)
+        yield from _expressions(variable, ("expression",), here, names, known)
+        if variable.get("name") in known:
+            yield Fault((*here, "name"), f"duplicate variable `{variable.get('name')}`", "rename one of the two")
+        known.append(variable.get("name", ""))
+    for index, rule in enumerate(rules):
+        fields = ("expression", "messageExpression") if rule.get("messageExpression") else ("expression",)
+        yield from _expressions(rule, fields, (*at, "validations", index), names, known)
+    if len(audits) > _MAX_AUDITS:
+        message = f"more than {_MAX_AUDITS} audit annotations"
+        yield Fault((*at, "auditAnnotations"), message, f"remove {len(audits) - _MAX_AUDITS} of them")
+    for where, (key,) in duplicates(audits, (*at, "auditAnnotations"), "key"):
+        yield Fault((*where, "key"), f"duplicate annotation `{key}`", "rename one of the two")
+    for index, audit in enumerate(audits):
+        yield from _expressions(audit, ("valueExpression",), (*at, "auditAnnotations", index), names, known)
+
+
+def _expressions(
+    holder: Body, fields: tuple[str, ...], route: Route, names: frozenset[str] | set[str], known: list[str]
+) -> Faults:
+    for field in fields:
+        faults = list(expression(holder, field, route, names | {"variables"}))
+        yield from faults
+        for name in _VARIABLE.findall(holder.get(field, "")) if not faults else ():
+            if name not in known:
+                message = f"the policy has no variable `{name}` before this expression"
+                yield unknown_name(message, name, known, "add it to `variables`").at((*route, field))
+                break
+
+
+def _matching(matched: Body, route: Route) -> Faults:
+    yield from selectors(matched, route)
+    for field in ("resourceRules", "excludeResourceRules"):
+        yield from request_rules(matched.get(field) or [], (*route, field))
+
+
+@server(
+    "admission-bindings",
+    f"{_GROUP}/ValidatingAdmissionPolicyBinding",
+    f"{_GROUP}/MutatingAdmissionPolicyBinding",
+    remedy="Name the policy, its actions and, if it has parameters, the object with them.",
+)
+def admission_bindings(view: ObjectView) -> Faults:
+    """A binding of an admission policy has invalid actions, parameters or matched resources."""
+    spec, at = view.spec, ("spec",)
+    yield from _BINDING.faults(spec, at)
+    actions = spec.get("validationActions") or []
+    if len(set(actions)) < len(actions):
+        yield Fault((*at, "validationActions"), "duplicate action", "list each action once")
+    if {"Deny", "Warn"} <= set(actions):
+        hint = "remove `Warn`: a denied request already returns the message"
+        yield Fault((*at, "validationActions"), "`Deny` and `Warn` are mutually exclusive", hint)
+    if (parameters := spec.get("paramRef")) is not None:
+        if bool(parameters.get("name")) == ("selector" in parameters):
+            yield Fault((*at, "paramRef"), "exactly one of `name` and `selector` is required", "keep one of the two")
+        if "parameterNotFoundAction" not in parameters:
+            hint = "add `parameterNotFoundAction: Deny` or `Allow`"
+            yield Fault((*at, "paramRef", "parameterNotFoundAction"), "`parameterNotFoundAction` is missing", hint)
+        yield from selector(parameters.get("selector"), (*at, "paramRef", "selector"))
+    yield from _matching(spec.get("matchResources") or {}, (*at, "matchResources"))

@@ -1,0 +1,95 @@
+"""Values in schemas of CustomResourceDefinitions: defaults, patterns and CEL rules.
+
+From `ValidateDefaults` of `apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go` and
+`ValidateCustomResourceDefinitionOpenAPISchema` of `pkg/apis/apiextensions/validation/validation.go`. Types and costs of
+CEL rules are not checked.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.rules.cel_syntax import syntax_fault, unescaped
+from gen.rules.fault import Fault, not_one_of, unknown_name
+from gen.schemas.structural import closed
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.rules.fault import Faults
+
+_NAMES: Final = frozenset({"self", "oldSelf"})
+_REASONS: Final = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
+_OF_SELF = re.compile(r"\bself\.([A-Za-z_]\w*)\b(?!\s*\()")
+_OF_OBJECTS: Final = {"apiVersion", "kind", "metadata"}
+_LOOKAROUND = re.compile(r"(?<!\\)\(\?<?[=!]")
+_BROKEN = ("unterminated", "unbalanced", "missing )", "nothing to repeat")
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+
+
+def value_faults(schema: Any, route: Route) -> Faults:
+    """Faults of the default and the pattern of a schema."""
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and (reason := _pattern_fault(pattern)):
+        hint = "use the syntax of Go (RE2), without lookaround"
+        yield Fault((*route, "pattern"), f"not a valid regular expression: {reason}", hint)
+    elif "default" in schema and not _fits(schema, schema["default"]):
+        hint = "use a default that the schema itself accepts"
+        yield Fault((*route, "default"), "the default does not match its schema", hint)
+
+
+@lru_cache(maxsize=1024)
+def _pattern_fault(pattern: str) -> str:
+    """Why Go does not compile a pattern; empty if it may."""
+    if _LOOKAROUND.search(pattern):
+        return "lookaround"
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            re.compile(pattern)
+    except re.error as error:
+        return error.msg if error.msg.startswith(_BROKEN) else ""
+    return ""
+
+
+def _fits(schema: Any, default: Any) -> bool:
+    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, and few objects are definitions
+
+    if schema.get("x-kubernetes-embedded-resource") or schema.get("properties", {}).get("metadata"):
+        return True
+    try:
+        return Draft202012Validator(closed(schema)).is_valid(default)
+    except (ValueError, TypeError, AttributeError):  # another fault of the schema
+        return True
+
+
+def cel_faults(schema: Any, route: Route, *, is_root: bool) -> Faults:
+    """Faults of the CEL rules of a schema."""
+    rules = schema.get("x-kubernetes-validations") or ()
+    if rules and not schema.get("type") and not schema.get(_INT_OR_STRING):
+        yield Fault((*route, "type"), "CEL rules require a type", "add the type, such as `type: object`")
+    for index, rule in enumerate(rules):
+        at = (*route, "x-kubernetes-validations", index)
+        expression, message = rule.get("rule") or "", rule.get("message")
+        fault = syntax_fault(expression, _NAMES) or _unknown_field(expression, schema, is_root=is_root)
+        if fault is not None:
+            yield fault.at((*at, "rule"))
+        if "\n" in expression.strip() and not (message or rule.get("messageExpression")):
+            yield Fault((*at, "message"), "a rule with several lines requires a message", "add `message`")
+        if message is not None and (not message.strip() or "\n" in message.strip()):
+            yield Fault((*at, "message"), "the message is empty or has several lines", "write one line of text")
+        if rule.get("reason") is not None and rule["reason"] not in _REASONS:
+            yield not_one_of(rule["reason"], _REASONS).at((*at, "reason"))
+
+
+def _unknown_field(expression: str, schema: Any, *, is_root: bool) -> Fault | None:
+    properties = schema.get("properties") or {}
+    if schema.get("type") != "object" or not properties or schema.get("x-kubernetes-preserve-unknown-fields"):
+        return None
+    own = _OF_OBJECTS if is_root or schema.get("x-kubernetes-embedded-resource") else set()
+    known = own | properties.keys()
+    for name in _OF_SELF.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "", expression)):
+        if unescaped(name) not in known:
+            return unknown_name(f"`self` has no field `{name}`", name, known, "name a property of the schema")
+    return None

@@ -1,0 +1,60 @@
+"""Fields that the published schemas of Kubernetes require, and that API servers do not.
+
+Go decodes a missing field as an empty value, and the validation of these types accepts that value; defaults fill in
+some. Compared with a real API server (`tests/e2e/test_optional_fields.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
+    "core.Event": ("involvedObject",),
+    "core.HTTPHeader": ("value",),
+    "core.ISCSIVolumeSource": ("lun",),
+    "core.ISCSIPersistentVolumeSource": ("lun",),
+    "core.LimitRangeSpec": ("limits",),
+    "core.PreferredSchedulingTerm": ("preference",),
+    "core.ScaleIOVolumeSource": ("secretRef",),
+    "core.ScaleIOPersistentVolumeSource": ("secretRef",),
+    "core.SleepAction": ("seconds",),
+    "core.Sysctl": ("value",),
+    "batch.PodFailurePolicy": ("rules",),
+    "batch.PodFailurePolicyOnPodConditionsPattern": ("status",),
+    "discovery.EndpointSlice": ("endpoints",),
+    "rbac.RoleRef": ("apiGroup",),
+    "apps.ControllerRevision": ("revision",),
+    "resource.DeviceClass": ("spec",),
+    "resource.ResourceClaim": ("spec",),
+    "resource.ResourceClaimTemplate": ("spec",),
+    "resource.ResourceClaimTemplateSpec": ("spec",),
+    "scheduling.PriorityClass": ("value",),
+    "storage.CSIDriver": ("spec",),
+    "storage.CSINode": ("spec",),
+    "storage.CSINodeSpec": ("drivers",),
+    "storage.TokenRequest": ("audience",),
+    "apiextensions.CustomResourceDefinitionVersion": ("served", "storage"),
+}
+"""By API group and type."""
+
+_SINCE: Final[dict[str, int]] = {"core.SleepAction": 33}
+"""Minor versions since which a server accepts the empty value; all supported ones for other types."""
+
+_OF_STATUS: Final = ("Condition", "Status", "NodeSystemInfo", "NodeAddress", "AttachedVolume", "DaemonEndpoint", "IP")
+"""Ends of names of types that only occur in `status`, which a server drops from a new object."""
+
+
+def drop_requirements(definitions: Mapping[str, Any], minor: int) -> None:
+    """Remove these fields from `required` of a version's definitions, in place."""
+    for name, definition in definitions.items():
+        required = definition.get("required")
+        if not required:
+            continue
+        *_, group, _, kind = name.split(".") if name.count(".") > 1 else ("", "", name)
+        key = f"{group}.{kind}"
+        fields = _OPTIONAL.get(key, ()) if _SINCE.get(key, 0) <= minor else ()
+        of_status = kind.endswith(_OF_STATUS) and kind != "MatchCondition"
+        definition["required"] = [] if of_status else [one for one in required if one not in fields]
