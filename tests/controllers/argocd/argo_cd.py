@@ -87,7 +87,7 @@ def binary(programs: Programs) -> Path:
     """The binary of Argo CD, or a skip."""
     program = programs.folder / "argocd"
     if not program.is_file():
-        pytest.skip(f"{program} is missing: it is the binary `argocd` of the release of Argo CD")
+        pytest.skip(f"{program} is missing; scripts/controllers/argocd.sh copies it from a release of Argo CD")
     return program
 
 
@@ -95,7 +95,7 @@ def installation(programs: Programs) -> Path:
     """`install.yaml` of Argo CD, or a skip."""
     path = programs.manifests("argocd") / "install.yaml"
     if not path.is_file():
-        pytest.skip(f"{path} is missing: it is `manifests/install.yaml` of the release of Argo CD")
+        pytest.skip(f"{path} is missing; scripts/controllers/argocd.sh copies it from a release of Argo CD")
     return path
 
 
