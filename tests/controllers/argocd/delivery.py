@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+GROUPS = ("batch", "kubeflow.org")
+"""API groups of the runs of these tests."""
 WAIT_S = 90
 QUIET_S = 12
 """Two intervals of Argo CD: what did not happen in this time does not happen."""
@@ -115,7 +117,7 @@ class Delivery:
 
     def run(self, job: str = "demo", namespace: str = "") -> Body | None:
         """The run of a job in the cluster, by its label, that is not being deleted."""
-        for resource in (kind.facts for kind in KINDS.values()):
+        for resource in (kind.facts for kind in KINDS.values() if kind.facts.group in GROUPS):
             for body in self.argo.cluster.live(resource.group, resource.kind, namespace or self.name):
                 labels = body["metadata"].get("labels", {})
                 if labels.get("gen/job") == job and "deletionTimestamp" not in body["metadata"]:
@@ -127,6 +129,9 @@ class Delivery:
         path = self.argo.cluster.path(body) + ("/status" if status else "")
         response = self.argo.cluster.client.merge(path, change)
         assert response.status == 200, response.message
+
+    def delete(self, body: Body) -> None:
+        assert self.argo.cluster.client.delete(self.argo.cluster.path(body)).status == 200
 
     def wait_for_run(self, job: str = "demo", namespace: str = "") -> Body:
         return self.wait(lambda: self.run(job, namespace), f"run of {job}")

@@ -33,6 +33,72 @@ def test_installation(delivery: Delivery) -> None:
     assert delivery.run() is not None, "without its bundle, Argo CD changes nothing"
 
 
+VOLUME = "{nas: {size: 10Gi, nas: {server: nas.example.com, path: /training}}}"
+WITH_DATA = JOB + "data: {nas: /data}\n"
+
+
+def test_life(delivery: Delivery) -> None:
+    """A job is added, healed, edited, retired and removed; its volume stays."""
+    delivery.settings["volumes"] = VOLUME
+    delivery.write_overlay()
+    delivery.job(WITH_DATA)
+    delivery.commit()
+    delivery.install()
+    delivery.settles("Progressing")
+    first, data = delivery.wait_for_run(), delivery.wait(lambda: storage(delivery), "volume and claim")
+
+    delivery.delete(first)
+    healed = delivery.wait(lambda: other_than(delivery, uid(first)), "run that is created again")
+    assert healed["metadata"]["name"] == first["metadata"]["name"]
+    delivery.settles("Progressing")
+    delivery.patch(healed, {"metadata": {"labels": {"gen/job": "demo", "app.kubernetes.io/managed-by": "somebody"}}})
+    delivery.wait(
+        lambda: delivery.wait_for_run()["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "gen", "label of Git"
+    )
+
+    delivery.job(WITH_DATA + "env: {LR: '1'}\n")
+    delivery.commit()
+    second = delivery.wait(lambda: other_than(delivery, uid(healed)), "new run")
+    assert second["metadata"]["name"] != first["metadata"]["name"]
+    delivery.settles("Progressing")
+    assert uid(delivery.wait_for_run()) == uid(second), "the old run is gone"
+
+    delivery.job(WITH_DATA + "env: {LR: '1'}\nstate: finished\n")
+    delivery.commit()
+    delivery.settles("Healthy")
+    delivery.delete(second)
+    quiet()
+    assert delivery.run() is None, "a finished run that is gone stays gone"
+
+    (delivery.repository.root / f"jobs/{delivery.name}/demo.yaml").unlink()
+    delivery.commit()
+    delivery.wait(lambda: delivery.application() is None, "end of the Application")
+    quiet()
+    assert storage(delivery) == data
+
+    delivery.job(WITH_DATA)
+    delivery.commit()
+    delivery.settles("Progressing")
+    assert storage(delivery) == data
+
+
+def uid(body: Body) -> str:
+    return str(body["metadata"]["uid"])
+
+
+def other_than(delivery: Delivery, known: str) -> Body | None:
+    body = delivery.run()
+    return body if body is not None and uid(body) != known else None
+
+
+def storage(delivery: Delivery) -> dict[str, str]:
+    """Kind to uid of the claims and volumes of the namespace, once there is one of each."""
+    live = delivery.argo.cluster.live
+    claims = live("", "PersistentVolumeClaim", delivery.name)
+    volumes = [one for one in live("", "PersistentVolume", "") if one["metadata"]["name"].startswith(delivery.name)]
+    return {body["kind"]: uid(body) for body in (*claims, *volumes)} if claims and volumes else {}
+
+
 def test_late_namespace(delivery: Delivery) -> None:
     """A namespace that is created after some minutes gets its run without another commit."""
     late = f"{delivery.name}-b"
@@ -42,6 +108,7 @@ def test_late_namespace(delivery: Delivery) -> None:
     delivery.install()
     delivery.wait(lambda: delivery.application(namespace=late), "Application", seconds=240)
     quiet(GAVE_UP_S)
+    assert delivery.run(namespace=late) is None
     delivery.argo.cluster.add_namespaces([late])
     delivery.wait(lambda: delivery.run(namespace=late), "run", seconds=200)
     delivery.settles("Progressing", namespace=late)
