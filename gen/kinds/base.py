@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from msgspec import Struct
 
-from gen.kinds.role import Role
+from gen.kinds.role import Role, Target
 from gen.kubernetes import Body
 from gen.model.job import JobFields
 
@@ -90,6 +90,10 @@ class Job(JobFields, ABC):
     def replica_roles(self, run: str) -> tuple[Role, ...]:
         """Roles with at least one pod, in the order of the rendered object; `run` is the object's name."""
 
+    def adapted(self, roles: tuple[Role, ...], target: Target) -> tuple[Role, ...]:  # noqa: ARG002 - most kinds have none
+        """The roles with the changes that an operator or a network requires."""
+        return roles
+
     @abstractmethod
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         """The `spec` of the object; `pods` has the finished pod template of each role."""
@@ -98,6 +102,6 @@ class Job(JobFields, ABC):
         """More objects of a run, with `apiVersion`, `kind`, `metadata.name` and their content."""
         return ()
 
-    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - most kinds have none
+    def problems(self, target: Target) -> Iterable[Problem]:  # noqa: ARG002 - most kinds have none
         """Faults that the checks of single fields cannot detect."""
         return ()

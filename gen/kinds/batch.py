@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gen.kinds.indexed import FailureRule, IndexedJob
+from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Role
 from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, present
 from gen.model.base import Model
@@ -64,6 +65,7 @@ class BatchJob(IndexedJob):
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         never = plan.pods[0].role.restart == "Never"
+        count = counted_failures if never else counted_restarts
         rules = self.pod_failure_policy
         if rules is None:  # drained nodes do not count
             rules = (FailureRule(action="Ignore", condition="DisruptionTarget"),)
@@ -71,7 +73,7 @@ class BatchJob(IndexedJob):
             completionMode="Indexed",
             completions=self.workers,
             parallelism=self.workers,
-            backoffLimit=plan.retries or 0,
+            backoffLimit=count(plan.retries or 0, self.workers),
             activeDeadlineSeconds=plan.timeout,
             podFailurePolicy=present(rules=self.failure_rules(rules) if never else None),
             template=pods["worker"],

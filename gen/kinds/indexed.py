@@ -15,6 +15,8 @@ from gen.model.scalars import Port, Positive
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gen.kinds.role import Target
+
 # the annotation is older than the label with the same name, which Kubernetes has since 1.28
 _INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
@@ -36,7 +38,8 @@ class IndexedJob(Job):
     master_port: Port = 29500
     """Port of the pod with rank 0, as `MASTER_PORT`."""
     pod_failure_policy: Annotated[tuple[FailureRule, ...], Field(max_length=20)] | None = None
-    """Failures that count. [default: all; for `batch`, all except drained nodes] Requires `restart: Never`."""
+    """Failures that count. [default: all; for `batch`, all except pods on drained nodes] Requires `restart: Never`.
+    Pods on other nodes that fail because one was drained do count: with several workers, set `retries`."""
 
     @property
     def rendezvous_ports(self) -> tuple[Body, ...]:
@@ -75,7 +78,7 @@ class IndexedJob(Job):
             for rule in rules
         ]
 
-    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - these kinds have one version
+    def problems(self, target: Target) -> Iterable[Problem]:  # noqa: ARG002 - these kinds have one version
         if self.restart == "OnFailure" and self.pod_failure_policy:
             yield Problem(
                 ("podFailurePolicy",), "`podFailurePolicy` requires `restart: Never`", "remove one of the two"

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from gen.kinds.base import Problem, unused_workers
 from gen.kinds.indexed import IndexedJob, field_variable
-from gen.kinds.role import Role
+from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import MAX_PODS, RoleFields
@@ -154,8 +154,8 @@ class JobSetJob(IndexedJob):
             template={"spec": spec},
         )
 
-    def problems(self, api_version: str) -> Iterable[Problem]:
-        yield from super().problems(api_version)
+    def problems(self, target: Target) -> Iterable[Problem]:
+        yield from super().problems(target)
         yield from self._unknown_roles()
         yield from self._wrong_order()
         yield from unused_workers(self, self.jobs, WORKER, "parallelism")

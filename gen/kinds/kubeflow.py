@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from gen.kinds.base import Job
+from gen.kinds.base import Job, Problem
+from gen.kinds.retries import counted_restarts
 from gen.kubernetes import Body, present
+from gen.resources.kubeflow import V1
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
+    from gen.kinds.role import Target
+
+
+_NOT_COUNTED = ("Never", "ExitCode")
+"""`Never` fails the job at once. With `ExitCode`, the operator replaces a failed pod by one that has no restarts."""
 
 
 class KubeflowJob(Job):
@@ -26,8 +33,18 @@ class KubeflowJob(Job):
         return present(
             cleanPodPolicy=self.cleanup,
             activeDeadlineSeconds=plan.timeout,
-            backoffLimit=plan.retries,
+            backoffLimit=self.backoff_limit(plan),
         )
+
+    def backoff_limit(self, plan: Plan) -> int | None:
+        """The training operator counts restarts of containers in place, in the pods that run."""
+        return counted_restarts(plan.retries, plan.pod_count)
+
+    def problems(self, target: Target) -> Iterable[Problem]:
+        if target.api_version == V1 and self.retries is not None and self.restart in _NOT_COUNTED:
+            hint = "remove `retries`, or use `restart: OnFailure`"
+            message = f"`retries` has no effect with `restart: {self.restart}`: the operator counts restarts in place"
+            yield Problem(("retries",), message, hint, no_effect=True)
 
 
 def replica_specs(plan: Plan, pods: Mapping[str, Body]) -> Body:

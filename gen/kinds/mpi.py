@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from msgspec.structs import replace
+
 from gen.kinds.base import Problem
 from gen.kinds.kubeflow import KubeflowJob, replica_specs
-from gen.kinds.role import Role
-from gen.kubernetes import Body, present
+from gen.kinds.mpi_ssh import RSH_AGENT, ssh_port, ssh_server
+from gen.kinds.retries import counted_failures, counted_restarts
+from gen.kinds.role import Hosts, Role, Target
+from gen.kubernetes import NVIDIA_DEVICES, Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
 from gen.model.names import MountPath
@@ -34,11 +38,11 @@ class MPIJob(KubeflowJob):
     """Horovod and other MPI programs. `workers` is the number of pods that train, without the launcher."""
 
     facts: ClassVar[Resource] = MPIJOB
-    # mpi-operator `pkg/controller/mpi_job_controller.go`: appended behind the user's environment
+    # `mpi_job_controller.go` of both operators: appended to the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"K_MPI_JOB_ROLE", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames"}
-        | {"OMPI_MCA_plm_rsh_args", "I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS"}
-        | {"HYDRA_HOST_FILE", "HYDRA_LAUNCH_EXTRA_ARGS"}
+        | {"OMPI_MCA_orte_set_default_slots", "OMPI_MCA_plm_rsh_args", "HYDRA_HOST_FILE", "HYDRA_LAUNCH_EXTRA_ARGS"}
+        | {"I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "I_MPI_PERHOST"}
     )
     example: ClassVar[Mapping[str, object]] = {
         "image": "horovod/horovod:0.28.1",
@@ -66,17 +70,38 @@ class MPIJob(KubeflowJob):
             fields=self.roles.launcher,
             trains=False,
             suffix="-launcher",
+            # emptied by both operators
+            reserved_env=frozenset({NVIDIA_DEVICES, "NVIDIA_DRIVER_CAPABILITIES"}),
         )
-        # the operator runs sshd (v2beta1) or sleep (v1) in a worker, and restarts a failed worker itself
+        # neither operator replaces a failed worker, but a container can be restarted in place: the next attempt of the
+        # launcher finds it again
         worker = Role(
             name="worker",
             replica_type="Worker",
             replicas=self.workers,
             fields=self.roles.worker,
             runs=False,
-            restart="Never",
+            restart="OnFailure",
         )
         return launcher, worker
+
+    def adapted(self, roles: tuple[Role, ...], target: Target) -> tuple[Role, ...]:
+        """Through ssh, ranks need the environment of their container, and the launcher running workers."""
+        if target.api_version != V2:
+            return roles
+        launcher, worker = roles
+        port = ssh_port(target) if target.host_network else None
+        agent = ({"name": RSH_AGENT, "value": f"ssh -p {port}"},) if port else ()
+        hosts = Hosts(pattern=f"{target.run}-worker-%d.{target.run}", count=worker.replicas)
+        return replace(launcher, env=agent, wait_for=hosts), replace(worker, command=ssh_server(port))
+
+    def backoff_limit(self, plan: Plan) -> int | None:
+        """The MPI operator copies the limit to the Job of the launcher."""
+        if plan.api_version != V2:
+            return super().backoff_limit(plan)
+        launcher = next(pod.role for pod in plan.pods if pod.role.runs)
+        count = counted_restarts if launcher.restart == "OnFailure" else counted_failures
+        return None if plan.retries is None else count(plan.retries, 1)
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         worker = next(pod.role for pod in plan.pods if not pod.role.runs)
@@ -84,12 +109,17 @@ class MPIJob(KubeflowJob):
             slotsPerWorker=self.slots_per_worker or max(worker.gpus, 1),
             mpiImplementation=self.implementation,
             sshAuthMountPath=self.ssh_auth_mount_path,
+            launcherCreationPolicy=_creation_policy(plan),
             runPolicy=self.run_policy(plan),
             mpiReplicaSpecs=replica_specs(plan, pods),
         )
 
-    def problems(self, api_version: str) -> Iterable[Problem]:
-        if api_version == V1:
+    def problems(self, target: Target) -> Iterable[Problem]:
+        yield from super().problems(target)
+        if target.api_version == V2 and target.host_network and self.implementation not in (None, "OpenMPI"):
+            message = f"the launcher of {self.implementation} cannot use another ssh port than that of the node"
+            yield Problem(("network",), message, "use the `pod` network, or `implementation: OpenMPI`")
+        if target.api_version == V1:
             for field, value in (
                 ("implementation", self.implementation),
                 ("sshAuthMountPath", self.ssh_auth_mount_path),
@@ -100,3 +130,11 @@ class MPIJob(KubeflowJob):
                         f"`{field}` does not exist in {V1}",
                         f"remove it, or use {V2} in the overlay's `operators.mpi`",
                     )
+
+
+def _creation_policy(plan: Plan) -> str | None:
+    """When the MPI operator creates the Job of the launcher.
+
+    It ignores the policy for suspended objects, as those in a queue are: then all pods start at once.
+    """
+    return "WaitForWorkersReady" if plan.api_version == V2 and plan.queue is None else None

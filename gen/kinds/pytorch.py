@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema
 
 from gen.kinds.base import Problem
 from gen.kinds.kubeflow import KubeflowJob, replica_specs
-from gen.kinds.role import Role
+from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import MAX_PODS, RoleFields
@@ -125,7 +125,8 @@ class PyTorchJob(KubeflowJob):
             pytorchReplicaSpecs=specs,
         )
 
-    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - PyTorchJob has one version
+    def problems(self, target: Target) -> Iterable[Problem]:
+        yield from super().problems(target)
         elastic = self.elastic
         if elastic is None:
             return

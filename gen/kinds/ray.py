@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from gen.kinds.base import Job, Problem, unused_workers
-from gen.kinds.role import Role
+from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.job import MAX_PODS, RoleFields
@@ -209,7 +209,7 @@ class RayJob(Job):
         options = self.autoscaler
         return present(**options.model_dump(by_alias=True)) if isinstance(options, Autoscaler) else {}
 
-    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - every version has the same fields
+    def problems(self, target: Target) -> Iterable[Problem]:  # noqa: ARG002 - every version has the same fields
         yield from self._command_problems()
         yield from self._role_problems()
         yield from self._autoscaler_problems()

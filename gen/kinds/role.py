@@ -11,6 +11,28 @@ if TYPE_CHECKING:
     from gen.model.job import PodFields
 
 
+class Target(Struct, frozen=True, kw_only=True):
+    """What a kind can know of the place that a run is rendered for."""
+
+    api_version: str
+    """Of the operator that serves the kind."""
+    namespace: str
+    name: str
+    """Name of the run without its hash."""
+    run: str
+    """Name of the object."""
+    host_network: bool = False
+    """Whether the pods share the network of their nodes."""
+
+
+class Hosts(Struct, frozen=True, kw_only=True):
+    """Host names with an index, which resolve when their pods are ready."""
+
+    pattern: str
+    """With `%d` for the index."""
+    count: int
+
+
 class Role(Struct, frozen=True, kw_only=True):
     """A group of pods with the same template."""
 
@@ -31,6 +53,12 @@ class Role(Struct, frozen=True, kw_only=True):
     """The largest number of pods, if an autoscaler changes `replicas`."""
     gpus: int = 0
     """GPUs of one pod, filled in by the plan."""
+    command: tuple[str, ...] = ()
+    """Command of a role that does not run that of the job. If it is empty, the operator sets one."""
+    wait_for: Hosts | None = None
+    """Pods that must be ready before the training container starts."""
+    reserved_env: frozenset[str] = frozenset()
+    """Environment variables that the operator sets in this role only."""
     env: tuple[Body, ...] = ()
     """Environment that the kind sets and a job cannot set."""
     ports: tuple[Body, ...] = ()

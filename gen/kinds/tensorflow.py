@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gen.kinds.base import Problem, unused_workers
 from gen.kinds.kubeflow import KubeflowJob, replica_specs
-from gen.kinds.role import Role
+from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import ReplicatedRole, RoleFields
@@ -23,7 +23,9 @@ class TensorFlowRoles(Model):
     """Values for single roles. A role that is not set has no pods, except for the workers."""
 
     chief: RoleFields | None = None
-    """The pod that coordinates and saves checkpoints; the job ends with it. Formerly called master."""
+    """The pod that coordinates and saves checkpoints; the job ends with it. Its task type in `TF_CONFIG` is `chief`."""
+    master: RoleFields | None = None
+    """The same for older programs, which expect the task type `master`."""
     worker: ReplicatedRole | None = None
     """The pods that train. Without `replicas`, their number is `workers` of the job."""
     ps: ReplicatedRole | None = None
@@ -56,6 +58,7 @@ class TensorFlowJob(KubeflowJob):
         worker = roles.worker or ReplicatedRole(replicas=self.workers)
         every = (
             Role(name="chief", replica_type="Chief", replicas=int(roles.chief is not None), fields=roles.chief),
+            Role(name="master", replica_type="Master", replicas=int(roles.master is not None), fields=roles.master),
             Role(name="worker", replica_type="Worker", replicas=_count(worker, self.workers), fields=worker),
             Role(name="ps", replica_type="PS", replicas=_count(roles.ps), fields=roles.ps, trains=False),
             Role(
@@ -67,12 +70,17 @@ class TensorFlowJob(KubeflowJob):
         )
         return tuple(role for role in every if role.replicas > 0)
 
-    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - all versions have these fields
+    def problems(self, target: Target) -> Iterable[Problem]:
+        yield from super().problems(target)
         yield from unused_workers(self, {"worker": self.roles.worker or ReplicatedRole()}, "worker", "replicas")
         # training-operator `pkg/controller.v1/tensorflow/tfjob_controller.go`: with a chief, only the chief counts
-        if self.success_policy is not None and self.roles.chief is not None:
-            message = "`successPolicy` has no effect together with `roles.chief`: the job ends with its chief"
+        chief = next((name for name in ("chief", "master") if getattr(self.roles, name) is not None), None)
+        if self.success_policy is not None and chief is not None:
+            message = f"`successPolicy` has no effect together with `roles.{chief}`: the job ends with its {chief}"
             yield Problem(("successPolicy",), message, "remove one of the two", no_effect=True)
+        if self.roles.chief is not None and self.roles.master is not None:
+            message = "a job has either a `chief` or a `master`"
+            yield Problem(("roles", "master"), message, "remove one of the two; programs test one of these names")
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         return present(

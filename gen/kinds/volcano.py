@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from gen.kinds.base import Job, Problem, unused_workers
-from gen.kinds.role import Role
+from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.job import MAX_PODS, RoleFields
@@ -183,7 +183,7 @@ class VolcanoJob(Job):
             template=template,
         )
 
-    def problems(self, api_version: str) -> Iterable[Problem]:  # noqa: ARG002 - Volcano has one version
+    def problems(self, target: Target) -> Iterable[Problem]:  # noqa: ARG002 - Volcano has one version
         yield from unused_workers(self, self.tasks, WORKER, "replicas")
         yield from self._numbers()
         yield from self._dependencies()

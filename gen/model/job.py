@@ -114,7 +114,8 @@ class PodFields(Model):
     working_dir: MountPath | None = None
     """Working directory of the command. Defaults to `/root` if `code` is set."""
     env: dict[EnvName, Annotated[Annotated[Text, ShortForm] | Annotated[EnvSource, LongForm], ScalarOrMapping]] = {}
-    """Environment variables. Scalars are passed exactly as written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`."""
+    """Environment variables. Scalars are passed exactly as written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
+    Settings of git-sync are fields of `code`."""
     gpus: Count | None = None
     """GPUs per training pod."""
     cpu: Cpus | None = None
@@ -223,9 +224,11 @@ class JobFields(PodFields):
     restart: Literal["Never", "OnFailure", "Always", "ExitCode"] | None = None
     """Restart policy for containers that exit. Supported values and the default depend on the kind."""
     retries: Count | None = None
-    """Number of retries before the job is marked failed."""
+    """Restarts of all pods together that the job survives. Operators that count each pod get a multiple of it; if only
+    some pods fail, the job survives more. `docs/operators.md` has the default of each kind."""
     timeout: Duration | None = None
-    """Maximum run time, such as `12h`."""
+    """Maximum run time, such as `12h`. It begins when the operator first sees the job or resumes it, and includes the
+    time in which pods wait for nodes. For MPI jobs of v2beta1 without a queue, it begins when all workers are ready."""
     state: Literal["active", "suspended", "finished"] = "active"
     """Desired state. `finished` keeps the run in Git as a record that is never applied again."""
     attempt: Positive = 1

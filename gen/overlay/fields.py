@@ -199,7 +199,8 @@ class Runs(Model):
     """How objects of a run are named."""
 
     naming: Literal["hash", "stable"] = "hash"
-    """`hash`: an edited job is a new object with another name. `stable`: one object, edited in place."""
+    """`hash`: an edited job is a new object with another name. `stable`: one object, edited in place. Operators keep
+    running pods, and create the pods that replace failed ones from the new object: delete the object after an edit."""
 
 
 class OverlayFields(Model):
@@ -216,7 +217,9 @@ class OverlayFields(Model):
     select: Select = Select()
     """Jobs to render."""
     operators: dict[str, Text] = {}
-    """API version that the cluster serves, by kind of job, such as `mpi: kubeflow.org/v2beta1`."""
+    """API version that the cluster serves, by kind of job, such as `mpi: kubeflow.org/v2beta1`. Both operators define
+    MPIJob, and a cluster has one definition: beside the MPI operator, the training operator must be started with
+    `--enable-scheme=tfjob --enable-scheme=pytorchjob`, or it exits."""
     defaults: dict[str, Any] = {}
     """Default fields for all jobs, and under `kinds` for jobs of one kind. Fields of the job override them."""
     params: dict[str, Text] = {}

@@ -42,7 +42,8 @@ class Grant(Model):
     """Free the quota of a run as soon as its job is `finished`. Otherwise `gen plan` still counts a run that is active
     at the base, because it may be running; set `state: suspended` first."""
     queues: tuple[Label, ...] = ()
-    """Kueue LocalQueues."""
+    """Kueue LocalQueues. Kueue ignores the queue of a kind that its configuration does not list in
+    `integrations.frameworks`, and the job starts at once: by default, PyTorchJob, TFJob, XGBoostJob and PaddleJob."""
     priorities: tuple[ObjectName, ...] = ()
     """PriorityClasses."""
     service_accounts: tuple[ObjectName, ...] = ()

@@ -108,6 +108,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     retired: Mapping[str, Retired] = field(default_factory=dict)
     """Deprecated and removed API versions."""
     pods: tuple[PodSet, ...] = ()
+    restarts_by_role: bool = False
+    """Whether a role has a `restartPolicy`. The operator replaces that of the pod template, and records a warning."""
     partial_templates: Path = ()
     """Fields that hold parts of pod templates, or templates with placeholders."""
     container: str | None = None

@@ -41,6 +41,7 @@ def _training(
         versions=served,
         retired=retired(next(iter(served)), *old),
         pods=(PodSet(template=(*holder, "template"), counts=(replicas,), roles=roles),),
+        restarts_by_role=True,
         container=container,
         is_run=True,
         suspend=(*_POLICY, "suspend"),

@@ -8,25 +8,27 @@ from gen.kubernetes import COMPONENT, HOSTNAME, RUN, RUN_LABEL, Body, present
 from gen.render.build.code import code_container
 from gen.render.build.metadata import run_labels
 from gen.render.build.parts import pod_volumes, resources, volume_mounts
+from gen.render.build.wait import wait_container
 
 if TYPE_CHECKING:
     from gen.kinds.plan import NodePlan, Plan, PodPlan
+    from gen.resources.base import Resource
 
 
-def pod_template(plan: Plan, pod: PodPlan) -> Body:
+def pod_template(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
     """Pod template of one role."""
     labels = {**pod.labels, **run_labels(plan, pod.role.name)}
     metadata = present(labels=dict(sorted(labels.items())), annotations=dict(sorted(pod.annotations.items())))
-    return {"metadata": metadata, "spec": _pod_spec(plan, pod)}
+    return {"metadata": metadata, "spec": _pod_spec(plan, pod, facts)}
 
 
-def _pod_spec(plan: Plan, pod: PodPlan) -> Body:
+def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
     host = pod.network.host_network or None
     single, several = _split(pod.nodes)
     ssh = pod.code is not None and pod.code.ssh and pod.code.credentials is not None
     return present(
         subdomain=pod.role.subdomain,
-        restartPolicy=pod.role.restart if pod.role.restart in ("Always", "OnFailure", "Never") else "Never",
+        restartPolicy=None if facts.restarts_by_role else pod.role.restart,
         hostNetwork=host,
         # the default does not resolve service names on the host network
         dnsPolicy="ClusterFirstWithHostNet" if host else None,
@@ -38,7 +40,10 @@ def _pod_spec(plan: Plan, pod: PodPlan) -> Body:
         tolerations=[dict(toleration) for toleration in pod.nodes.tolerations],
         # the group of git-sync; `OnRootMismatch` avoids a walk through large volumes
         securityContext={"fsGroup": 65533, "fsGroupChangePolicy": "OnRootMismatch"} if ssh else None,
-        initContainers=[code_container(pod.code)] if pod.code else None,
+        initContainers=[
+            *([code_container(pod.code)] if pod.code else ()),
+            *([wait_container(pod, pod.role.wait_for)] if pod.role.wait_for else ()),
+        ],
         containers=[_container(plan, pod)],
         volumes=pod_volumes(pod.volumes),
     )

@@ -30,7 +30,7 @@ def build_storage(plans: Iterable[StoragePlan]) -> Built:
 
 
 def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
-    pods = {pod.role.name: pod_template(plan, pod) for pod in plan.pods}
+    pods = {pod.role.name: pod_template(plan, pod, job.facts) for pod in plan.pods}
     workload: Body = {
         "apiVersion": plan.api_version,
         "kind": job.facts.kind,

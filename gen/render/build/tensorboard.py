@@ -79,8 +79,10 @@ def _container(board: TensorBoardPlan) -> Body:
 
 
 def _service(plan: Plan, board: TensorBoardPlan) -> Body:
-    port = {"name": "http", "port": 80, "protocol": "TCP", "targetPort": "http"}
-    return _object("v1", "Service", plan, board, {"ports": [port], "selector": _selector(plan)})
+    # 80 for ingresses, and TensorBoard's own port, which `kubectl port-forward` is usually told
+    ports = {"http": 80, "tensorboard": _PORT}
+    entries = [{"name": name, "port": port, "protocol": "TCP", "targetPort": "http"} for name, port in ports.items()]
+    return _object("v1", "Service", plan, board, {"ports": entries, "selector": _selector(plan)})
 
 
 def _ingress(plan: Plan, board: TensorBoardPlan, ingress: IngressPlan) -> Body:

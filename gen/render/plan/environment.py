@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import INVALID_ENV, RESERVED_ENV
@@ -9,7 +10,7 @@ from gen.kubernetes import NVIDIA_DEVICES, Body, present
 from gen.model.job import EnvSource
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from gen.kinds import Role
     from gen.render.plan.context import Context
@@ -21,6 +22,22 @@ _DEVICES = frozenset(
 )
 """Variables by which the container runtimes of vendors give a container the devices of its node."""
 _NO_DEVICES = ("void", "none")
+
+
+_GIT_SYNC = re.compile(r"GIT_?SYNC_(\w+)")
+_CODE_FIELDS = {
+    name: field
+    for field, names in {
+        "code.git": ("REPO",),
+        "code.ref": ("REF", "BRANCH", "REV"),
+        "code.depth": ("DEPTH",),
+        "code.submodules": ("SUBMODULES",),
+        "code.name": ("DEST", "LINK"),
+        "code.credentials": ("USERNAME", "PASSWORD", "SSH", "SSH_KEY_FILE", "SSH_KNOWN_HOSTS_FILE"),
+    }.items()
+    for name in names
+}
+"""Settings of git-sync, by which Arena configures it in the environment of the job, to fields of a job."""
 
 
 def environment(context: Context, role: Role, network: Mapping[str, str]) -> tuple[Body, ...]:
@@ -45,10 +62,9 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
     if role.fields is not None:
         values |= role.fields.env
         routes |= {name: ("roles", role.name, "env", name) for name in role.fields.env}
-    kinds = {str(entry["name"]) for entry in role.env}
     entries = {}
     for name, value in values.items():
-        if (reason := _reserved(context, name, kinds)) is not None:
+        if (reason := _reserved(context, role, name)) is not None:
             context.error(RESERVED_ENV, routes[name], *reason, key=True)
         elif name in _DEVICES and value not in _NO_DEVICES and context.set_by_job(routes[name]):
             hint = "request GPUs with `gpus`; only `void` and `none`, which hide them, are allowed here"
@@ -59,12 +75,21 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
     return entries
 
 
-def _reserved(context: Context, name: str, kinds: Collection[str]) -> tuple[str, str] | None:
+def _reserved(context: Context, role: Role, name: str) -> tuple[str, str] | None:
     """Message and hint if a job cannot set a variable."""
     kind = context.job.kind
+    if (setting := _GIT_SYNC.fullmatch(name)) is not None:
+        field = _CODE_FIELDS.get(setting[1])
+        hint = (
+            f"set `{field}` instead" if field else "remove it; the fields of `code` are the settings of the code sync"
+        )
+        return f"`{name}` is a setting of git-sync, which runs in a container of its own", hint
     if name in context.job.reserved:
         return f"`{name}` is reserved for the operator of `{kind}`", "remove it; the operator sets it in every pod"
-    if name in kinds:
+    if name in role.reserved_env:
+        hint = "remove it, or set it for another role in `roles`"
+        return f"`{name}` is reserved for the operator of `{kind}` in the role `{role.name}`", hint
+    if any(name == entry["name"] for entry in role.env):
         return f"`{name}` is set for every pod of `{kind}`", "remove it; gen derives it from the other fields"
     return None
 

@@ -23,13 +23,15 @@ from gen.render.plan.unused import check_unused
 
 if TYPE_CHECKING:
     from gen.kinds import Role
+    from gen.kinds.role import Target
     from gen.networks import Effect
     from gen.render.plan.context import Context
 
 
-def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -> tuple[PodPlan, ...]:
+def plan_pods(context: Context, data: DataPlan, network: Effect, target: Target) -> tuple[PodPlan, ...]:
     """One plan for each role with pods."""
-    roles = context.job.replica_roles(context.object_name)
+    job = context.job
+    roles = job.adapted(job.replica_roles(context.object_name), target)
     if not roles:
         hint = "set `replicas: 1` or more for at least one role"
         context.error(NO_PODS, ("roles",), "no role of the job has pods", hint, key=True)
@@ -38,6 +40,7 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, restart: str) -
     _check_images(context, roles)
     check_gpu_models(context, roles)
     check_unused(context, roles)
+    restart = job.restart or job.facts.versions[target.api_version][0]
     return tuple(_pod(context, role, data, network, restart) for role in roles)
 
 
@@ -107,7 +110,7 @@ def _check_images(context: Context, roles: tuple[Role, ...]) -> None:
 
 def _command(context: Context, role: Role) -> tuple[str, ...]:
     if not _runs(role, "command"):
-        return ()
+        return () if _runs(role, "args") else role.command
     command, args = context.of_role(role, "command"), context.of_role(role, "args")
     if command is None:
         if not args and not context.given.left_out & {"command", "args", "roles"}:

@@ -8,6 +8,7 @@ from gen.diagnostics import did_you_mean
 from gen.findings.grants import UNKNOWN_NAMESPACE
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT, SUSPENDED_IN_QUEUE
 from gen.kinds.plan import Plan
+from gen.kinds.role import Target
 from gen.kubernetes import RUN
 from gen.render.plan.context import Context
 from gen.render.plan.data import plan_data
@@ -44,9 +45,17 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     api_version = overlay.fields.operators.get(job.kind, next(iter(job.facts.versions)))
     check_metadata(context)
     check_grants(context)
-    _check_kind(context, api_version)
+    network = network_effect(context)
+    target = Target(
+        api_version=api_version,
+        namespace=given.namespace,
+        name=run.name,
+        run=context.object_name,
+        host_network=network.host_network,
+    )
+    _check_kind(context, target)
     data = plan_data(context)
-    pods = plan_pods(context, data, network_effect(context), job.restart or job.facts.versions[api_version][0])
+    pods = plan_pods(context, data, network, target)
     check_name(context, pods)
     return Plan(
         kind=job.kind,
@@ -79,13 +88,13 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     )
 
 
-def _check_kind(context: Context, api_version: str) -> None:
+def _check_kind(context: Context, target: Target) -> None:
     """What depends on the kind and the operator that serves it."""
     job = context.job
-    policies = job.facts.versions[api_version]
+    policies = job.facts.versions[target.api_version]
     if job.restart is not None and job.restart not in policies:
         hint = did_you_mean(job.restart, policies)
-        message = f"{job.facts.kind} of {api_version} cannot restart with `{job.restart}`"
+        message = f"{job.facts.kind} of {target.api_version} cannot restart with `{job.restart}`"
         context.error(INVALID_VALUE, ("restart",), message, hint)
     if job.state == "suspended" and job.queue is not None:
         hint = "remove one of the two; Kueue suspends and resumes the job, and Git would revert that"
@@ -94,7 +103,7 @@ def _check_kind(context: Context, api_version: str) -> None:
         message = f"a {job.facts.kind} cannot be suspended"
         context.error(INVALID_VALUE, ("state",), message, "remove `state`, or remove the job file to stop the run")
     _check_supported(context)
-    for problem in job.problems(api_version):
+    for problem in job.problems(target):
         if not problem.no_effect:
             context.error(INVALID_VALUE, problem.route, problem.message, problem.hint)
         elif context.set_by_job(problem.route):
