@@ -9,6 +9,7 @@ import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 
@@ -90,7 +91,9 @@ def cluster_v1(controllers: Programs, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture
-def workbench(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[Cluster], Workbench]:
-    """A new repository and a new namespace in a cluster."""
-    name = request.node.name.split("[")[0].removeprefix("test_").replace("_", "-")[:40].rstrip("-")
-    return lambda cluster: Workbench.at(tmp_path / "repo", cluster, name)
+def workbench(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Workbench]:
+    """A new repository and a new namespace in a cluster, with the options of `Workbench.at`."""
+    test = request.node.name.split("[")[0].removeprefix("test_").replace("_", "-")[:40].rstrip("-")
+    # cases of one test have a namespace each
+    name = f"{test}-{crc32(request.node.nodeid.encode()):08x}"
+    return lambda cluster, **options: Workbench.at(tmp_path / "repo", cluster, name, **options)

@@ -22,10 +22,10 @@ class Kubelet:
 
     cluster: Cluster
 
-    def run(self, *pods: Body, ready: bool = True) -> None:
-        """All containers of the pods run."""
+    def run(self, *pods: Body, ready: bool = True, init_restarts: int = 0) -> None:
+        """All containers of the pods run, after init containers that were restarted."""
         for pod in pods:
-            self._report(pod, "Running", {"running": {"startedAt": _now()}}, ready=ready)
+            self._report(pod, "Running", _running(), ready=ready, init_restarts=init_restarts)
 
     def succeed(self, *pods: Body) -> None:
         self._finish(pods, "Succeeded", 0)
@@ -40,11 +40,12 @@ class Kubelet:
 
     def restart(self, pod: Body, count: int) -> None:
         """The containers of a running pod were restarted in place `count` times."""
-        self._report(pod, "Running", {"running": {"startedAt": _now()}}, ready=True, restarts=count)
+        self._report(pod, "Running", _running(), ready=True, restarts=count)
 
-    def restart_init(self, pod: Body, count: int) -> None:
-        """The pod waits for init containers that were restarted `count` times."""
-        self._report(pod, "Pending", {"waiting": {"reason": "PodInitializing"}}, ready=False, init_restarts=count)
+    def evict(self, pod: Body) -> None:
+        """The node needed the memory or the disk of a pod."""
+        self._finish([pod], "Failed", 137)
+        self._patch(pod, {"reason": "Evicted"})
 
     def _finish(self, pods: Iterable[Body], phase: str, exit_code: int, *conditions: Body) -> None:
         for pod in pods:
@@ -78,6 +79,9 @@ class Kubelet:
             ],
             "containerStatuses": [_container(c, state, restarts, ready=ready) for c in spec["containers"]],
         }
+        self._patch(pod, status)
+
+    def _patch(self, pod: Body, status: Body) -> None:
         path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}/status"
         response = self.cluster.client.merge(path, {"status": status})
         assert response.status == 200, response.message
@@ -94,6 +98,10 @@ def _container(container: Body, state: Body, restarts: int = 0, *, ready: bool =
         "restartCount": restarts,
         "state": state,
     }
+
+
+def _running() -> Body:
+    return {"running": {"startedAt": _now()}}
 
 
 def _now() -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import yaml
 
+from gen.resources import RESOURCES
 from tests.controllers.kubelet import Kubelet
 from tests.controllers.waiting import give_time, wait
 from tests.support import Repository
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
     from tests.e2e.cluster import Cluster
 
+RUN_KINDS = {resource.kind for resource in RESOURCES.values() if resource.is_run}
 OVERLAY = """\
 kubernetes: "1.34"
 namespaces: {{"*": {{queues: [research], allow: [hostNetwork]}}}}
@@ -53,7 +55,7 @@ class Workbench:
         assert code == 0, report
         bodies = self.rendered(name)
         apply(self.cluster, bodies)
-        (run,) = [body for body in bodies if "gen/run" in body["metadata"].get("labels", {})]
+        (run,) = [body for body in bodies if body["kind"] in RUN_KINDS]
         return run
 
     def rendered(self, name: str = "demo") -> list[Body]:
@@ -84,6 +86,37 @@ class Workbench:
         """Wait for a condition of a run."""
         return wait(lambda: self.conditions(run).get(condition), f"{condition} of {run['metadata']['name']}")
 
+    def edit(self, run: Body, patch: Body) -> None:
+        """Change a live object by hand."""
+        response = self.cluster.client.merge(self.cluster.path(run), patch)
+        assert response.status == 200, response.message
+
+    def replaced(self, pods: dict[str, Body]) -> None:
+        """Wait until pods with the same names are others."""
+        uids = {pod["metadata"]["uid"] for pod in pods.values()}
+        wait(lambda: set(pods) <= self._live_without(uids).keys(), f"other pods {', '.join(pods)}")
+
+    def replacements(self, pods: dict[str, Body], count: int) -> list[Body]:
+        """Wait for `count` pods that are not among these, whose names differ."""
+        uids = {pod["metadata"]["uid"] for pod in pods.values()}
+        wait(lambda: len(self._live_without(uids)) == count, f"{count} more pods")
+        return list(self._live_without(uids).values())
+
+    def _live_without(self, uids: set[str]) -> dict[str, Body]:
+        live = self.cluster.live("", "Pod", self.namespace)
+        return {
+            body["metadata"]["name"]: body
+            for body in live
+            if body["metadata"]["uid"] not in uids and "deletionTimestamp" not in body["metadata"]
+        }
+
+    def warnings(self, run: Body) -> list[str]:
+        """Messages of the warning events of a run."""
+        name = run["metadata"]["name"]
+        events = [e for e in self.cluster.live("", "Event", self.namespace) if e["involvedObject"]["name"] == name]
+        assert events, "the operator records events of the run"
+        return [e["message"] for e in events if e["type"] == "Warning" and e["involvedObject"]["kind"] == run["kind"]]
+
     def stays(self, run: Body, condition: str) -> None:
         """The condition does not come: controllers have had time."""
         give_time()
@@ -98,12 +131,12 @@ def apply(cluster: Cluster, bodies: Iterable[Body]) -> None:
 def pods(cluster: Cluster, namespace: str, count: int, selector: str = "") -> dict[str, Body]:
     """Live pods by name, once there are `count` of them."""
 
-    def found() -> dict[str, Body] | None:
+    def found() -> tuple[dict[str, Body]] | None:
         live = {
             body["metadata"]["name"]: body
             for body in cluster.live("", "Pod", namespace)
             if "deletionTimestamp" not in body["metadata"] and selector in body["metadata"]["name"]
         }
-        return live if len(live) == count else None
+        return (live,) if len(live) == count else None  # not false without pods
 
-    return wait(found, f"{count} pods in {namespace}")
+    return wait(found, f"{count} pods in {namespace}")[0]
