@@ -30,6 +30,9 @@ compare revision:
     .venv/bin/python -m scripts.compare {{ revision }}
 bench *args:
     .venv/bin/python -m bench {{ args }}
+# compare with a real API server on the manifests in any folders; see scripts/agreement.py
+agreement *args:
+    .venv/bin/python -m scripts.agreement {{ args }}
 # test against a real API server; build one with `scripts/apiserver.sh DIR`, then set KUBEBUILDER_ASSETS=DIR
 e2e *args:
     .venv/bin/pytest tests/e2e {{ args }}

@@ -34,7 +34,7 @@ def client(config: Body, route: Route) -> Faults:
         yield fault.at((*route, "service", "port"))
     if service.get("path") and (fault := _path(service["path"])) is not None:
         yield fault.at((*route, "service", "path"))
-    if config.get("caBundle") and (fault := _base64(config["caBundle"])) is not None:
+    if config.get("caBundle") and (fault := base64_fault(config["caBundle"])) is not None:
         yield fault.at((*route, "caBundle"))
 
 
@@ -56,7 +56,7 @@ def _path(value: str) -> Fault | None:
     return Fault((), f"`{value}` is not a valid path of a webhook", hint)
 
 
-def _base64(value: str) -> Fault | None:
+def base64_fault(value: str) -> Fault | None:
     try:
         base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
     except (binascii.Error, ValueError):

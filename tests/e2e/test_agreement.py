@@ -14,6 +14,7 @@ import pytest
 from gen.schemas.definitions import Definitions
 from gen.schemas.lookup import Kinds
 from tests.e2e.agreement import Case, Verdicts, accidental, bases, judged, systematic
+from tests.rules.support import FILES
 from tests.support import SHARED
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def verdicts(cluster: Cluster) -> list[Verdicts]:
     ours = Kinds(VERSION)
     defined = Kinds(VERSION, Definitions((SHARED / "crds",)))
     found = []
-    for kinds, names in ((ours, ("kubernetes.yaml",)), (defined, ("operators.yaml",))):
+    for kinds, names in ((ours, ("kubernetes.yaml", "large.yaml")), (defined, ("operators.yaml",))):
         for name in names:
             for number, body in enumerate(bases(name)):
                 found += judged(list(systematic(kinds, body, EACH, SEED + number)), cluster, kinds)
@@ -43,7 +44,7 @@ def verdicts(cluster: Cluster) -> list[Verdicts]:
 
 def test_bases_are_accepted_by_both(cluster: Cluster) -> None:
     defined = Kinds(VERSION, Definitions((SHARED / "crds",)))
-    for name in ("kubernetes.yaml", "operators.yaml"):
+    for name in FILES:
         for body in bases(name):
             (verdict,) = judged([Case("unchanged", body)], cluster, defined)
             assert (str(verdict.case), verdict.server, verdict.ours) == (str(verdict.case), "", ())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks, duplicates
-from gen.rules.name_checks import config_key, dns_name
+from gen.rules.name_checks import config_key, dns_1035_label, dns_name, lower_case
 from gen.rules.rule import server
 from gen.rules.selectors import selector
 from gen.rules.server.admission_rules import REQUEST_NAMES, conditions, expression, request_rules, selectors
@@ -46,7 +46,8 @@ def _one_line(value: Any) -> Fault | None:
 
 
 def _version(value: Any) -> Fault | None:
-    if not value or value.count("/") > 1:
+    group, slash, version = value.rpartition("/")
+    if dns_1035_label(version) is not None or (slash and dns_name(group) is not None):
         return Fault((), f"`{value}` is not a valid API version", "use a group and a version, such as `example.com/v1`")
     return None
 
@@ -58,7 +59,7 @@ _POLICY = FieldChecks(
         "reinvocationPolicy": one_of("Never", "IfNeeded"),
         **{f"matchConstraints.{field}": check for field, check in _MATCH.items()},
         "paramKind.apiVersion": _version,
-        "paramKind.kind": not_empty,
+        "paramKind.kind": both(not_empty, lower_case(dns_1035_label)),
         "variables.*.name": _identifier,
         "validations.*.message": _one_line,
         "validations.*.reason": one_of(*_REASONS),

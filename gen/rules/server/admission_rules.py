@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gen.rules.cel_syntax import syntax_fault
-from gen.rules.fault import Fault, not_one_of
+from gen.rules.fault import Fault
+from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import qualified_name
 from gen.rules.selectors import selector
+from gen.rules.server.autoscaling import path_segment
+from gen.rules.value_checks import not_empty, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -21,8 +24,14 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
 
 ALL = "*"
-_OPERATIONS: Final = (ALL, "CREATE", "UPDATE", "DELETE", "CONNECT")
-_SCOPES: Final = (ALL, "Cluster", "Namespaced")
+_RULE: Final = FieldChecks(
+    {
+        "operations.*": one_of(ALL, "CREATE", "UPDATE", "DELETE", "CONNECT"),
+        "apiVersions.*": not_empty,
+        "resourceNames.*": path_segment,
+        "scope": one_of(ALL, "Cluster", "Namespaced"),
+    }
+)
 _EXAMPLES: Final = {
     "operations": "`CREATE`",
     "apiGroups": '`apps`, or `""` for the core group',
@@ -43,22 +52,19 @@ def request_rules(rules: list[Body], route: Route) -> Faults:
     """Faults of the rules that select requests."""
     for index, rule in enumerate(rules):
         at = (*route, index)
-        for field, example in _EXAMPLES.items():
-            values = rule.get(field) or []
-            if not values:
-                yield Fault((*at, field), f"at least one of `{field}` is required", f"add one, such as {example}")
-            if ALL in values and len(values) > 1 and field != "resources":
-                yield Fault((*at, field), "`*` already includes all others", "keep only `*`, or remove it")
-        for number, word in enumerate(rule.get("operations") or ()):
-            if word not in _OPERATIONS:
-                yield not_one_of(word, _OPERATIONS).at((*at, "operations", number))
-        for number, version in enumerate(rule.get("apiVersions") or ()):
-            if not version:
-                yield Fault((*at, "apiVersions", number), "must not be empty", "write a version, such as `v1`")
+        yield from _lists(rule, at)
+        yield from _RULE.faults(rule, at)
         yield from _resources(rule.get("resources") or [], (*at, "resources"))
-        if rule.get("scope") is not None and rule["scope"] not in _SCOPES:
-            yield not_one_of(rule["scope"], _SCOPES).at((*at, "scope"))
         yield from _twice(rule.get("resourceNames") or [], (*at, "resourceNames"))
+
+
+def _lists(rule: Body, at: Route) -> Faults:
+    for field, example in _EXAMPLES.items():
+        values = rule.get(field) or []
+        if not values:
+            yield Fault((*at, field), f"at least one of `{field}` is required", f"add one, such as {example}")
+        if ALL in values and len(values) > 1 and field != "resources":
+            yield Fault((*at, field), "`*` already includes all others", "keep only `*`, or remove it")
 
 
 def _twice(values: list[str], route: Route) -> Faults:

@@ -12,6 +12,7 @@ from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import dns_1035_label, dns_name
 from gen.rules.rule import server
 from gen.rules.value_checks import between, if_set, port
+from gen.rules.webhook_checks import base64_fault
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
@@ -48,6 +49,8 @@ def api_services(view: ObjectView) -> Faults:
         yield Fault(("metadata", "name"), message, f"rename it to `{expected}`")
     if not spec.get("group") and spec.get("version") != "v1":
         yield Fault((*at, "group"), "`group` is missing or empty", "add `group`, such as `metrics.k8s.io`")
+    if spec.get("caBundle") and (fault := base64_fault(spec["caBundle"])) is not None:
+        yield fault.at((*at, "caBundle"))
     yield from _service(spec)
 
 

@@ -13,7 +13,6 @@ from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import dns_label
 from gen.rules.quantities import positive, quantity
 from gen.rules.rule import server
-from gen.rules.selectors import selector
 from gen.rules.value_checks import at_least, between, both, not_empty, one_of
 
 if TYPE_CHECKING:
@@ -130,8 +129,6 @@ def _metric(metric: Body, route: Route) -> Faults:
                 f"move `{source}` to a separate metric",
             )
         yield from _METRIC.faults({source: metric[source]}, route)
-        found = (metric[source].get("metric") or {}).get("selector")
-        yield from selector(found, (*route, source, "metric", "selector"))
         yield from _target(metric[source].get("target") or {}, source, (*route, source, "target"))
 
 

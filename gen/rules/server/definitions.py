@@ -37,6 +37,12 @@ def _domain(value: Any) -> Fault | None:
     return Fault((), f"`{value}` is not a domain", f"add a domain, such as `{value or 'group'}.example.com`")
 
 
+def _json_path(value: Any) -> Fault | None:
+    if re.fullmatch(r"(?:\.[A-Za-z_][\w-]*|\[[^]]+\])+", value):
+        return None
+    return Fault((), f"`{value}` is not a path of a field", "use a path such as `.spec.queue`")
+
+
 def _below(*roots: str) -> Any:
     words = " or ".join(f"`{root}`" for root in roots)
     hint = f"begin it with {words}"
@@ -59,6 +65,7 @@ _SPEC = FieldChecks(
         "names.listKind": if_set(_lower_label),
         "names.shortNames.*": dns_1035_label,
         "names.categories.*": dns_1035_label,
+        "versions.*.selectableFields.*.jsonPath": _json_path,
         "conversion.strategy": one_of("None", "Webhook"),
         "versions.*.name": dns_1035_label,
         "versions.*.subresources.scale.specReplicasPath": _below(".spec."),

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 _ANNOTATIONS_LIMIT = 256 << 10
 """Bytes of all keys and values together."""
 
-_ANY_NAMES = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "PodDisruptionBudget"}
+_ANY_NAMES = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "PodDisruptionBudget"} | {
+    "CertificateSigningRequest"
+}
 """Kinds with names that only need to be valid in a request path."""
 
 _COUNTED_ANEW = {"Pod", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"} | {
@@ -105,7 +107,7 @@ def metadata(view: ObjectView) -> Faults:
         yield fault.at((*route, "namespace"))
     yield from _labels_and_annotations(own, route)
     if "finalizers" in own:
-        any_word = view.is_custom or view.kind == "PodDisruptionBudget"
+        any_word = view.is_custom or view.kind in {"PodDisruptionBudget", "CustomResourceDefinition"}
         yield from finalizers(own["finalizers"], (*route, "finalizers"), any_word=any_word)
     if view.kind == "Namespace" and not view.is_custom:
         yield from FieldChecks({"finalizers.*": qualified_name}).faults(view.spec, ("spec",))

@@ -45,8 +45,8 @@ def scheduling(view: ObjectView) -> Faults:
     """A toleration or topology spread constraint is incomplete or contradicts itself."""
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
-        for index, toleration in enumerate(pod.get("tolerations") or ()):
-            yield from _toleration(toleration, (*route, "tolerations", index))
+        for index, found in enumerate(pod.get("tolerations") or ()):
+            yield from toleration(found, (*route, "tolerations", index))
         at = (*route, "topologySpreadConstraints")
         spread = pod.get("topologySpreadConstraints") or []
         for here, (key, action) in duplicates(spread, at, "topologyKey", "whenUnsatisfiable"):
@@ -55,9 +55,9 @@ def scheduling(view: ObjectView) -> Faults:
             yield from _constraint(constraint, (*at, index))
 
 
-def _toleration(toleration: Body, route: Route) -> Faults:
-    operator, value = toleration.get("operator", ""), toleration.get("value", "")
-    if not toleration.get("key") and operator != "Exists":
+def toleration(found: Body, route: Route) -> Faults:
+    operator, value = found.get("operator", ""), found.get("value", "")
+    if not found.get("key") and operator != "Exists":
         hint = "add the `key` of the taint, or use `Exists` to tolerate all taints"
         yield Fault((*route, "operator"), "must be `Exists` without a `key`", hint)
     if operator == "Exists" and value:
@@ -65,7 +65,7 @@ def _toleration(toleration: Body, route: Route) -> Faults:
     fault = label_value(value) if operator in {"", "Equal"} else None
     if fault is not None:
         yield fault.at((*route, "value"))
-    if "tolerationSeconds" in toleration and toleration.get("effect") != "NoExecute":
+    if "tolerationSeconds" in found and found.get("effect") != "NoExecute":
         hint = "remove it, or set `effect: NoExecute`"
         yield Fault((*route, "tolerationSeconds"), "only allowed with the effect `NoExecute`", hint)
 
@@ -84,7 +84,9 @@ def label_keys(term: Body, route: Route) -> Faults:
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         keys = term.get(field) or []
         if keys and "labelSelector" not in term:
-            yield Fault((*route, field), "`{field}` requires a `labelSelector`", f"add a selector, or remove `{field}`")
+            yield Fault(
+                (*route, field), f"`{field}` requires a `labelSelector`", f"add a selector, or remove `{field}`"
+            )
             continue
         for index, key in enumerate(keys):
             fault = qualified_name(key)

@@ -100,6 +100,12 @@ def storage(view: ObjectView) -> Faults:
 
 
 def _template(template: Body, route: Route) -> Faults:
+    yield from template_metadata(template, route)
+    yield from _claim(template["spec"], (*route, "spec"))
+
+
+def template_metadata(template: Body, route: Route) -> Faults:
+    """Faults of the metadata of a template of claims: only labels and annotations are allowed."""
     metadata, at = template.get("metadata") or {}, (*route, "metadata")
     for field, value in metadata.items():
         if field not in {"labels", "annotations"} and value not in ("", [], 0):
@@ -110,7 +116,6 @@ def _template(template: Body, route: Route) -> Faults:
         fault = lower_case(qualified_name)(key)
         if fault is not None:
             yield fault.at((*at, "annotations", key))
-    yield from _claim(template["spec"], (*route, "spec"))
 
 
 def _modes(spec: Body, route: Route) -> Faults:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
+_TEXTS: Final = ("description", "format", "pattern", "title", "type")
 _UNSUPPORTED: Final = ("$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "$schema", "id")
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _ONLY_OUTSIDE: Final = (
@@ -48,6 +49,11 @@ def structural_faults(schema: Any, route: Route) -> Faults:
 
 def _schema(schema: Any, route: Route, *, is_root: bool = False) -> Faults:
     if not isinstance(schema, dict):
+        return
+    wrong = [field for field in _TEXTS if not isinstance(schema.get(field, ""), str)]
+    if wrong:
+        for field in wrong:
+            yield Fault((*route, field), f"`{field}` is not a string", "quote the value")
         return
     yield from _type(schema, route, is_root=is_root)
     for field in _UNSUPPORTED:

@@ -1,0 +1,171 @@
+"""Devices of dynamic resource allocation: claims, templates of claims and device classes.
+
+From `pkg/apis/resource/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from gen.rules.cel_syntax import syntax_fault
+from gen.rules.fault import Fault, unknown_name
+from gen.rules.field_checks import FieldChecks, duplicates
+from gen.rules.name_checks import dns_label, dns_name, driver_name, qualified_name
+from gen.rules.rule import server
+from gen.rules.server.storage import template_metadata
+from gen.rules.value_checks import at_least, both, if_set, not_empty, one_of
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.rules.fault import Faults
+    from gen.rules.object_view import ObjectView
+
+_GROUP = "resource.k8s.io"
+_VERSIONS: Final = {f"{_GROUP}/v1", f"{_GROUP}/v1beta2"}
+"""Older versions have other fields."""
+_NAMES: Final = frozenset({"device"})
+_MAX_ENTRIES, _MAX_ALTERNATIVES, _MAX_PARAMETERS = 32, 8, 10 << 10
+_REQUEST = FieldChecks(
+    {
+        "deviceClassName": both(not_empty, dns_name),
+        "allocationMode": one_of("ExactCount", "All"),
+        "count": at_least(0),
+        "tolerations.*.key": if_set(qualified_name),
+        "tolerations.*.operator": if_set(one_of("Equal", "Exists")),
+        "tolerations.*.effect": if_set(one_of("NoSchedule", "NoExecute")),
+    }
+)
+
+
+def _attribute(value: str) -> Fault | None:
+    if "/" in value:
+        return qualified_name(value)
+    return Fault(
+        (), f"`{value}` has no domain", f"add the domain of the driver, such as `gpu.example.com/{value or 'a'}`"
+    )
+
+
+@server(
+    "devices",
+    f"{_GROUP}/ResourceClaim",
+    f"{_GROUP}/ResourceClaimTemplate",
+    f"{_GROUP}/DeviceClass",
+    remedy="Name a device class in each request, and refer to requests of the same claim.",
+)
+def devices(view: ObjectView) -> Faults:
+    """A claim or class of devices has an incomplete request, selector or configuration, or an unknown request."""
+    if view.body["apiVersion"] not in _VERSIONS:
+        return
+    if view.kind == "DeviceClass":
+        yield from _selectors(view.spec, ("spec",))
+        yield from _configurations(view.spec, ("spec",), None)
+        return
+    if view.kind == "ResourceClaimTemplate":
+        yield from template_metadata(view.spec, ("spec",))
+        yield from _claim((view.spec.get("spec") or {}).get("devices") or {}, ("spec", "spec", "devices"))
+    else:
+        yield from _claim(view.spec.get("devices") or {}, ("spec", "devices"))
+
+
+def _claim(claim: Body, route: Route) -> Faults:
+    requests = claim.get("requests") or []
+    known: set[str] = set()
+    yield from _counted(claim, route, "requests", "constraints", "config")
+    for at, (name,) in duplicates(requests, (*route, "requests"), "name"):
+        yield Fault((*at, "name"), f"duplicate request `{name}`", "rename one of the two")
+    for index, request in enumerate(requests):
+        at, name = (*route, "requests", index), request.get("name", "")
+        known.add(name)
+        known |= {f"{name}/{one.get('name')}" for one in request.get("firstAvailable") or ()}
+        yield from _request(request, at)
+    for index, constraint in enumerate(claim.get("constraints") or ()):
+        at = (*route, "constraints", index)
+        yield from _references(constraint, at, known)
+        if "matchAttribute" not in constraint and "distinctAttribute" not in constraint:
+            yield Fault((*at, "matchAttribute"), "`matchAttribute` is missing", "add the attribute that must match")
+        for field in ("matchAttribute", "distinctAttribute"):
+            if field in constraint and (fault := _attribute(constraint[field])) is not None:
+                yield fault.at((*at, field))
+    yield from _configurations(claim, route, known)
+
+
+def _counted(holder: Body, route: Route, *fields: str) -> Faults:
+    for field in fields:
+        excess = len(holder.get(field) or ()) - _MAX_ENTRIES
+        if excess > 0:
+            yield Fault((*route, field), f"more than {_MAX_ENTRIES} entries", f"remove {excess} of them")
+
+
+def _request(request: Body, at: Route) -> Faults:
+    fault = dns_label(request.get("name", ""))
+    if fault is not None:
+        yield fault.at((*at, "name"))
+    options = request.get("firstAvailable") or []
+    if ("exactly" in request) == bool(options):
+        hint = "add `exactly` with `deviceClassName`" if not options else "keep one of the two"
+        yield Fault(at, "exactly one of `exactly` and `firstAvailable` is required", hint)
+    if "exactly" in request:
+        yield from _exact(request["exactly"], (*at, "exactly"))
+    if len(options) > _MAX_ALTERNATIVES:
+        hint = f"remove {len(options) - _MAX_ALTERNATIVES} of them"
+        yield Fault((*at, "firstAvailable"), f"more than {_MAX_ALTERNATIVES} entries", hint)
+    for here, (name,) in duplicates(options, (*at, "firstAvailable"), "name"):
+        yield Fault((*here, "name"), f"duplicate request `{name}`", "rename one of the two")
+    for index, option in enumerate(options):
+        here = (*at, "firstAvailable", index)
+        if (fault := dns_label(option.get("name", ""))) is not None:
+            yield fault.at((*here, "name"))
+        yield from _exact(option, here)
+
+
+def _exact(request: Body, at: Route) -> Faults:
+    yield from _REQUEST.faults(request, at)
+    if "deviceClassName" not in request:
+        yield Fault((*at, "deviceClassName"), "`deviceClassName` is missing", "add the name of a device class")
+    mode, count = request.get("allocationMode", "ExactCount"), request.get("count", 0)
+    if mode == "All" and count:
+        yield Fault((*at, "count"), "not allowed for the mode `All`", "remove it")
+    if mode == "ExactCount" and request.get("allocationMode") and "count" in request and count < 1:
+        yield Fault((*at, "count"), "must be more than 0", "use 1 or more")
+    yield from _selectors(request, at)
+
+
+def _selectors(holder: Body, route: Route) -> Faults:
+    yield from _counted(holder, route, "selectors")
+    for index, selector in enumerate(holder.get("selectors") or ()):
+        at = (*route, "selectors", index, "cel")
+        if "cel" not in selector:
+            yield Fault(at, "`cel` is missing", "add `cel` with an `expression` about `device`")
+        elif (fault := syntax_fault(selector["cel"].get("expression", ""), _NAMES)) is not None:
+            yield fault.at((*at, "expression"))
+
+
+def _configurations(holder: Body, route: Route, known: set[str] | None) -> Faults:
+    for index, found in enumerate(holder.get("config") or ()):
+        at = (*route, "config", index)
+        if known is not None:
+            yield from _references(found, at, known)
+        opaque = found.get("opaque")
+        if opaque is None:
+            yield Fault((*at, "opaque"), "`opaque` is missing", "add `opaque` with `driver` and `parameters`")
+            continue
+        if (fault := driver_name(opaque.get("driver", ""))) is not None:
+            yield fault.at((*at, "opaque", "driver"))
+        parameters = opaque.get("parameters")
+        if not isinstance(parameters, dict):
+            yield Fault((*at, "opaque", "parameters"), "`parameters` is not a mapping", "write the driver's settings")
+        elif len(json.dumps(parameters)) > _MAX_PARAMETERS:
+            hint = "shorten them"
+            yield Fault((*at, "opaque", "parameters"), f"more than {_MAX_PARAMETERS} bytes", hint)
+
+
+def _references(holder: Body, at: Route, known: set[str]) -> Faults:
+    names = holder.get("requests") or []
+    for index, name in enumerate(names):
+        here = (*at, "requests", index)
+        if name not in known:
+            yield unknown_name(f"the claim has no request `{name}`", name, known, "add it to `requests`").at(here)
+        elif name in names[:index]:
+            yield Fault(here, f"duplicate entry `{name}`", "remove one of the two")
