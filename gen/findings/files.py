@@ -49,6 +49,12 @@ TAG = Code(
     "A tag changes the type of a value, and only some readers support it.",
     "Remove the tag, or quote a string that starts with `!`.",
 )
+IGNORED_DOCUMENT = Code(
+    "ignored-document",
+    "A manifest has a document that `kubectl` ignores.",
+    "`kubectl` separates documents at lines that contain only `---`, and reads one document of each part.",
+    "Begin the document on the line after `---`.",
+)
 DUPLICATE_KEY = Code(
     "duplicate-key",
     "A mapping contains the same key twice.",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from ahocorasick_rs import BytesAhoCorasick
 
+from gen.load.go_yaml import differs
 from gen.load.yaml11 import MAX_CACHED, forms, resolved
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def read_compiled(text: str) -> Any | None:
     if _loads is None or len(text) > MAX_CHARACTERS or text.count("[") + text.count("{") > MAX_BRACKETS:
         return None
     if any(mark in text and (_OTHER_BREAKS.search(text) or _has_mark(text, mark)) for mark in _MARKS):
+        return None
+    if differs(text):
         return None
     try:
         value = _loads(text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from yaml.events import MappingStartEvent, SequenceEndEvent
 
 from gen.diagnostics import Location
-from gen.findings.files import ANCHOR, DUPLICATE_KEY, INVALID_KEY, NOT_A_NUMBER, TAG, TOO_LARGE
+from gen.findings.files import ANCHOR, DUPLICATE_KEY, IGNORED_DOCUMENT, INVALID_KEY, NOT_A_NUMBER, TAG, TOO_LARGE
 from gen.load.events import MERGE, Policy, Refused, Stack
 from gen.load.yaml11 import CACHE, MAX_CACHED, resolved
 
@@ -32,14 +32,25 @@ class ManifestPolicy(Policy):
 
     file: str
     found: Findings
+    text: str = ""
+    started: bool = False
     anchors: dict[str, Any] = field(default_factory=dict)
     merged: dict[int, tuple[Body, set[str]]] = field(default_factory=dict)
     """Mappings by identity, with the keys that `<<` added to them and that their own keys may replace."""
     expanded: int = 0
     """Number of values in expanded aliases and merges."""
 
-    def start(self, event: Any) -> None:  # noqa: ARG002 - the other policy refuses a second document
+    def start(self, event: Any) -> None:
         self.anchors.clear()
+        end = event.end_mark.index
+        line = self.text[end : self.text.find("\n", end) % (len(self.text) + 1)].strip()
+        if self.started and line and not line.startswith("#"):
+            message = "kubectl ignores this document: it is not separated by a line `---`"
+            self.found.warning(IGNORED_DOCUMENT, self._place(event), message, "begin the document on the next line")
+        self.started = True
+
+    def _place(self, event: Any) -> Location:
+        return Location(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
 
     def quoted(self, event: Any) -> None:
         """Every character is allowed."""
@@ -58,8 +69,13 @@ class ManifestPolicy(Policy):
             value: Any = event.value
         elif tag in {"", "int", "float", "bool", "null"}:
             value = self.plain(event)
+        elif _is_local(event.tag):
+            self._warn_about_tag(event)
+            value = event.value
         else:
             raise Refused(event, TAG, f"unsupported tag `{event.tag}`", "remove the tag, or quote the value")
+        if tag in _DECODED and value.__class__ not in _DECODED[tag]:
+            raise Refused(event, TAG, f"`{event.value[:40]}` is not a valid `!!{tag}`", "remove the tag")
         if event.anchor is not None:
             self.anchors[event.anchor] = value
         return value
@@ -79,11 +95,17 @@ class ManifestPolicy(Policy):
 
     def container(self, event: Any) -> Any:
         if event.tag not in {None, f"{_TAGS}map", f"{_TAGS}seq"}:
-            raise Refused(event, TAG, f"unsupported tag `{event.tag}`", "remove the tag")
+            if not _is_local(event.tag):
+                raise Refused(event, TAG, f"unsupported tag `{event.tag}`", "remove the tag")
+            self._warn_about_tag(event)
         value: Any = {} if event.__class__ is MappingStartEvent else []
         if event.anchor is not None:
             self.anchors[event.anchor] = value
         return value
+
+    def _warn_about_tag(self, event: Any) -> None:
+        message = f"kubectl ignores the tag `{event.tag}`"
+        self.found.warning(TAG, self._place(event), message, "remove the tag, or replace it before you apply the file")
 
     def alias(self, event: Any, stack: Stack, holder: Any, *, expects_key: bool) -> Any:
         if event.anchor not in self.anchors:
@@ -111,8 +133,21 @@ class ManifestPolicy(Policy):
             if self.expanded > self.max_values:
                 raise Refused(event, TOO_LARGE, "document is too large with its merges expanded", "merge less")
             new = {key: inner for key, inner in one.items() if key not in holder}
-            self.merged.setdefault(id(holder), (holder, set()))[1].update(new)
+            merged = self.merged.setdefault(id(holder), (holder, set()))[1]
+            for key in one.keys() & holder.keys() - merged:
+                message = f"`<<` sets the key `{key}` again"
+                self.found.error(DUPLICATE_KEY, self._place(event), message, "move `<<` above the other keys")
+            merged.update(new)
             holder.update(new)
+
+
+_DECODED: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
+"""Types of values that a tag can have."""
+
+
+def _is_local(tag: str) -> bool:
+    """Whether a tag is one of another tool, such as `!Ref`."""
+    return tag.startswith("!") and not tag.startswith("!!")
 
 
 def extent(value: Any, known: dict[int, tuple[int, int]]) -> tuple[int, int]:

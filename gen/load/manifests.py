@@ -19,6 +19,7 @@ from gen.diagnostics import Location
 from gen.findings.files import INVALID_YAML, NOT_UTF_8, TOO_LARGE
 from gen.load.compiled import read_compiled
 from gen.load.events import Refused, read_events
+from gen.load.go_yaml import as_kubectl
 from gen.load.manifest_policy import ManifestPolicy, extent
 from gen.load.yaml11 import resolved
 from gen.load.yaml_errors import explained, location, mark_of
@@ -124,7 +125,8 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
     if (document := read_compiled(text)) is not None:
         return Manifests(file, text, (document,))
     try:
-        stream = read_events(CParser(text), ManifestPolicy(file, found))
+        text = as_kubectl(text)
+        stream = read_events(CParser(text), ManifestPolicy(file, found, text))
         read = [(mark, document) for mark, document in stream if document is not None]
     except Refused as problem:
         found.error(problem.code, location(file, problem.mark), problem.message, problem.hint)

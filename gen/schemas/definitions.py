@@ -110,7 +110,7 @@ def _documents(path: Path) -> tuple[Any, ...]:
     """Read like manifests, with the same limits."""
     found = Findings()
     manifests = read_manifests(path.read_bytes(), str(path), found)
-    if manifests is None or found.items:
+    if manifests is None or found.failed():
         raise DefinitionError(path, found.items[0].message, found.items[0].place.line)
     return manifests.documents
 
