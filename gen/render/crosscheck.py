@@ -14,6 +14,7 @@ from gen.kinds import KINDS
 from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
 from gen.render.quota import check_quotas, requested_by
+from gen.resources.names import is_derived
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,15 +86,11 @@ def _check_children(root: Path, results: Sequence[JobResult], overlays: Sequence
             for parent in parents:
                 other = jobs.get(parent)
                 kind = KINDS.get(other.kind) if other is not None else None
-                if other is not None and kind is not None and _is_child(kind.facts.children, name[len(parent) :]):
+                if other is not None and kind is not None and is_derived(kind.facts, name[len(parent) :]):
                     message = f"the operator of `{parent}` gives the name `{name}` to one of its objects in `{overlay}`"
                     related = [(_name_place(root, other), "the other job")]
                     hint = "change the `name` of one of the two jobs, or use `runs: {naming: hash}`"
                     found.error(DUPLICATE_JOB, _name_place(root, result), message, hint, related)
-
-
-def _is_child(children: str, suffix: str) -> bool:
-    return bool(children) and re.fullmatch(children, suffix) is not None
 
 
 def _name_place(root: Path, result: JobResult) -> Location:

@@ -86,6 +86,35 @@ class Phases(Struct, frozen=True, kw_only=True, eq=False):
 Status = Conditions | Phases
 
 
+class Updates(Struct, frozen=True, kw_only=True, eq=False):
+    """Changes of the `spec` of an existing object that the API server accepts. It rejects all others."""
+
+    mutable: tuple[Path, ...] = ()
+    growing: Path | None = None
+    """A quantity that may grow."""
+    fixed_with: Path | None = None
+    """A field with which that quantity is immutable, too."""
+    empty_is_missing: bool = False
+    """Whether empty fields equal missing ones. Otherwise the server sets missing fields, but not empty ones."""
+
+
+class Derived(Struct, frozen=True, kw_only=True, eq=False):
+    """A name that an operator or controller gives to another object: the name of an object and a suffix."""
+
+    suffix: str
+    """`{role}` stands for the role in lower case; `{0}` and `{1}` for every index below the first and second count."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of the objects with this name. Empty for host names, and if more characters follow."""
+    each: Pattern = ()
+    """Route of every role, whose last step is its key, or of every item of a list, which has a `name`."""
+    unnamed: str = ""
+    """Name of an item without one; `{}` stands for its index."""
+    counts: tuple[Count, ...] = ()
+    """With the same wildcards as `each`. There are no such names if one of the numbers is 0."""
+    only: Path = ()
+    """The roles with this name, in lower case; empty for every role."""
+
+
 class Retired(Struct, frozen=True, kw_only=True, eq=False):
     """An API version that is deprecated or removed."""
 
@@ -130,14 +159,16 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Systems that can queue an object."""
     elastic: bool = False
     """Whether Kueue can change the number of pods of an admitted object."""
-    children: str = ""
-    """Regular expression of what the operator appends to the name of an object to name Services, pods and others."""
     scaled: Path = ()
     """Route of the number of replicas that the `scale` subresource of a custom kind sets."""
     claims: tuple[Pattern, ...] = ()
     """Routes of names of claims that become volumes of the pods."""
     added_volumes: tuple[str, ...] = ()
     """Names of volumes that the operator adds to the pods."""
+    updates: Updates | None = None
+    """Changes of an existing object that the API server accepts; None if it accepts all, or gen never makes any."""
+    derived: tuple[Derived, ...] = ()
+    """Names that the operator derives from the name of an object."""
     max_name: int | None = None
     """Longest name; None if it depends on the object or only on Kubernetes."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import Conditions, Count, PodSet, Resource
+from gen.resources.base import Conditions, Count, Derived, PodSet, Resource
 
 JOB: Final = Resource(
     group="batch",
@@ -19,6 +19,9 @@ JOB: Final = Resource(
     known_to_engines=True,  # `gitops-engine/pkg/health/health_job.go` of Argo CD; kstatus of Flux
     queues=("kueue", "volcano"),
     elastic=True,
+    # the host name of an indexed pod; a pod also gets a random suffix
+    derived=(Derived(suffix="-{0}", counts=(Count(route=("spec", "completions"), default=0),)),),
+    max_name=63,  # the name of a job is a label of its pods
 )
 CRONJOB: Final = Resource(
     group="batch",
@@ -31,4 +34,5 @@ CRONJOB: Final = Resource(
         ),
     ),
     known_to_engines=True,
+    max_name=52,  # a time of 11 characters is appended to the names of its jobs
 )

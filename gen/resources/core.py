@@ -1,15 +1,37 @@
-"""Kinds of the core group, and of networking, that gen renders or that rules look at."""
+"""Kinds of the core group, and of networking, that gen renders or that rules look at.
+
+Changes of volumes and claims that the server accepts are from kubernetes/api `core/v1/types.go` and its validation.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import Count, PodSet, Resource
+from gen.resources.base import Count, PodSet, Resource, Updates
 
 _V1: dict[str, tuple[str, ...]] = {"v1": ()}
 
-PERSISTENT_VOLUME: Final = Resource(group="", kind="PersistentVolume", versions=_V1)
-PERSISTENT_VOLUME_CLAIM: Final = Resource(group="", kind="PersistentVolumeClaim", versions=_V1, known_to_engines=True)
+CAPACITY: Final = ("spec", "capacity", "storage")
+REQUEST: Final = ("spec", "resources", "requests", "storage")
+RECLAIM_POLICY: Final = ("spec", "persistentVolumeReclaimPolicy")
+
+PERSISTENT_VOLUME: Final = Resource(
+    group="",
+    kind="PersistentVolume",
+    versions=_V1,
+    updates=Updates(
+        mutable=(("spec", "capacity"), ("spec", "mountOptions"), RECLAIM_POLICY, ("spec", "accessModes")),
+        empty_is_missing=True,
+    ),
+)
+PERSISTENT_VOLUME_CLAIM: Final = Resource(
+    group="",
+    kind="PersistentVolumeClaim",
+    versions=_V1,
+    known_to_engines=True,
+    # "only dynamically provisioned pvc can be resized" (the admission plugin `PersistentVolumeClaimResize`)
+    updates=Updates(growing=REQUEST, fixed_with=("spec", "volumeName")),
+)
 CONFIG_MAP: Final = Resource(group="", kind="ConfigMap", versions=_V1)
 SERVICE: Final = Resource(group="", kind="Service", versions=_V1, known_to_engines=True)
 POD_TEMPLATE: Final = Resource(group="", kind="PodTemplate", versions=_V1, pods=(PodSet(template=("template",)),))

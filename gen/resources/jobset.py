@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, Conditions, Count, Pattern, PodSet, Resource, retired
+from gen.resources.base import ANY_ITEM, Conditions, Count, Derived, Pattern, PodSet, Resource, retired
 
 _JOB: Pattern = ("spec", "replicatedJobs", ANY_ITEM)
 TEMPLATE: Final[Pattern] = (*_JOB, "template", "spec", "template")
@@ -14,6 +14,7 @@ FAILURE_REASONS: Final = (
 """Reasons of failed Jobs that failure policies can name."""
 CLAIMS: Final[Pattern] = ("spec", "volumeClaimPolicies", ANY_ITEM, "templates", ANY_ITEM, "metadata", "name")
 COUNTS: Final = (Count(route=(*_JOB, "replicas")), Count(route=(*_JOB, "template", "spec", "parallelism")))
+_COMPLETIONS = Count(route=(*_JOB, "template", "spec", "completions"), default=0)
 
 JOBSET: Final = Resource(
     group="jobset.x-k8s.io",
@@ -27,4 +28,9 @@ JOBSET: Final = Resource(
     status=Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
     queues=("kueue",),
     claims=(CLAIMS,),
+    derived=(
+        Derived(suffix="-{role}-{0}", kinds=("Job",), each=_JOB, counts=COUNTS[:1]),
+        # a host name, with a random suffix the name of the pod
+        Derived(suffix="-{role}-{0}-{1}-xxxxx", each=_JOB, counts=(COUNTS[0], _COMPLETIONS)),
+    ),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_KEY, Conditions, Count, Pattern, PodSet, Resource, retired
+from gen.resources.base import ANY_KEY, Conditions, Count, Derived, Pattern, PodSet, Resource, retired
 
 V1: Final = "kubeflow.org/v1"
 V2: Final = "kubeflow.org/v2beta1"
@@ -20,6 +20,18 @@ _STATUS = Conditions(succeeded="Succeeded", failed="Failed", suspended="Suspende
 _ALPHA = ("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", "kubeflow.org/v1beta1", "kubeflow.org/v1beta2")
 
 
+def _service_of_each_pod(role_map: str, *roles: str) -> Derived:
+    """The operator names each pod and its headless Service by role and index."""
+    holder = ("spec", role_map, ANY_KEY)
+    return Derived(
+        suffix="-{role}-{0}",
+        kinds=("Pod", "Service"),
+        each=holder,
+        counts=(Count(route=(*holder, "replicas")),),
+        only=tuple(role.lower() for role in roles),
+    )
+
+
 def _training(
     kind: str,
     role_map: str,
@@ -28,7 +40,7 @@ def _training(
     *,
     versions: dict[str, tuple[str, ...]] | None = None,
     old: tuple[str, ...] = (),
-    children: str = "",
+    derived: tuple[Derived, ...] = (),
     largest: Pattern | None = None,
     scaled: bool = False,
 ) -> Resource:
@@ -49,7 +61,7 @@ def _training(
         ttl=(*_POLICY, "ttlSecondsAfterFinished"),
         cleanup=(*_POLICY, "cleanPodPolicy"),
         status=_STATUS,
-        children=children or rf"-(?:{'|'.join(roles).lower()})-[0-9]+",
+        derived=derived or (_service_of_each_pod(role_map, *roles),),
         queues=("kueue",),
         scaled=("spec", role_map, "Worker", "replicas") if scaled else (),
     )
@@ -81,7 +93,13 @@ MPIJOB: Final = _training(
     ("Launcher", "Worker"),
     "mpi",
     versions={V2: ("OnFailure", "Never"), V1: RESTART_V1},
-    # `mpi_job_controller.go` of both operators
-    children=r"-(?:config|launcher|ssh|worker|worker-[0-9]+)",
+    # `mpi_job_controller.go` of both operators; the Service of the workers until 0.4 of the MPI operator
+    derived=(
+        Derived(suffix="-config", kinds=("ConfigMap",)),
+        Derived(suffix="-ssh", kinds=("Secret",)),
+        Derived(suffix="-launcher", kinds=("Job", "Pod")),
+        Derived(suffix="-worker", kinds=("Service",)),
+        _service_of_each_pod("mpiReplicaSpecs", "Worker"),
+    ),
     old=("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2"),
 )

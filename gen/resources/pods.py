@@ -36,7 +36,7 @@ def pod_sets(resource: Resource, body: Any) -> Iterator[Pods]:
     """The pods that an operator creates for an object, by the facts of its kind."""
     for pods in resource.pods:
         for route, template in matches(body, pods.template):
-            counts = tuple(_count(body, count, route) for count in pods.counts)
+            counts = tuple(count_at(body, count, route) for count in pods.counts)
             yield Pods(route, template, counts, tuple(map(partial(_largest, body, route), pods.counts, counts)))
 
 
@@ -58,8 +58,9 @@ def _entries(holder: Any, step: str | Wildcard) -> Iterator[tuple[str | int, Any
             yield str(step), holder[step]
 
 
-def _count(body: Any, count: Count, template: Route) -> Any:
-    value = _beside(body, count.route, template)
+def count_at(body: Any, count: Count, route: Route) -> Any:
+    """The value of a count; its wildcards are replaced by the steps of a route with the same wildcards."""
+    value = _beside(body, count.route, route)
     return count.default if value is None else value
 
 

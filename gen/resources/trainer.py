@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import Conditions, Count, PodSet, Resource
+from gen.resources.base import ANY_KEY, Conditions, Count, Derived, PodSet, Resource
 from gen.resources.jobset import CLAIMS, COUNTS, TEMPLATE
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"trainer.kubeflow.org/v1alpha1": ()}
@@ -23,6 +23,10 @@ TRAINJOB: Final = Resource(
     deadline=("spec", "activeDeadlineSeconds"),
     status=Conditions(succeeded="Complete", failed="Failed", suspended="Suspended"),
     queues=("kueue",),
+    derived=(
+        Derived(suffix="-node-0-{0}-xxxxx", counts=(Count(route=("spec", "trainer", "numNodes")),)),
+        Derived(suffix="-{role}-initializer-0-0-xxxxx", each=("spec", "initializer", ANY_KEY)),
+    ),
 )
 
 _PODS = PodSet(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, Count, Pattern, Phase, Phases, PodSet, Resource
+from gen.resources.base import ANY_ITEM, Count, Derived, Pattern, Phase, Phases, PodSet, Resource
 
 SCHEDULER: Final = "volcano"
 DEFAULT_QUEUE: Final = "default"
@@ -26,6 +26,15 @@ VOLCANO_JOB: Final = Resource(
         failed=(Phase(field=_PHASE, values=("Failed", "Aborted", "Terminated")),),
     ),
     queues=("volcano",),
+    derived=(
+        Derived(
+            suffix="-{role}-{0}",
+            kinds=("Pod",),
+            each=_TASK,
+            unnamed="default{}",
+            counts=(Count(route=(*_TASK, "replicas")),),
+        ),
+    ),
 )
 POD_GROUP: Final = Resource(
     group="scheduling.volcano.sh", kind="PodGroup", versions={"scheduling.volcano.sh/v1beta1": ()}

@@ -13,7 +13,8 @@ from gen import quantity
 from gen.diagnostics import Diagnostic, Location, Severity
 from gen.findings.rendered import DATA_REMOVED, DATA_RENAMED, DATA_SHRUNK, DATA_UNPROTECTED, IMMUTABLE_STORAGE
 from gen.kubernetes import at
-from gen.render.write.immutable import REQUEST, immutable_changes, size_remedy
+from gen.render.write.immutable import immutable_changes, size_remedy
+from gen.resources.core import CAPACITY, RECLAIM_POLICY, REQUEST
 from gen.resources.engines import protections
 from gen.review.rendered_object import DATA
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from gen.review.rendered_object import RenderedObject
 
 _COPY = "declare a new volume, copy the data, and use the new volume in the jobs"
-_SIZE = ("spec", "capacity", "storage")
 
 
 class DataAction(StrEnum):
@@ -99,17 +99,17 @@ def _without_names(spec: Any) -> Any:
 def _rejected(before: RenderedObject, after: RenderedObject) -> Iterator[Diagnostic]:
     """Changes that the API server rejects, and smaller volumes."""
     place = Location(after.path)
-    for path, old, new in immutable_changes(before.body, after.body):
-        if path == REQUEST and not _less(old, new):
+    for route, old, new in immutable_changes(before.body, after.body):
+        if route == REQUEST and not _less(old, new):
             message = f"`{after.key}` would grow from {old} to {new}, which a cluster rejects: it has a given volume"
             yield Diagnostic(place, IMMUTABLE_STORAGE.name, message, size_remedy(old, new))
-        elif path == REQUEST:
+        elif route == REQUEST:
             message = f"`{after.key}` would shrink from {old} to {new}; claims can only grow"
             yield Diagnostic(place, DATA_SHRUNK.name, message, f"keep {old}, or {_COPY}")
         else:
-            message = f"`{path}` of `{after.key}` changed; it cannot be updated in a cluster"
+            message = f"`{'.'.join(route)}` of `{after.key}` changed; it cannot be updated in a cluster"
             yield Diagnostic(place, IMMUTABLE_STORAGE.name, message, f"revert the change, or {_COPY}")
-    old, new = at(before.body, *_SIZE), at(after.body, *_SIZE)
+    old, new = at(before.body, *CAPACITY), at(after.body, *CAPACITY)
     if _less(old, new):
         message = f"`{after.key}` would shrink from {old} to {new}"
         yield Diagnostic(place, DATA_SHRUNK.name, message, f"keep {old}, or {_COPY}")
@@ -129,7 +129,6 @@ def _unprotected(before: RenderedObject, after: RenderedObject, severity: Severi
         if mark.is_on(before.metadata) and not mark.is_on(after.metadata):
             message = f"`{after.key}` would lose its protection `{mark}`"
             yield Diagnostic(place, DATA_UNPROTECTED.name, message, "run `gen render` to restore it", severity=severity)
-    policy = "persistentVolumeReclaimPolicy"
-    if at(before.body, "spec", policy) == "Retain" and at(after.body, "spec", policy) != "Retain":
-        message = f"`{after.key}` would be deleted with its claim: `{policy}` is no longer `Retain`"
+    if at(before.body, *RECLAIM_POLICY) == "Retain" and at(after.body, *RECLAIM_POLICY) != "Retain":
+        message = f"`{after.key}` would be deleted with its claim: `{RECLAIM_POLICY[-1]}` is no longer `Retain`"
         yield Diagnostic(place, DATA_UNPROTECTED.name, message, "set it to `Retain` again", severity=severity)

@@ -15,13 +15,14 @@ from gen.diagnostics import Findings, Location
 from gen.findings.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
 from gen.render.emit import HEADER, digest_of, header, untouched
 from gen.render.write.folders import Folders
-from gen.render.write.immutable import REQUEST, immutable_change, size_remedy
+from gen.render.write.immutable import immutable_change, size_remedy
 from gen.render.write.kept import is_kept
 from gen.render.write.unused import is_unused_data
 from gen.repository.control_files import is_control_file, refuse_control_file
 from gen.repository.layout import RENDERED, STAGING, rendered_path
 from gen.repository.safe_files import NotRegularError, TooLargeError, read_regular, shown_path, unusable
 from gen.repository.tree_entries import EntryType, tree_entries
+from gen.resources.core import REQUEST
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -123,12 +124,12 @@ def _changed(root: Path, file: File, text: str, old: str | None, found: Findings
         return None
     edited = not untouched(old)
     if file.storage and (change := immutable_change(old, text)) is not None:
-        path, before, after = change
+        route, before, after = change
         back = f"revert the edit of {file.path}, " if edited else ""
-        size = f"{size_remedy(before, after)}; or " if path == REQUEST and not edited else ""
+        size = f"{size_remedy(before, after)}; or " if route == REQUEST and not edited else ""
         hint = f"{size}{back}declare the volume under another name, or delete {file.path} if it was never applied"
-        values = f" from {before} to {after}" if path == REQUEST else ""
-        message = f"`{path}` of {file.identity} changed{values}, but it is immutable"
+        values = f" from {before} to {after}" if route == REQUEST else ""
+        message = f"`{'.'.join(route)}` of {file.identity} changed{values}, but it is immutable"
         found.error(IMMUTABLE_STORAGE, file.source, message, hint)
     return Change(file.path, Status.EDITED if edited else Status.STALE, old, text)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from gen.resources import resource_of
+from gen.resources.names import longest_suffixes
 from gen.rules.fault import Fault
 from gen.rules.name_checks import dns_1035_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Faults
+    from gen.rules.fault import Check, Faults
     from gen.rules.object_view import ObjectView
 
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
@@ -24,16 +26,17 @@ def replicas(view: ObjectView, field: str) -> Iterator[tuple[str, Route, Body]]:
         yield name, ("spec", field, name), role
 
 
-def name_fault(view: ObjectView, *derived: str) -> Faults:
+def derived_names(view: ObjectView) -> Iterator[str]:
+    """The longest of the names that the operator derives from the name of an object; none without a name."""
+    resource, name = resource_of(view.group, view.kind), view.metadata.get("name", "")
+    if name and resource is not None:
+        yield from (f"{name}{suffix}" for suffix in longest_suffixes(resource, view.body))
+
+
+def name_fault(names: Iterable[str], check: Check = dns_1035_label) -> Faults:
     """The fault of `metadata.name` if one of the names that an operator derives from it is invalid."""
-    name = view.metadata.get("name", "")
-    for longer in derived:
-        fault = dns_1035_label(longer)
-        if name and fault is not None:
+    for name in names:
+        fault = check(name)
+        if fault is not None:
             yield Fault(("metadata", "name"), f"invalid derived name: {fault.message}")
             return
-
-
-def last(count: int) -> int:
-    """The highest index of this many pods."""
-    return max(count - 1, 0)

@@ -12,7 +12,7 @@ from gen.resources.jobset import FAILURE_REASONS, JOBSET
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.name_checks import dns_1035_label, domain_path
-from gen.rules.operators.common import last, name_fault
+from gen.rules.operators.common import derived_names, name_fault
 from gen.rules.rule import operators
 
 if TYPE_CHECKING:
@@ -48,14 +48,7 @@ def _job_spec(job: Body) -> Body:
 )
 def jobset_name(view: ObjectView) -> Faults:
     """A name that JobSet derives for jobs and pods is not a DNS-1035 label, or longer than 63 characters."""
-    name = view.metadata.get("name", "")
-    longest = []
-    for job in _jobs(view):
-        longest.append(f"{name}-{job.get('name', '')}-{last(job.get('replicas', 1))}")
-        completions = _job_spec(job).get("completions")
-        if completions is not None:
-            longest.append(f"{longest[-1]}-{last(completions)}-xxxxx")
-    yield from name_fault(view, *longest)
+    yield from name_fault(derived_names(view))
 
 
 @operators("jobset-labels", _SET, reason=_WEBHOOK, remedy="Use a letter, then lower-case letters, digits and `-`.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gen.resources.kubeflow import MPIJOB, V2
 from gen.rules.fault import Fault, not_one_of
-from gen.rules.operators.common import MULTIKUEUE, last, name_fault, replicas
+from gen.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas
 from gen.rules.rule import operators
 
 if TYPE_CHECKING:
@@ -71,9 +71,7 @@ def mpi_workers(view: ObjectView) -> Faults:
 )
 def mpi_name(view: ObjectView) -> Faults:
     """A name that the operator derives for pods is not a DNS-1035 label of at most 63 characters."""
-    name = view.metadata.get("name", "")
-    worker = (view.spec.get(_FIELD) or {}).get("Worker") or {}
-    yield from name_fault(view, f"{name}-launcher", f"{name}-worker-{last(worker.get('replicas', 1))}")
+    yield from name_fault(derived_names(view))
 
 
 @operators("mpi-numbers", _MPI, reason=_CONTROLLER, remedy="Use 0 or more.")

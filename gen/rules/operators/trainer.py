@@ -12,7 +12,7 @@ from gen.diagnostics import Severity
 from gen.resources.trainer import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from gen.rules.fault import Fault
 from gen.rules.name_checks import text_check
-from gen.rules.operators.common import last, name_fault
+from gen.rules.operators.common import derived_names, name_fault
 from gen.rules.rule import operators
 
 if TYPE_CHECKING:
@@ -126,12 +126,10 @@ def trainjob_patch_env(view: ObjectView) -> Faults:
 )
 def trainjob_name(view: ObjectView) -> Faults:
     """A name that is derived for pods is longer than 63 characters."""
-    name, nodes = view.metadata.get("name", ""), (view.spec.get("trainer") or {}).get("numNodes", 1)
-    steps = [f"{name}-node-0-{last(nodes)}-xxxxx"]
-    steps += [f"{name}-{step}-initializer-0-0-xxxxx" for step in view.spec.get("initializer") or {}]
-    if "mpi" in _framework((view.spec.get("runtimeRef") or {}).get("name", ""))[:1]:
-        steps.append(f"{name}-launcher-0-0-xxxxx")
-    yield from name_fault(view, *steps)
+    names = list(derived_names(view))
+    if names and "mpi" in _framework((view.spec.get("runtimeRef") or {}).get("name", ""))[:1]:
+        names.append(f"{view.metadata['name']}-launcher-0-0-xxxxx")
+    yield from name_fault(names)
 
 
 @operators(

@@ -21,7 +21,7 @@ from gen.resources.kubeflow import (
 )
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.name_checks import dns_1035_label
-from gen.rules.operators.common import MULTIKUEUE, last, name_fault, replicas
+from gen.rules.operators.common import MULTIKUEUE, derived_names, name_fault, replicas
 from gen.rules.rule import operators
 
 if TYPE_CHECKING:
@@ -64,10 +64,8 @@ def training_name(view: ObjectView) -> Faults:
 )
 def training_name_length(view: ObjectView) -> Faults:
     """A name that the operator derives for a service is longer than 63 characters."""
-    name = view.metadata.get("name", "")
-    if dns_1035_label(name) is None:
-        for role, _, spec in replicas(view, roles_of(view).role_map):
-            yield from name_fault(view, f"{name}-{role.lower()}-{last(spec.get('replicas', 1))}")
+    if dns_1035_label(view.metadata.get("name", "")) is None:
+        yield from name_fault(derived_names(view))
 
 
 @operators(

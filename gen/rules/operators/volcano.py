@@ -13,7 +13,7 @@ from gen.resources.volcano import VOLCANO_JOB
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import duplicates
 from gen.rules.name_checks import dns_1035_label, qualified_name
-from gen.rules.operators.common import last, name_fault
+from gen.rules.operators.common import derived_names, name_fault
 from gen.rules.rule import operators
 from gen.rules.value_checks import absolute, not_empty
 
@@ -202,16 +202,11 @@ def volcano_partitions(view: ObjectView) -> Faults:
 )
 def volcano_name(view: ObjectView) -> Faults:
     """A name that is derived for pods is invalid or longer than 63 characters."""
-    name = view.metadata.get("name", "")
-    pods = [f"{name}-{_name(index, task)}-{last(task.get('replicas', 1))}" for index, task in enumerate(_tasks(view))]
     if "svc" in (view.spec.get("plugins") or {}):
-        yield from name_fault(view, name, *pods)
-        return
-    for pod in pods:
-        fault = qualified_name(pod)
-        if name and fault is not None:
-            yield Fault(("metadata", "name"), f"invalid derived name: {fault.message}")
-            return
+        name = view.metadata.get("name", "")
+        yield from name_fault((*([name] if name else ()), *derived_names(view)))
+    else:
+        yield from name_fault(derived_names(view), qualified_name)
 
 
 @operators(

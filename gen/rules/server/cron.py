@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import near
+from gen.resources.batch import CRONJOB
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_MAX_NAME_LENGTH = 52
+_MAX_NAME_LENGTH = CRONJOB.max_name or 0
 _EVERY = re.compile(r"@every (?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+")
 _WORDS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.resources.batch import JOB
+from gen.resources.names import longest_suffixes
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import dns_label, domain_path
@@ -38,7 +40,7 @@ _MAX_INDICES = 100_000
 _MAX_INDICES_WITH_LIMIT_EACH = 10_000
 """Limit of parallel pods and failed indices for a job with more completions than that and a limit per index."""
 
-_MAX_NAME_LENGTH = 63
+_MAX_NAME_LENGTH = JOB.max_name or 0
 _NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 _UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
 _UID = "\0"
@@ -76,9 +78,8 @@ def jobs(view: ObjectView) -> Faults:
             if len(name) > _MAX_NAME_LENGTH and not spec.get("manualSelector"):
                 message = f"longer than {_MAX_NAME_LENGTH} characters, the limit of the label with the job name"
                 yield Fault(("metadata", "name"), message, f"shorten it by {len(name) - _MAX_NAME_LENGTH}")
-            completions = spec.get("completions") or 0
-            if name and spec.get("completionMode") == "Indexed" and completions > 0:
-                fault = _name_of_pod(f"{name}-{completions - 1}")
+            for suffix in longest_suffixes(JOB, view.body) if name and spec.get("completionMode") == "Indexed" else ():
+                fault = _name_of_pod(f"{name}{suffix}")
                 if fault is not None:
                     yield fault.at((*route, "completions"))
 
