@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gen.kinds.base import Job, Problem
 from gen.kinds.retries import counted_restarts
 from gen.kubernetes import Body, present
-from gen.resources.kubeflow import V1
+from gen.resources.kubeflow import V1, CleanupPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ _NOT_COUNTED = ("Never", "ExitCode")
 class KubeflowJob(Job):
     """A job whose operator deletes its pods at the end."""
 
-    cleanup: Literal["Running", "All", "None"] = "Running"
+    cleanup: CleanupPolicy = "Running"
     """Pods to delete when the job ends. `Running` frees the GPUs and keeps the logs of completed pods."""
 
     def run_policy(self, plan: Plan) -> Body:

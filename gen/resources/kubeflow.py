@@ -5,14 +5,15 @@ From `pkg/apis/kubeflow.org/v1` of kubeflow/trainer 1.9 and `pkg/apis/kubeflow/v
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal, get_args
 
 from gen.resources.base import ANY_KEY, Conditions, Count, Derived, Pattern, PodSet, Resource, retired
 
 V1: Final = "kubeflow.org/v1"
 V2: Final = "kubeflow.org/v2beta1"
 RESTART_V1: Final = ("OnFailure", "Never", "Always", "ExitCode")
-CLEANUP_POLICIES: Final = ("None", "Running", "All")
+CleanupPolicy = Literal["Running", "All", "None"]
+CLEANUP_POLICIES: Final[tuple[CleanupPolicy, ...]] = get_args(CleanupPolicy)
 
 _POLICY = ("spec", "runPolicy")
 # `common_types.go` of the training operator and `types.go` of the MPI operator have the same conditions
