@@ -80,10 +80,12 @@ class Findings(Struct):
         hint: str,
         related: Iterable[tuple[Location, str]] = (),
     ) -> None:
-        self.items.append(Diagnostic(place, code.name, said(message), said(hint), tuple(related)))
+        self.items.append(Diagnostic(place, code.name, message_text(message), message_text(hint), tuple(related)))
 
     def warning(self, code: Code, place: Location, message: str, hint: str) -> None:
-        self.items.append(Diagnostic(place, code.name, said(message), said(hint), severity=Severity.WARNING))
+        self.items.append(
+            Diagnostic(place, code.name, message_text(message), message_text(hint), severity=Severity.WARNING)
+        )
 
     def extend(self, others: Iterable[Diagnostic]) -> None:
         self.items.extend(others)
@@ -101,7 +103,7 @@ MAX_MESSAGE = 600
 """Characters of a message: it contains names from untrusted files."""
 
 
-def said(text: str) -> str:
+def message_text(text: str) -> str:
     """A message of limited length, with `<hash>` for the placeholder of the run's hash."""
     text = text.replace(RUN, "<hash>")
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "…"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.commands.result import Result
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parent

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.kubernetes import Body
-    from gen.report.types import Report
+    from gen.report.report import Report
     from gen.review.review import Review
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView

@@ -37,7 +37,6 @@ ALLOWED = {
     "gen.repository": ({"disk"}, "reads and writes files of a repository"),
     "gen.repository.place_files": ({"environment"}, "names temporary files after the process"),
     "gen.repository.git": ({"processes"}, "runs git"),
-    "gen.repository.staged": ({"processes"}, "runs git"),
     "gen.review.rendered_trees": ({"disk"}, "reads rendered/"),
     "gen.rules.server.cron": ({"disk"}, "reads the time zones of the tzdata package"),
     "gen.schemas.definitions": ({"disk"}, "reads users' CustomResourceDefinitions"),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from gen.check.objects import Checked, check
-from gen.diagnostics import DefinitionError, Diagnostic, Findings, Location, Severity, UsageError, said
+from gen.diagnostics import DefinitionError, Diagnostic, Findings, Location, Severity, UsageError, message_text
 from gen.findings.files import UNREADABLE
 from gen.findings.overlays import INVALID_DEFINITION
 from gen.kubernetes import identity_of
@@ -213,7 +213,11 @@ def _finding(
     where = f"{identity_of(body)}, {dotted(problem.route)}" if problem.route else identity_of(body)
     message = f"{where}: {problem.message}" if where else problem.message
     if reason is not None:
-        return Diagnostic(place, problem.rule, said(f"silenced ({reason}): {message}"), severity=Severity.NOTE)
+        return Diagnostic(place, problem.rule, message_text(f"silenced ({reason}): {message}"), severity=Severity.NOTE)
     return Diagnostic(
-        place, problem.rule, said(message), said(problem.hint or rule.hint), severity=rule.severity_of(body)
+        place,
+        problem.rule,
+        message_text(message),
+        message_text(problem.hint or rule.hint),
+        severity=rule.severity_of(body),
     )

@@ -10,13 +10,14 @@ import typer
 from gen.commands.compared import RenderRequest, refused, render_and_compare, repository, summary
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.report.formats import REPORTERS
-from gen.report.types import Report
+from gen.report.report import Report
 from gen.repository.git_index import (
     check_index,
     executable_bits_count,
     report_empty_folder,
     report_executable,
     report_temporary_files,
+    staged_tree,
 )
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ def run(request: Request) -> Result[Report]:
 
 def _check_staged(request: Request) -> Result[Report]:
     """Check the index of Git: files that are not added, or that changed since, do not count."""
-    from gen.repository.staged import staged_tree  # noqa: PLC0415 - other checks start no process
-
     root = repository(request.root)
     with staged_tree(root) as staged:
         folder = request.cache if staged == root else None

@@ -12,7 +12,7 @@ from gen.commands.result import VIOLATIONS, Result
 from gen.diagnostics import BugError, UsageError, counted
 from gen.render.cache import Cache, cache_folder
 from gen.render.write import Status, compare
-from gen.report.types import Report
+from gen.report.report import Report
 from gen.repository.root import checked_root, find_root
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from gen.diagnostics import BugError, Findings, Location, UsageError
 from gen.findings.files import IN_THE_WAY, KEPT
 from gen.kinds import KINDS
 from gen.report.formats import REPORTERS
-from gen.report.types import Report
+from gen.report.report import Report
 from gen.repository.layout import JOBS, OVERLAY_FILE, OVERLAYS, RENDERED, JobFile, is_job, overlay_file
 from gen.repository.place_files import create_files, refuse_links
 from gen.resources.engines import ENGINES

@@ -12,7 +12,7 @@ from gen.commands.result import Result
 from gen.diagnostics import UsageError, counted
 from gen.render.write import apply
 from gen.report.formats import REPORTERS
-from gen.report.types import Report
+from gen.report.report import Report
 
 if TYPE_CHECKING:
     from pathlib import Path

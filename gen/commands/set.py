@@ -29,7 +29,7 @@ from gen.overlay.select import selects
 from gen.render.parse.job import parse_job
 from gen.render.pipeline import render_job
 from gen.report.formats import REPORTERS
-from gen.report.types import Report
+from gen.report.report import Report
 from gen.repository.job_files import chosen_jobs
 from gen.repository.place_files import replace_files
 

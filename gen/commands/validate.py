@@ -16,7 +16,7 @@ from gen.commands.result import Result
 from gen.diagnostics import Severity, UsageError, counted
 from gen.overlay.plugins import load_repository_plugins
 from gen.report.formats import REPORTERS
-from gen.report.types import Report
+from gen.report.report import Report
 from gen.repository.root import find_root
 
 FORMATS = REPORTERS

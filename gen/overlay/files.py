@@ -19,7 +19,7 @@ from gen.findings.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
 from gen.load.source import Source, read
 from gen.repository.layout import DEFINITIONS, overlay_file, overlay_of, overlays_path
 from gen.repository.overlay_files import overlay_names
-from gen.repository.safe_files import links_in, shown_path
+from gen.repository.safe_files import links_in, printable_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +107,7 @@ class OverlayFiles:
             return None
         links = list(links_in(folder))
         for link in links:
-            place = Location(overlays_path(name, DEFINITIONS, shown_path(link)).rstrip("/"))
+            place = Location(overlays_path(name, DEFINITIONS, printable_path(link)).rstrip("/"))
             self.found.error(NOT_A_FILE, place, "links are not allowed", "replace the link with the file itself")
         return None if links else folder
 

@@ -18,7 +18,7 @@ KIND_GROUP: Final = "gitops_gen.kinds"
 STORAGE_GROUP: Final = "gitops_gen.storage"
 NETWORK_GROUP: Final = "gitops_gen.networks"
 REPORT_GROUP: Final = "gitops_gen.reports"
-"""Its entry points name functions from a `gen.report.types.Report` to a text: formats of `--output`."""
+"""Its entry points name functions from a `gen.report.report.Report` to a text: formats of `--output`."""
 SCHEMA_GROUP: Final = "gitops_gen.schemas"
 """Its entry points name packages with `<group>_<version>_<kind>.json`, the closed schemas of rendered objects."""
 

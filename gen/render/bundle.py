@@ -11,12 +11,12 @@ from gen.findings.jobs import NAME_TOO_LONG
 from gen.gitops import Site, Workload
 from gen.kinds import KINDS
 from gen.kubernetes import MAX_NAME
+from gen.render.check import check_manifests
 from gen.render.emit import emit, emitted
 from gen.render.manifest import Manifest, Patched
 from gen.render.patch.provenance import Provenance
 from gen.render.results import RenderedOverlay
 from gen.render.seal import unsealed
-from gen.render.validate import validate
 from gen.repository.layout import RenderedPath, settings_file
 from gen.resources.apps import DEPLOYMENT
 from gen.resources.core import CONFIG_MAP, INGRESS, SERVICE
@@ -43,7 +43,7 @@ def render_bundles(
         site = site_of(overlay, own, stored)
         manifests = tuple(_manifests(overlay, site, found))
         patched = Patched(manifests, manifests, tuple(Provenance() for _ in manifests), frozenset())
-        valid = validate(patched, overlay.kinds, found)
+        valid = check_manifests(patched, overlay.kinds, found)
         if valid is not None:
             files = (*emit(unsealed(valid), overlay.name), *_settings(overlay, site))
             bundles.append(RenderedOverlay(overlay=overlay.name, files=files, matched=frozenset()))

@@ -26,6 +26,7 @@ from gen.findings.overlays import INVALID_DEFINITION
 from gen.load import read
 from gen.overlay.select import selects
 from gen.render.build.stage import build, build_storage
+from gen.render.check import check_manifests
 from gen.render.deciding_field import deciding_field
 from gen.render.emit import emit
 from gen.render.expand import expand, merge_findings
@@ -36,7 +37,6 @@ from gen.render.plan.storage import plan_storage
 from gen.render.record import job_digest
 from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay
 from gen.render.seal import seal, unsealed
-from gen.render.validate import validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -137,7 +137,7 @@ def _checked(
     """The objects after the patches, and after the checks; None if there is an error."""
     try:
         patched = apply_patches(built, overlay, found)
-        valid = None if found.failed() else validate(patched, overlay.kinds, found, deciding)
+        valid = None if found.failed() else check_manifests(patched, overlay.kinds, found, deciding)
     except DefinitionError as error:
         place = Location(overlay.definition_file(error.file), error.line)
         hint = "copy it again from the cluster or from the release of the operator, or remove the file"

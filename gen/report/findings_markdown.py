@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Diagnostic
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 MAX_LENGTH: Final = 12_000
 """Characters; a plan follows in the same comment."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gen.report.types import Report
+    from gen.report.report import Report
     from gen.review.review import Review
 
 

@@ -12,7 +12,7 @@ from gen.diagnostics import Severity
 from gen.report.sanitize import sanitize
 
 if TYPE_CHECKING:
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}

@@ -9,7 +9,7 @@ from gen.report.sanitize import escape_json
 
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic, Location
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 
 def as_json(report: Report) -> str:

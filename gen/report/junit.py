@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from gen.report.sanitize import sanitize
 
 if TYPE_CHECKING:
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 _INVALID_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

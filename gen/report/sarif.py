@@ -14,7 +14,7 @@ from gen.repository.layout import is_input
 
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic, Location
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 
 def sarif(report: Report) -> str:

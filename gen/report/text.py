@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Diagnostic
     from gen.render.write import Change
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 _MAX_PATHS = 40
 """Paths that are printed when changes are listed without a diff."""

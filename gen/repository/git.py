@@ -93,8 +93,8 @@ def _named(root: Path, ref: str, remedy: str) -> tuple[str, str]:
     if commit is None:
         guess = near(ref, _git(root, "for-each-ref", "--format=%(refname:short)").decode().split())
         parts = [f"did you mean `{guess}`?" if guess else "", remedy]
-        said = "; ".join(part for part in parts if part) or "fetch it, or use --base with another ref"
-        raise UsageError(f"unknown Git ref `{ref}`; {said}")
+        hint = "; ".join(part for part in parts if part) or "fetch it, or use --base with another ref"
+        raise UsageError(f"unknown Git ref `{ref}`; {hint}")
     return ref, commit
 
 
@@ -126,8 +126,7 @@ def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
 def _git(root: Path, *arguments: str, given: bytes | None = None) -> bytes:
     done = _tried(root, *arguments, given=given)
     if done.returncode != 0:
-        said = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
-        raise UsageError(f"a plan requires a Git commit to compare with, but Git failed in {root}: {said}")
+        raise UsageError(f"a plan requires a Git commit to compare with, but Git failed in {root}: {reason(done)}")
     return done.stdout
 
 
@@ -145,3 +144,8 @@ def run_git(root: Path, *arguments: str, given: bytes | None = None) -> subproce
         return subprocess.run(command, input=given or b"", capture_output=True, check=False)  # noqa: S603 - no shell
     except FileNotFoundError:
         return None
+
+
+def reason(failed: subprocess.CompletedProcess[bytes]) -> str:
+    """The error of Git, on one line."""
+    return " ".join(failed.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")

@@ -1,30 +1,34 @@
-"""Entries of the Git index that a commit would add and that the files of the work tree do not show.
+"""The Git index: the files that the next commit will contain.
 
-A submodule that was not fetched is an empty folder, and gen ignores its own temporary folder. A repository without Git
-has no such entries.
+`check_index` reports entries that the files of the work tree do not show: a submodule that was not fetched is an empty
+folder, and gen ignores its own temporary folder. A repository without Git has no such entries. `staged_tree` is a
+folder with the files of the index.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import Location, UsageError
 from gen.findings.files import NOT_A_FILE
 from gen.findings.rendered import EMPTY_FOLDER, EXECUTABLE_FILE, SUBMODULE, TEMPORARY_FILES
 from gen.repository.control_files import refuse_control_file
-from gen.repository.git import run_git
+from gen.repository.git import reason, run_git
 from gen.repository.layout import JOBS, OVERLAYS, RENDERED, STAGING, below_rendered, is_staging
-from gen.repository.safe_files import shown_path
+from gen.repository.safe_files import printable_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from gen.diagnostics import Findings
 
 _SUBMODULE, _LINK, _EXECUTABLE = "160000", "120000", "100755"
 _MODULES = ".gitmodules"
+_TREES: Final = ("--", JOBS, OVERLAYS, RENDERED)
 
 
 def check_index(root: Path, found: Findings) -> None:
@@ -48,12 +52,12 @@ def executable_bits_count(root: Path) -> bool:
 
 def report_executable(path: str, found: Findings) -> None:
     hint = "run `gen render` to correct it, and commit the result"
-    found.error(EXECUTABLE_FILE, Location(shown_path(path)), "the file is executable", hint)
+    found.error(EXECUTABLE_FILE, Location(printable_path(path)), "the file is executable", hint)
 
 
 def report_empty_folder(path: str, found: Findings) -> None:
     hint = "run `gen render` to remove it; if it is a submodule, commit its removal"
-    found.error(EMPTY_FOLDER, Location(shown_path(path)), "the folder is empty", hint)
+    found.error(EMPTY_FOLDER, Location(printable_path(path)), "the folder is empty", hint)
 
 
 def report_temporary_files(found: Findings) -> None:
@@ -63,7 +67,7 @@ def report_temporary_files(found: Findings) -> None:
 
 
 def _check(root: Path, mode: str, path: str, found: Findings) -> None:
-    here = Location(shown_path(path))
+    here = Location(printable_path(path))
     rendered = below_rendered(path) is not None
     if mode == _SUBMODULE:
         message = "submodules are not allowed here: the content is in another repository, which gen does not check"
@@ -91,8 +95,7 @@ def _entries(root: Path) -> Iterator[tuple[str, str]]:
     if done is None:
         return
     if done.returncode != 0:
-        reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
-        raise UsageError(f"Git cannot read its index in {root}: {reason}")
+        raise UsageError(f"Git cannot read its index in {root}: {reason(done)}")
     for line in done.stdout.decode("utf-8", "surrogateescape").split("\0"):
         about, _, path = line.partition("\t")
         if path:
@@ -101,3 +104,39 @@ def _entries(root: Path) -> Iterator[tuple[str, str]]:
 
 def _in_git(root: Path) -> bool:
     return any(os.path.lexists(folder / ".git") for folder in (root, *root.parents))
+
+
+@contextmanager
+def staged_tree(root: Path) -> Iterator[Path]:
+    """A folder with the staged files: the work tree if it has no other ones, otherwise a temporary copy."""
+    if not _git(root, "diff", "--name-only", "-z", *_TREES) and not _git(root, "ls-files", "--others", "-z", *_TREES):
+        yield root
+        return
+    prefix = _git(root, "rev-parse", "--show-prefix").decode("utf-8", "surrogateescape").removesuffix("\n")
+    with tempfile.TemporaryDirectory(prefix="gen-staged-") as folder:
+        top = Path(folder).resolve()
+        for name in (JOBS, OVERLAYS):
+            (top / prefix / name).mkdir(parents=True)
+        _copy(root, top)
+        yield top / prefix
+
+
+def _copy(root: Path, top: Path) -> None:
+    """Check out the staged files below `top`, with the line ends that a clone has."""
+    entries = [
+        entry.split(b"\t", 1) for entry in _git(root, "ls-files", "--stage", "-z", *_TREES).split(b"\0") if entry
+    ]
+    for about, path in entries:
+        if about.decode().startswith(_SUBMODULE):
+            raise UsageError(f"{path.decode('utf-8', 'replace')} is a submodule; replace it with its files")
+    paths = b"".join(path + b"\0" for _, path in entries)
+    _git(root, "checkout-index", "-z", "--stdin", f"--prefix={top}/", given=paths)
+
+
+def _git(root: Path, *arguments: str, given: bytes | None = None) -> bytes:
+    done = run_git(root, *arguments, given=given)
+    if done is None:
+        raise UsageError("--staged requires `git`, which is not installed")
+    if done.returncode != 0:
+        raise UsageError(f"cannot read the Git index of {root}: {reason(done)}")
+    return done.stdout

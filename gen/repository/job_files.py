@@ -12,7 +12,7 @@ from gen.diagnostics import Location, UsageError, did_you_mean
 from gen.findings.files import INVALID_NAME, MISPLACED_FILE, NOT_A_FILE
 from gen.repository.control_files import is_control_file, refuse_control_file
 from gen.repository.layout import ENDING, JOBS, LABEL, SIMILAR_ENDINGS, JobFile, job_key, jobs_path
-from gen.repository.safe_files import shown_path, unusable
+from gen.repository.safe_files import printable_path, unusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,7 +93,7 @@ def _same(folder: Path, root: Path) -> bool:
 
 def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> Iterator[JobFile]:
     """The jobs of an entry in `jobs/`, which should be the folder of a namespace; or the job in the file `only`."""
-    path, place = root / jobs_path(folder), Location(jobs_path(shown_path(folder)))
+    path, place = root / jobs_path(folder), Location(jobs_path(printable_path(folder)))
     if is_control_file(folder):
         refuse_control_file(place.file, found)
     elif path.is_symlink():
@@ -105,7 +105,7 @@ def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> It
             found.error(MISPLACED_FILE, place, "job file outside of a namespace folder", hint)
     elif not LABEL.fullmatch(folder):
         hint = "rename the folder; use lower-case letters, digits and `-`"
-        found.error(INVALID_NAME, place, f"`{shown_path(folder)}` is not a valid namespace name", hint)
+        found.error(INVALID_NAME, place, f"`{printable_path(folder)}` is not a valid namespace name", hint)
     elif only is not None:
         yield from _job(folder, only, found, deeper=not (path / only).is_symlink() and (path / only).is_dir())
     else:
@@ -114,12 +114,12 @@ def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> It
 
 
 def _job(namespace: str, name: str, found: Findings, *, deeper: bool) -> Iterator[JobFile]:
-    place = Location(jobs_path(namespace, shown_path(name)))
+    place = Location(jobs_path(namespace, printable_path(name)))
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - a tenth of the time of a Path, per file
     if is_control_file(name):
         refuse_control_file(place.file, found)
     elif ending != ENDING and ending.lower() in SIMILAR_ENDINGS:
-        hint = f"rename it to {shown_path(stem)}{ENDING}"
+        hint = f"rename it to {printable_path(stem)}{ENDING}"
         found.error(MISPLACED_FILE, place, f"unsupported file extension; expected `{ENDING}`", hint)
     elif deeper:
         _too_deep(f"{namespace}/{name}", namespace, found)
@@ -131,7 +131,10 @@ def _job(namespace: str, name: str, found: Findings, *, deeper: bool) -> Iterato
 
 
 def _too_deep(path: str, namespace: str, found: Findings) -> None:
-    place, hint = Location(jobs_path(shown_path(path))), f"move its files to {jobs_path(shown_path(namespace))}/"
+    place, hint = (
+        Location(jobs_path(printable_path(path))),
+        f"move its files to {jobs_path(printable_path(namespace))}/",
+    )
     found.error(MISPLACED_FILE, place, "unsupported folder below a namespace folder", hint)
 
 

@@ -17,7 +17,7 @@ from gen.repository.layout import (
     overlays_path,
     rendered_path,
 )
-from gen.repository.safe_files import shown_path, unusable
+from gen.repository.safe_files import printable_path, unusable
 from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def overlay_names(root: Path, found: Findings) -> list[str]:
 
 
 def _is_overlay(root: Path, name: str, found: Findings) -> bool:
-    path, place = root / overlays_path(name), Location(overlays_path(shown_path(name)))
+    path, place = root / overlays_path(name), Location(overlays_path(printable_path(name)))
     if path.is_symlink():
         found.error(NOT_A_FILE, place, "links are not allowed", "replace the link with the folder itself")
     elif not path.is_dir():
         if name.lower().endswith(SIMILAR_ENDINGS):
-            stem = shown_path(name.rsplit(".", 1)[0])
+            stem = printable_path(name.rsplit(".", 1)[0])
             hint = f"move it to {overlay_file(stem)}"
             found.error(MISPLACED_FILE, place, "overlay file outside of an overlay folder", hint)
     elif name in ENGINES:
@@ -48,10 +48,10 @@ def _is_overlay(root: Path, name: str, found: Findings) -> bool:
         found.error(RESERVED_NAME, place, message, "rename the folder")
     elif not LABEL.fullmatch(name):
         hint = "rename the folder; use lower-case letters, digits and `-`"
-        found.error(INVALID_NAME, place, f"`{shown_path(name)}` is not a valid overlay name", hint)
+        found.error(INVALID_NAME, place, f"`{printable_path(name)}` is not a valid overlay name", hint)
     elif OVERLAY_FILE not in (inside := _listed(path)):
         meant = near(OVERLAY_FILE, (other for other in inside if other.lower().endswith(SIMILAR_ENDINGS)))
-        rename = f"rename `{shown_path(meant)}` to `{OVERLAY_FILE}`"
+        rename = f"rename `{printable_path(meant)}` to `{OVERLAY_FILE}`"
         hint = rename if meant else f"add `{OVERLAY_FILE}`, or remove the folder"
         found.error(MISSING_FILE, place, f"the folder has no `{OVERLAY_FILE}`", hint)
     else:

@@ -88,11 +88,11 @@ def links_in(folder: Path) -> Iterator[str]:
                 yield os.path.relpath(path, folder)
 
 
-def shown_path(path: str) -> str:
+def printable_path(path: str) -> str:
     """A path for messages: file names are bytes, which may not be UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def unusable(path: str | Path, error: OSError, remedy: str) -> UsageError:
     """The error to raise when a system call fails: path, reason and remedy."""
-    return UsageError(f"{shown_path(str(path))}: {error.strerror or error}; {remedy}")
+    return UsageError(f"{printable_path(str(path))}: {error.strerror or error}; {remedy}")

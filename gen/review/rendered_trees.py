@@ -17,7 +17,7 @@ from gen.diagnostics import Findings, Location, Severity, UsageError, did_you_me
 from gen.findings.files import NOT_A_FILE
 from gen.repository.git_index import report_empty_folder
 from gen.repository.layout import RENDERED, STAGING, RenderedPath, scope_overlay, settings_name
-from gen.repository.safe_files import read_regular, shown_path
+from gen.repository.safe_files import printable_path, read_regular
 from gen.review.rendered_object import RenderedObject, generated_object, parse_object
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def read_trees(root: Path, base: Base, found: Findings) -> RenderedTrees:
             trees.settings.append(path)
         if one is None:
             trees.suspects[path] = raw
-            one = parse_object(raw, shown_path(path), found)
+            one = parse_object(raw, printable_path(path), found)
         if one is not None:
             trees.after.append(one)
             if unchanged:
@@ -103,7 +103,7 @@ def _committed(base: Base, entries: dict[str, Entry], found: Findings) -> Iterat
         raw = blobs[entry.digest]
         if len(raw) > MAX_BYTES:
             own.error(*_not_a_file(path))
-        elif (one := parse_object(raw, shown_path(path), own)) is not None:
+        elif (one := parse_object(raw, printable_path(path), own)) is not None:
             yield one
     prefix = f"at {base.commit[:7]}: "
     found.extend(
@@ -145,4 +145,4 @@ def _bytes(full: str, path: str, found: Findings) -> bytes | None:
 
 def _not_a_file(path: str) -> tuple[Code, Location, str, str]:
     message = f"not a readable regular file of at most {MAX_BYTES} bytes"
-    return NOT_A_FILE, Location(shown_path(path)), message, "remove it, or split it; links are not followed"
+    return NOT_A_FILE, Location(printable_path(path)), message, "remove it, or split it; links are not followed"

@@ -17,7 +17,7 @@ from gen.render.emit import HEADER, untouched
 from gen.render.write.kept import is_kept
 from gen.repository.control_files import is_control_file, refuse_control_file
 from gen.repository.layout import RenderedPath, source_job
-from gen.repository.safe_files import shown_path
+from gen.repository.safe_files import printable_path
 from gen.resources import RUNS
 from gen.review.demand import any_demand
 from gen.review.usage import UsageKey
@@ -87,12 +87,12 @@ def unrendered_usage(objects: Iterable[UnrenderedObject]) -> Iterator[tuple[Usag
 
 def _objects(path: str, raw: bytes, text: str, expected: Expected, found: Findings) -> Iterator[UnrenderedObject]:
     if is_control_file(path.rpartition("/")[2]):
-        refuse_control_file(shown_path(path), found)
+        refuse_control_file(printable_path(path), found)
         return
     if is_kept(path, expected.keep):
         return
     objects = [_object(path, body) for body in _bodies(raw, path)]
-    here = Location(shown_path(path))
+    here = Location(printable_path(path))
     effect = _effect(objects)
     hint = "run `gen check` to see the errors of jobs and overlays" if expected.failed else "run `gen render`"
     if HEADER.match(text) is None:

@@ -11,7 +11,7 @@ from tests.support import validated
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 POD = """\
 apiVersion: v1

@@ -16,7 +16,7 @@ from tests.support import set_fields
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.report.types import Report
+    from gen.report.report import Report
     from tests.support import Repository
 
 JOB = """\

@@ -12,7 +12,7 @@ from xmlschema import XMLSchema
 from gen.diagnostics import Diagnostic, Location, Severity
 from gen.render.write import Change, Status
 from gen.report.formats import REPORTERS
-from gen.report.types import Report
+from gen.report.report import Report
 from tests.support import HERE, cases, copy_case
 
 PLACE = Location("jobs/team/a,b:c.yaml", 3, 7)

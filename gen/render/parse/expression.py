@@ -139,10 +139,10 @@ def _parse(text: str) -> tuple[Any, ...]:
     try:
         tree = _environment().parse(text)
     except TemplateSyntaxError as error:
-        said = error.message or "unreadable"
-        if repr(_RETURN) in said:
-            said = "it contains a carriage return"
-        raise ExpressionError(f"invalid expression: {said}", offset=_on_line(text, error.lineno)) from None
+        reason = error.message or "unreadable"
+        if repr(_RETURN) in reason:
+            reason = "it contains a carriage return"
+        raise ExpressionError(f"invalid expression: {reason}", offset=_on_line(text, error.lineno)) from None
     except (
         RecursionError,
         ValueError,

@@ -20,7 +20,7 @@ from gen.render.write.kept import is_kept
 from gen.render.write.unused import is_unused_data
 from gen.repository.control_files import is_control_file, refuse_control_file
 from gen.repository.layout import RENDERED, STAGING, rendered_path
-from gen.repository.safe_files import NotRegularError, TooLargeError, read_regular, shown_path, unusable
+from gen.repository.safe_files import NotRegularError, TooLargeError, printable_path, read_regular, unusable
 from gen.repository.tree_entries import EntryType, tree_entries
 from gen.resources.core import REQUEST
 
@@ -140,7 +140,7 @@ def _surplus(
     """Changes and findings for files that are not part of the result."""
     for path in paths:
         text = _read(root, path)
-        place = Location(shown_path(path))
+        place = Location(printable_path(path))
         ours = path.isascii() and path.isprintable()  # gen writes no other names
         if is_control_file(path.rpartition("/")[2]):
             refuse_control_file(place.file, found)

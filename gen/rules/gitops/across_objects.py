@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gen.diagnostics import Diagnostic, Location, Severity, said
+from gen.diagnostics import Diagnostic, Location, Severity, message_text
 from gen.kubernetes import at, identity
 from gen.resources import resource_of
 from gen.resources.apps import DEPLOYMENT
@@ -193,5 +193,7 @@ def _finding(rule: Rule, fact: Fact, place: Location, what: str, *related: tuple
     severity = Severity.WARNING if rule.severity is Severity.ERROR and not fact.ours else rule.severity
     message = f"{fact.who} {what}"
     if fact.reason:
-        return Diagnostic(place, rule.name, said(f"silenced ({fact.reason}): {message}"), "", related, Severity.NOTE)
-    return Diagnostic(place, rule.name, said(message), said(rule.hint), related, severity)
+        return Diagnostic(
+            place, rule.name, message_text(f"silenced ({fact.reason}): {message}"), "", related, Severity.NOTE
+        )
+    return Diagnostic(place, rule.name, message_text(message), message_text(rule.hint), related, severity)

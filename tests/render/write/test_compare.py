@@ -15,7 +15,7 @@ from tests.support import OVERLAY, Repository, tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {nas: /data}\n"
 RUN = "rendered/dev/jobs/team/demo/pytorchjob-demo.yaml"

@@ -12,7 +12,7 @@ from gen.render.emit import digest_of, header
 from tests.history import History
 
 if TYPE_CHECKING:
-    from gen.report.types import Report
+    from gen.report.report import Report
     from tests.support import Repository
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {nas: /data}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 
 def codes(report: Report) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.diagnostics import BugError, Findings, Location
+from gen.render.check import check_manifests
 from gen.render.manifest import Manifest, Patched
 from gen.render.patch.provenance import Provenance
-from gen.render.validate import validate
 from gen.report.text import text
 from gen.schemas.lookup import Kinds
 
@@ -84,7 +84,7 @@ def test_a_fault_that_was_there_before_a_patch_is_a_bug() -> None:
     provenance = Provenance()
     provenance.record(("data",), None, ())  # type: ignore[arg-type] # no place is looked up for a bug
     with pytest.raises(BugError, match="datta"):
-        validate(Patched((manifest,), (manifest,), (provenance,), frozenset()), Kinds("1.34"), Findings())
+        check_manifests(Patched((manifest,), (manifest,), (provenance,), frozenset()), Kinds("1.34"), Findings())
 
 
 def test_a_definition_of_the_cluster_counts_before_our_own_schema(repo: Repository) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.check.best_practices import check_best_practices
-from gen.diagnostics import BugError, Diagnostic, Findings, Severity, said
+from gen.diagnostics import BugError, Diagnostic, Findings, Severity, message_text
 from gen.render.manifest import Manifest, Patched, Valid
 from gen.render.patch.provenance import labelled
 from gen.render.seal import DUMMY, filled
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gen.schemas.lookup import Kinds
 
 
-def validate(
+def check_manifests(
     patched: Patched,
     kinds: Kinds,
     found: Findings,
@@ -109,7 +109,9 @@ def _report(
             raise BugError(f"{where} (from {manifest.source})")
         place = manifest.source
     message = where if silenced is None else f"silenced ({silenced}): {where}"
-    found.items.append(Diagnostic(place, problem.rule, said(message), said(problem.hint or rule.hint), (), severity))
+    found.items.append(
+        Diagnostic(place, problem.rule, message_text(message), message_text(problem.hint or rule.hint), (), severity)
+    )
 
 
-__all__ = ["dotted", "validate"]
+__all__ = ["check_manifests", "dotted"]
