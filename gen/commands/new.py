@@ -105,7 +105,7 @@ def _check_name(kind: str, name: str, text: str) -> None:
     source = source_of(text.encode(), "", Findings())
     assert source is not None  # noqa: S101 - gen wrote it
     roles = KINDS[kind].model_validate(source.data).replica_roles(name)
-    _, room = longest_suffix(roles, hashed=True, tensorboard=False)
+    _, room = longest_suffix(KINDS[kind].facts, roles, hashed=True, tensorboard=False)
     most = min(MAX_NAME - room, longest_name(KINDS[kind].facts, hashed=True) or MAX_NAME)
     if len(name) > most:
         raise UsageError(f"job name `{name}` is too long: at most {most} characters fit in the names of its objects")

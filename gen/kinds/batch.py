@@ -59,7 +59,6 @@ class BatchJob(IndexedJob):
                 env=self.rendezvous(f"{run}-0.{run}", self.workers),
                 ports=self.rendezvous_ports,
                 subdomain=run,
-                suffix=f"-{self.workers - 1}",
             ),
         )
 

@@ -119,7 +119,7 @@ class JobSetJob(IndexedJob):
             fields=job,
             env=(*self.rendezvous(address, job.replicas * pods, ranked=not several), *(indices if several else ())),
             ports=self.rendezvous_ports,
-            suffix=f"-{name}-{job.replicas - 1}-{pods - 1}-xxxxx",
+            indices=(job.replicas, pods),
         )
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:

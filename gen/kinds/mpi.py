@@ -69,7 +69,6 @@ class MPIJob(KubeflowJob):
             replicas=1,
             fields=self.roles.launcher,
             trains=False,
-            suffix="-launcher",
             # emptied by both operators
             reserved_env=frozenset({NVIDIA_DEVICES, "NVIDIA_DRIVER_CAPABILITIES"}),
         )

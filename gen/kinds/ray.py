@@ -132,7 +132,6 @@ class RayJob(Job):
             fields=self.roles.get(HEAD),
             trains=False,
             runs=False,
-            suffix="",
         )
         # the resources that the operator would give to a submitter of its own
         submitter = Role(
@@ -144,7 +143,6 @@ class RayJob(Job):
             runs=False,
             needs_data=False,
             restart="Never",
-            suffix="",
         )
         submitters = (submitter,) if self.submission_mode == "K8sJobMode" else ()
         return (head, *(self._group_role(name, group) for name, group in self.groups.items()), *submitters)
@@ -157,7 +155,6 @@ class RayJob(Job):
             largest=self.largest(name) * group.num_of_hosts if self.autoscaler is not False else None,
             fields=group,
             runs=False,
-            suffix="",
         )
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:

@@ -66,14 +66,10 @@ class Role(Struct, frozen=True, kw_only=True):
     """Headless Service for the host names of the pods, if the operator does not set it."""
     restart: str | None = None
     """A policy that `restart` of the job does not change."""
-    suffix: str | None = None
-    """Suffix of the last pod's name after the name of the run; `-<name>-<index>` if None."""
+    indices: tuple[int, ...] = ()
+    """Numbers of the indices in the names of its pods, if there are several, such as Jobs and pods of each."""
 
     @property
     def most(self) -> int:
         """The largest number of pods that it can have."""
         return self.replicas if self.largest is None else self.largest
-
-    @property
-    def last_pod_suffix(self) -> str:
-        return self.suffix if self.suffix is not None else f"-{self.name}-{max(self.most, 1) - 1}"

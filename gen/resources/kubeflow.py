@@ -21,18 +21,6 @@ _STATUS = Conditions(succeeded="Succeeded", failed="Failed", suspended="Suspende
 _ALPHA = ("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", "kubeflow.org/v1beta1", "kubeflow.org/v1beta2")
 
 
-def _service_of_each_pod(role_map: str, *roles: str) -> Derived:
-    """The operator names each pod and its headless Service by role and index."""
-    holder = ("spec", role_map, ANY_KEY)
-    return Derived(
-        suffix="-{role}-{0}",
-        kinds=("Pod", "Service"),
-        each=holder,
-        counts=(Count(route=(*holder, "replicas")),),
-        only=tuple(role.lower() for role in roles),
-    )
-
-
 def _training(
     kind: str,
     role_map: str,
@@ -62,7 +50,17 @@ def _training(
         ttl=(*_POLICY, "ttlSecondsAfterFinished"),
         cleanup=(*_POLICY, "cleanPodPolicy"),
         status=_STATUS,
-        derived=derived or (_service_of_each_pod(role_map, *roles),),
+        derived=(
+            *derived,
+            # each pod and its headless Service
+            Derived(
+                suffix="-{role}-{0}",
+                kinds=("Pod", "Service"),
+                each=holder,
+                counts=(replicas,),
+                only=tuple(role.lower() for role in roles if role != "Launcher"),
+            ),
+        ),
         queues=("kueue",),
         scaled=("spec", role_map, "Worker", "replicas") if scaled else (),
     )
@@ -100,7 +98,6 @@ MPIJOB: Final = _training(
         Derived(suffix="-ssh", kinds=("Secret",)),
         Derived(suffix="-launcher", kinds=("Job", "Pod")),
         Derived(suffix="-worker", kinds=("Service",)),
-        _service_of_each_pod("mpiReplicaSpecs", "Worker"),
     ),
     old=("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2"),
 )

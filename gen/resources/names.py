@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gen.resources.base import ANY_ITEM
-from gen.resources.pods import count_at, get, matches
+from gen.resources.pods import get, largest_at, matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,13 +21,19 @@ def longest_suffixes(resource: Resource, body: Any) -> Iterator[str]:
     """The longest suffix of each derived name of an object, which is the one with the highest indices."""
     for derived in resource.derived:
         if not derived.each:
-            yield from _suffix(derived, "", [count_at(body, count, ()) for count in derived.counts])
+            yield from _suffix(derived, "", [largest_at(body, count, ()) for count in derived.counts])
         for number, (route, holder) in enumerate(matches(body, derived.each) if derived.each else ()):
             yield from _suffix(
                 derived,
                 _role(derived, route, holder, number),
-                [count_at(body, count, route) for count in derived.counts],
+                [largest_at(body, count, route) for count in derived.counts],
             )
+
+
+def last_suffixes(resource: Resource, role: str, *counts: int) -> Iterator[str]:
+    """The same for the pods of one role, before there is an object. The counts are the numbers of its indices."""
+    for derived in resource.derived:
+        yield from _suffix(derived, role.lower(), counts[: len(derived.counts)])
 
 
 def is_derived(resource: Resource, suffix: str) -> bool:

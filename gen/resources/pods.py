@@ -5,7 +5,6 @@ Objects may have been edited by hand, so any part of them can have any type.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -37,7 +36,7 @@ def pod_sets(resource: Resource, body: Any) -> Iterator[Pods]:
     for pods in resource.pods:
         for route, template in matches(body, pods.template):
             counts = tuple(count_at(body, count, route) for count in pods.counts)
-            yield Pods(route, template, counts, tuple(map(partial(_largest, body, route), pods.counts, counts)))
+            yield Pods(route, template, counts, tuple(largest_at(body, count, route) for count in pods.counts))
 
 
 def matches(value: Any, pattern: Pattern) -> Iterator[tuple[Route, Any]]:
@@ -64,10 +63,10 @@ def count_at(body: Any, count: Count, route: Route) -> Any:
     return count.default if value is None else value
 
 
-def _largest(body: Any, template: Route, count: Count, now: Any) -> Any:
-    """The largest value of a count, which is `now` without an autoscaler."""
-    largest = _beside(body, count.largest, template) if count.largest is not None else None
-    return now if largest is None else largest
+def largest_at(body: Any, count: Count, route: Route) -> Any:
+    """The largest value of a count that an autoscaler may set; without one, the value itself."""
+    largest = _beside(body, count.largest, route) if count.largest is not None else None
+    return count_at(body, count, route) if largest is None else largest
 
 
 def _beside(body: Any, route: Pattern, template: Route) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from gen.findings.files import TOO_LARGE
@@ -13,6 +14,7 @@ from gen.kubernetes import HASH_LENGTH, MAX_NAME, with_hash
 from gen.model.names import LABEL_KEY, LABEL_VALUE
 from gen.model.scalars import shown
 from gen.resources.engines import ENGINES
+from gen.resources.names import last_suffixes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,7 +64,8 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     hashed = context.overlay.fields.runs.naming != "stable"
     _check_limit(context, route, hashed=hashed)
     tensorboard = bool(context.job.tensorboard)
-    suffix, room = longest_suffix((pod.role for pod in pods), hashed=hashed, tensorboard=tensorboard)
+    roles = (pod.role for pod in pods)
+    suffix, room = longest_suffix(context.job.facts, roles, hashed=hashed, tensorboard=tensorboard)
     if len(name) + room > MAX_NAME:
         shown = f"`-<hash>{suffix}`" if suffix != TENSORBOARD and hashed else f"`{suffix}`"
         message = f"the name has {len(name)} characters and is longer than {MAX_NAME} with the suffix {shown}"
@@ -84,10 +87,11 @@ def longest_name(facts: Resource, *, hashed: bool) -> int | None:
     return None if facts.max_name is None else facts.max_name - (HASH_LENGTH + 1 if hashed else 0)
 
 
-def longest_suffix(roles: Iterable[Role], *, hashed: bool, tensorboard: bool) -> tuple[str, int]:
+def longest_suffix(facts: Resource, roles: Iterable[Role], *, hashed: bool, tensorboard: bool) -> tuple[str, int]:
     """The longest suffix of a job's name without the hash, and its length with the hash."""
     room = HASH_LENGTH + 1 if hashed else 0
-    suffixes = {role.last_pod_suffix: room + len(role.last_pod_suffix) for role in roles}
+    derived = (last_suffixes(facts, role.replica_type, *(role.indices or (role.most,))) for role in roles)
+    suffixes = {suffix: room + len(suffix) for suffix in ("", *chain.from_iterable(derived))}
     if tensorboard:
         suffixes[TENSORBOARD] = len(TENSORBOARD)
     return max(suffixes.items(), key=lambda item: item[1])
