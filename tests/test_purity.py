@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from tests.effects import effects
-from tests.test_architecture import modules, tree
+from tests.source_tree import modules, tree
 
 ALLOWED = {
     "gen.__main__": ({"environment", "processes", "terminal"}, "starts and ends the program"),

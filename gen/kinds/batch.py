@@ -34,15 +34,6 @@ class BatchJob(IndexedJob):
     """`torch.distributed` on a plain Kubernetes Job. `workers` is the number of pods, with ranks from 0."""
 
     facts: ClassVar[Resource] = JOB
-    # the Job controller adds it to every container of an indexed Job that does not set it
-    reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
-    example: ClassVar[Mapping[str, object]] = {
-        "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
-        "command": "torchrun --nnodes=$NNODES --node-rank=$NODE_RANK "
-        "--master-addr=$MASTER_ADDR --master-port=$MASTER_PORT train.py",
-        "workers": 2,
-        "gpus": 1,
-    }
 
     kind: Literal["batch"]
     """Kind of job."""

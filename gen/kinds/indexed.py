@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ from gen.model.names import LabelKey
 from gen.model.scalars import Port, Positive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from gen.kinds.role import Target
 
@@ -34,6 +34,16 @@ class FailureRule(Model):
 
 class IndexedJob(Job):
     """A job whose pods have the completion index of a Kubernetes Job as their rank."""
+
+    # the Job controller adds it to every container of an indexed Job that does not set it
+    reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
+    example: ClassVar[Mapping[str, object]] = {
+        "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
+        "command": "torchrun --nnodes=$NNODES --node-rank=$NODE_RANK "
+        "--master-addr=$MASTER_ADDR --master-port=$MASTER_PORT train.py",
+        "workers": 2,
+        "gpus": 1,
+    }
 
     master_port: Port = 29500
     """Port of the pod with rank 0, as `MASTER_PORT`."""

@@ -75,15 +75,6 @@ class JobSetJob(IndexedJob):
     """JobSet, ready for `torch.distributed`. `workers` is the number of pods of the role `worker`, ranked from 0."""
 
     facts: ClassVar[Resource] = JOBSET
-    # the Job controller adds it to every container of an indexed Job that does not set it
-    reserved_env: ClassVar[frozenset[str]] = frozenset({"JOB_COMPLETION_INDEX"})
-    example: ClassVar[Mapping[str, object]] = {
-        "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
-        "command": "torchrun --nnodes=$NNODES --node-rank=$NODE_RANK "
-        "--master-addr=$MASTER_ADDR --master-port=$MASTER_PORT train.py",
-        "workers": 2,
-        "gpus": 1,
-    }
 
     kind: Literal["jobset"]
     """Kind of job."""

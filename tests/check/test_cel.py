@@ -9,6 +9,7 @@ import pytest
 from gen.check.cel import NotEvaluatedError, holds
 from gen.check.cel_steps import Steps
 from tests.check.support import inspect
+from tests.schemas.definition import definition
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,29 +95,17 @@ def test_a_rule_nested_too_deeply_is_not_evaluated() -> None:
     assert raised.value.__cause__ is None
 
 
-DEFINITION = f"""\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: lists.example.com}}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {{kind: Numbers, plural: numbers}}
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec:
-              type: array
-              items:
-                type: array
-                items: {{type: integer}}
-                x-kubernetes-validations: [{{rule: "{QUADRATIC}", message: numbers repeat}}]
-"""
+DEFINITION = definition(
+    "example.com",
+    "Numbers",
+    f"""\
+type: array
+items:
+  type: array
+  items: {{type: integer}}
+  x-kubernetes-validations: [{{rule: "{QUADRATIC}", message: numbers repeat}}]
+""",
+)
 
 
 def numbers(name: str, spec: Any) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from gen.diagnostics import BugError, Findings, Location
@@ -12,9 +10,8 @@ from gen.render.manifest import Manifest, Patched
 from gen.render.patch.provenance import Provenance
 from gen.report.text import text
 from gen.schemas.lookup import Kinds
-
-if TYPE_CHECKING:
-    from tests.support import Repository
+from tests.schemas.definition import definition
+from tests.support import Repository
 
 HEAD = 'kubernetes: "1.34"\npatches:\n'
 JOB = "kind: batch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
@@ -102,32 +99,20 @@ def test_a_changed_definition_counts_in_the_next_run_of_the_process(repo: Reposi
     repo.overlay(HEAD + "  - target: {kind: PyTorchJob}\n    patch: {spec: {newField: 1}}\n")
     repo.job("kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n")
     codes = []
-    for definition in (NEWER, NEWER.replace("newField", "otherField")):
-        repo.write("overlays/dev/crds/pytorchjobs.yaml", definition)
+    for changed in (NEWER, NEWER.replace("newField", "otherField")):
+        repo.write("overlays/dev/crds/pytorchjobs.yaml", changed)
         codes.append([one.code for one in repo.render()[0].findings])
     assert codes == [[], ["unknown-field"]]
 
 
-NEWER = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: pytorchjobs.kubeflow.org}
-spec:
-  group: kubeflow.org
-  scope: Namespaced
-  names: {kind: PyTorchJob, plural: pytorchjobs}
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec:
-              type: object
-              properties:
-                newField: {type: integer, x-kubernetes-validations: [{rule: self > 0}]}
-                pytorchReplicaSpecs: {type: object, x-kubernetes-preserve-unknown-fields: true}
-                runPolicy: {type: object, x-kubernetes-preserve-unknown-fields: true}
-"""
+NEWER = definition(
+    "kubeflow.org",
+    "PyTorchJob",
+    """\
+type: object
+properties:
+  newField: {type: integer, x-kubernetes-validations: [{rule: self > 0}]}
+  pytorchReplicaSpecs: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  runPolicy: {type: object, x-kubernetes-preserve-unknown-fields: true}
+""",
+)

@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from gen.report.formats import PLAN_REPORTERS
+from tests.adversary.miner import MINER
 from tests.history import JOB, History, branch
-from tests.render.write.test_foreign import FORGED_JOB, MINER, forged, stage
+from tests.render.write.test_foreign import FORGED_JOB, forged, stage
 
 if TYPE_CHECKING:
     from gen.review.review import Review

