@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jq
@@ -56,8 +57,11 @@ def patched(repo: Repository, kind: str, patch: str) -> list[tuple[str, str]]:
 def bundle(repo: Repository) -> dict[str, dict[str, Any]]:
     repo.overlay(OVERLAY + ENGINES)
     assert repo.render()[1] == 0
-    bodies = [yaml.safe_load(text) for path, text in repo.rendered().items() if not path.startswith("dev/")]
-    return {f"{body['kind']} {body['metadata']['name']}": body for body in bodies}
+    files = {path: yaml.safe_load(text) for path, text in repo.rendered().items() if not path.startswith("dev/")}
+    return {
+        f"settings {Path(path).stem}" if path.endswith(".patch") else f"{body['kind']} {body['metadata']['name']}": body
+        for path, body in files.items()
+    }
 
 
 def test_it_renders(repo: Repository, kind: str) -> None:
@@ -151,7 +155,7 @@ STATUSES: dict[str, list[tuple[dict[str, Any] | None, str]]] = {
 def test_engines_know_its_health(repo: Repository, kind: str) -> None:
     facts = FOREIGN[kind].facts
     objects = bundle(repo)
-    script = objects["ConfigMap argocd-cm"]["data"][f"resource.customizations.health.example.com_{facts.kind}"]
+    script = objects["settings argocd-cm"]["data"][f"resource.customizations.health.example.com_{facts.kind}"]
     (expressions,) = objects["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
     assert (expressions["apiVersion"], expressions["kind"]) == ("example.com/v1", facts.kind)
     for status, health in STATUSES[kind]:
@@ -164,7 +168,7 @@ def test_engines_know_its_health(repo: Repository, kind: str) -> None:
 def test_the_message_of_a_phase_is_the_one_beside_it(repo: Repository, kind: str) -> None:
     if kind == "headed":
         key = "resource.customizations.health.example.com_HeadedJob"
-        script = bundle(repo)["ConfigMap argocd-cm"]["data"][key]
+        script = bundle(repo)["settings argocd-cm"]["data"][key]
         assert lua_health(script, {"phase": "Invalid", "message": "no head"}) == ("Degraded", "no head")
         assert lua_health(script, {"program": {"state": "FAILED", "reason": "OOM"}}) == ("Degraded", "OOM")
         assert lua_health(script, {"phase": "Complete"}) == ("Healthy", "Complete")
@@ -174,8 +178,8 @@ def test_argo_cd_ignores_what_a_queue_changes(repo: Repository, kind: str) -> No
     facts = FOREIGN[kind].facts
     repo.job(JOB.format(kind=kind) + "queue: research\n")
     application = bundle(repo)["ApplicationSet dev-jobs"]["spec"]["template"]["spec"]
-    (ignored,) = application["ignoreDifferences"]
-    assert (ignored["group"], ignored["kind"]) == facts.key
+    every = application["ignoreDifferences"]
+    (ignored,) = (one for one in every if (one["group"], one["kind"]) == facts.key)
     body = repo.one(facts.kind)
     live = yaml.safe_load(yaml.safe_dump(body))
     live["spec"]["suspend"] = False
@@ -189,12 +193,7 @@ def test_argo_cd_ignores_what_a_queue_changes(repo: Repository, kind: str) -> No
 
 def test_its_project_permits_it(repo: Repository, kind: str) -> None:
     spec = bundle(repo)["AppProject dev-jobs"]["spec"]
-    assert spec["namespaceResourceWhitelist"] == [
-        {"group": "", "kind": "ConfigMap"},
-        {"group": "", "kind": "Service"},
-        {"group": "apps", "kind": "Deployment"},
-        {"group": "example.com", "kind": FOREIGN[kind].facts.kind},
-    ]
+    assert {"group": "example.com", "kind": FOREIGN[kind].facts.kind} in spec["namespaceResourceWhitelist"]
 
 
 @pytest.mark.parametrize(("field", "value"), [("timeout", "1h"), ("retries", "3")])
