@@ -26,7 +26,9 @@ UNKNOWN_API_VERSION = Code(
     "unknown-api-version",
     "An overlay selects an API version that gen does not support for the kind.",
     "gen does not support the fields of that version.",
-    "Use one of the API versions in the finding.",
+    "Use one of the API versions in the finding, and of these the one that the cluster serves. For MPIJob, "
+    "`kubeflow.org/v2beta1` requires the MPI operator, and beside it a training operator that is started with "
+    "`--enable-scheme=tfjob --enable-scheme=pytorchjob`; `kubeflow.org/v1` requires the training operator alone.",
 )
 RESERVED_NAME = Code(
     "reserved-name",
