@@ -53,11 +53,13 @@ def started(cluster: Cluster, programs: Programs, *, mpi: bool) -> Iterator[Cont
 
     def ready() -> bool:
         certificate = folder / "k8s-webhook-server/serving-certs"
-        mounted = certificate.exists() or webhooks.mount(cluster, NAMESPACE, _SECRET, certificate)
-        return mounted and answers(f"http://127.0.0.1:{health}/readyz")
+        if not certificate.exists() and webhooks.mount(cluster, NAMESPACE, _SECRET, certificate):
+            (_ROTATED / "tls.crt").touch()
+        return certificate.exists() and answers(f"http://127.0.0.1:{health}/readyz")
 
+    # the webhook server exits if it starts before its certificate is there
     _ROTATED.mkdir(parents=True, exist_ok=True)
-    (_ROTATED / "tls.crt").touch()
+    (_ROTATED / "tls.crt").unlink(missing_ok=True)
     with programs.started("training-operator", arguments, ready, environment) as controller:
         yield controller
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
     from tests.e2e.cluster import Cluster
 
-_FILES = ("ca.crt", "ca.key", "tls.crt", "tls.key")
+_FILES = ("ca.crt", "ca.key", "tls.key", "tls.crt")
+"""The last one is that for which a rotator waits."""
 
 
 def add_service(cluster: Cluster, namespace: str, name: str) -> None:
