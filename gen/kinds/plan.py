@@ -34,6 +34,10 @@ class VolumePlan(Struct, frozen=True, kw_only=True):
 
     name: str
     source: Body
+    annotations: Mapping[str, str] = {}
+    """Annotations that its pods need."""
+    labels: Mapping[str, str] = {}
+    """Labels that its pods need."""
 
 
 class CodePlan(Struct, frozen=True, kw_only=True):

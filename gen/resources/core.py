@@ -47,3 +47,6 @@ INGRESS: Final = Resource(
 
 DATA: Final = (PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM)
 """Kinds that refer to data, which must outlive every run."""
+
+SHARED_HANDLES: Final = frozenset({"efs.csi.aws.com", "fsx.csi.aws.com", "filestore.csi.storage.gke.io"})
+"""CSI drivers whose `volumeHandle` is the file system, so that the volumes of several namespaces have the same."""

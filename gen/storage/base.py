@@ -8,12 +8,15 @@ the volume first.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from msgspec import Struct
 
 from gen.kubernetes import Body, present
 from gen.model.profile import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SETTINGS: Final = frozenset({"size", "accessModes", "mountOptions"})
 """Settings of a volume for its PersistentVolume and claim. `readOnly` and `mountReadOnly` also apply to its mounts."""
@@ -45,6 +48,16 @@ class StorageProfile(Profile, ABC):
     """Settings of the volume that the rendered objects contain, of those in `SETTINGS`."""
     outlives_pods: ClassVar[bool] = True
     """Whether other pods, such as TensorBoard, can read the files of a training pod."""
+
+    @property
+    def pod_annotations(self) -> Mapping[str, str]:
+        """Annotations of the pods that mount the volume."""
+        return {}
+
+    @property
+    def pod_labels(self) -> Mapping[str, str]:
+        """Labels of the pods that mount the volume."""
+        return {}
 
     def objects(self, volume: Volume) -> tuple[Body, ...]:  # noqa: ARG002 - most profiles need the volume
         """Storage objects to render; none if they are managed elsewhere."""
@@ -81,17 +94,36 @@ class StaticProfile(ClaimedProfile):
         return _persistent_volume(self, volume), persistent_volume_claim(volume, "", volume.persistent_volume)
 
 
-def csi(driver: str, volume: Volume, attributes: Body, *, secret: str | None = None) -> Body:
-    """CSI volume source. The handle is the volume name: it must be unique, and NAS uses it to look up the volume."""
+def csi(
+    driver: str,
+    volume: Volume,
+    attributes: Body,
+    *,
+    handle: str | None = None,
+    secret: str | None = None,
+    stage_secret: str | None = None,
+    fs_type: str | None = None,
+) -> Body:
+    """CSI volume source. Secrets are in the namespace of the job.
+
+    The handle is the volume name, unless the driver finds the volume by its handle: it must be unique, and NAS uses it
+    to look up the volume.
+    """
     return {
         "csi": present(
             driver=driver,
-            volumeHandle=volume.persistent_volume,
+            volumeHandle=handle or volume.persistent_volume,
             readOnly=volume.read_only or None,
-            volumeAttributes=attributes,
-            nodePublishSecretRef={"name": secret, "namespace": volume.namespace} if secret else None,
+            fsType=fs_type,
+            volumeAttributes=attributes or None,
+            nodePublishSecretRef=_secret(volume, secret),
+            nodeStageSecretRef=_secret(volume, stage_secret),
         )
     }
+
+
+def _secret(volume: Volume, name: str | None) -> Body | None:
+    return {"name": name, "namespace": volume.namespace} if name else None
 
 
 def persistent_volume_claim(volume: Volume, storage_class: str, volume_name: str | None = None) -> Body:

@@ -23,9 +23,61 @@ class Example(NamedTuple):
     source: dict[str, Any]
     """Source of the persistent volume, or of the pod's volume if there is none."""
     secret: str | None = None
+    stage_secret: str | None = None
+    handle: str | None = None
+    """Handle of the volume, if it is not its name."""
 
 
+FS = "fs-0123456789abcdef0"
 EXAMPLES = {
+    "azureBlob": Example(
+        {
+            "container": "data",
+            "protocol": "fuse",
+            "account": "acct",
+            "resourceGroup": "ml",
+            "server": "acct.privatelink.blob.core.windows.net",
+            "secret": "keys",
+        },
+        {
+            "driver": "blob.csi.azure.com",
+            "volumeAttributes": {
+                "containerName": "data",
+                "protocol": "fuse",
+                "storageAccount": "acct",
+                "resourceGroup": "ml",
+                "server": "acct.privatelink.blob.core.windows.net",
+            },
+        },
+        stage_secret="keys",  # noqa: S106 - the name of a Secret
+    ),
+    "azureFile": Example(
+        {
+            "share": "data",
+            "protocol": "nfs",
+            "account": "acct",
+            "resourceGroup": "ml",
+            "server": "acct.privatelink.file.core.windows.net",
+        },
+        {
+            "driver": "file.csi.azure.com",
+            "volumeAttributes": {
+                "shareName": "data",
+                "protocol": "nfs",
+                "storageAccount": "acct",
+                "resourceGroup": "ml",
+                "server": "acct.privatelink.file.core.windows.net",
+            },
+        },
+    ),
+    "cephfs": Example(
+        {"cluster": "a", "path": "/a", "secret": "ceph", "fileSystem": "fs", "driver": "rook-ceph.cephfs.csi.ceph.com"},
+        {
+            "driver": "rook-ceph.cephfs.csi.ceph.com",
+            "volumeAttributes": {"clusterID": "a", "fsName": "fs", "rootPath": "/a", "staticVolume": "true"},
+        },
+        stage_secret="ceph",  # noqa: S106 - the name of a Secret
+    ),
     "cfs": Example(
         {"host": "10.0.0.7", "path": "/a", "vers": "3", "fsid": "abcd"},
         {
@@ -61,10 +113,56 @@ EXAMPLES = {
             "volumeAttributes": {"server": "cpfs.example.com", "path": "/share/a", "mountProtocol": "efc"},
         },
     ),
+    "csi": Example(
+        {
+            "driver": "lustre.csi.example.com",
+            "handle": "a/b",
+            "attributes": {"b": "2", "a": "1"},
+            "fsType": "lustre",
+            "secret": "mount",
+            "stageSecret": "stage",
+        },
+        {"driver": "lustre.csi.example.com", "fsType": "lustre", "volumeAttributes": {"a": "1", "b": "2"}},
+        secret="mount",  # noqa: S106 - the name of a Secret
+        stage_secret="stage",  # noqa: S106 - the name of a Secret
+        handle="a/b",
+    ),
+    "efs": Example(
+        {"fileSystem": FS, "path": "/a", "accessPoint": "fsap-0123456789abcdef0", "encryptInTransit": False},
+        {"driver": "efs.csi.aws.com", "volumeAttributes": {"encryptInTransit": "false"}},
+        handle=f"{FS}:/a:fsap-0123456789abcdef0",
+    ),
     "emptyDir": Example(
         {"sizeLimit": "2Gi", "medium": "Memory"}, {"emptyDir": {"medium": "Memory", "sizeLimit": "2Gi"}}
     ),
+    "filestore": Example(
+        {"instance": "ml", "location": "us-central1-c", "ip": "10.0.0.2", "share": "vol1"},
+        {"driver": "filestore.csi.storage.gke.io", "volumeAttributes": {"ip": "10.0.0.2", "volume": "vol1"}},
+        handle="modeInstance/us-central1-c/ml/vol1",
+    ),
+    "fluid": Example({"dataset": "imagenet"}, {"persistentVolumeClaim": {"claimName": "imagenet"}}),
+    "fsxLustre": Example(
+        {"fileSystem": FS, "dnsName": f"{FS}.fsx.us-east-1.amazonaws.com", "mountName": "fsx"},
+        {
+            "driver": "fsx.csi.aws.com",
+            "volumeAttributes": {"dnsname": f"{FS}.fsx.us-east-1.amazonaws.com", "mountname": "fsx"},
+        },
+        handle=FS,
+    ),
+    "gcsFuse": Example(
+        {"bucket": "datasets", "hostNetwork": True, "skipAccessCheck": True},
+        {
+            "driver": "gcsfuse.csi.storage.gke.io",
+            "volumeAttributes": {"hostNetworkPodKSA": "true", "skipCSIBucketAccessCheck": "true"},
+        },
+        handle="datasets:team-vol",
+    ),
     "hostPath": Example("/mnt/data", {"hostPath": {"path": "/mnt/data", "type": "Directory"}}),
+    "juicefs": Example(
+        {"secret": "juicefs"},
+        {"driver": "csi.juicefs.com", "fsType": "juicefs"},
+        secret="juicefs",  # noqa: S106 - the name of a Secret
+    ),
     "nas": Example(
         {"server": "nas.example.com", "path": "/a", "vers": "4.0", "mode": "755", "modeType": "recursive"},
         {
@@ -99,6 +197,10 @@ EXAMPLES = {
             },
         },
         secret="oss-keys",  # noqa: S106 - the name of a Secret
+    ),
+    "s3": Example(
+        {"bucket": "datasets", "authenticationSource": "pod"},
+        {"driver": "s3.csi.aws.com", "volumeAttributes": {"bucketName": "datasets", "authenticationSource": "pod"}},
     ),
     "storageClass": Example("fast", {}),
 }
@@ -183,11 +285,12 @@ def test_the_source_of_a_persistent_volume_has_every_field_of_the_profile(repo: 
         assert volume["spec"].items() >= expected.items()
         return
     source = dict(volume["spec"]["csi"])
-    assert source.pop("volumeHandle") == volume["metadata"]["name"], "two equal handles would be the same volume"
-    secret = source.pop("nodePublishSecretRef", None)
+    handle = EXAMPLES[name].handle or volume["metadata"]["name"]
+    assert source.pop("volumeHandle") == handle, "two equal handles would be the same volume"
+    secrets = [source.pop(f"node{step}SecretRef", None) for step in ("Publish", "Stage")]
     assert source == expected
-    wanted = EXAMPLES[name].secret
-    assert secret == ({"name": wanted, "namespace": "team"} if wanted else None)
+    wanted = (EXAMPLES[name].secret, EXAMPLES[name].stage_secret)
+    assert secrets == [{"name": one, "namespace": "team"} if one else None for one in wanted]
 
 
 @pytest.mark.parametrize("name", STATIC)
@@ -273,9 +376,64 @@ def test_oss_with_a_role_needs_no_secret(repo: Repository) -> None:
     assert "nodePublishSecretRef" not in source
 
 
+@pytest.mark.parametrize("name", STORAGE)
+def test_pods_have_what_the_driver_acts_on(repo: Repository, name: str) -> None:
+    """Also those of TensorBoard."""
+    repo.overlay(overlay(name))
+    repo.job(JOB + ("tensorboard: {logdir: /data/logs}\n" if STORAGE[name].outlives_pods else ""))
+    wanted = {"gke-gcsfuse/volumes": "true"} if name == "gcsFuse" else {}
+    templates = [
+        *one(repo.objects(), "PyTorchJob")["spec"]["pytorchReplicaSpecs"].values(),
+        *(body["spec"] for body in repo.objects() if body["kind"] == "Deployment"),
+    ]
+    for template in templates:
+        assert template["template"]["metadata"].get("annotations", {}) == wanted
+
+
+def test_a_dataset_for_nodes_without_a_driver_has_a_sidecar(repo: Repository) -> None:
+    (objects,) = [render(repo, "fluid", fields={"dataset": "imagenet", "serverless": True})]
+    template = one(objects, "PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
+    assert template["metadata"]["labels"]["serverless.fluid.io/inject"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("fields", "handle"),
+    [
+        ({"fileSystem": FS}, FS),
+        ({"fileSystem": FS, "path": "/a/b"}, f"{FS}:/a/b"),
+        ({"fileSystem": FS, "accessPoint": "fsap-01234567"}, f"{FS}::fsap-01234567"),
+    ],
+)
+def test_the_handle_of_efs_has_its_directory_and_access_point(
+    repo: Repository, fields: dict[str, str], handle: str
+) -> None:
+    source = one(render(repo, "efs", fields=fields), "PersistentVolume")["spec"]["csi"]
+    assert source == {"driver": "efs.csi.aws.com", "volumeHandle": handle}
+
+
+def test_azure_files_over_smb_needs_the_key(repo: Repository) -> None:
+    source = one(render(repo, "azureFile", fields={"share": "a", "secret": "key"}), "PersistentVolume")["spec"]["csi"]
+    assert source["nodeStageSecretRef"] == {"name": "key", "namespace": "team"}
+    assert source["volumeAttributes"] == {"shareName": "a"}
+
+
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
+        ("azureBlob", {"container": "a"}),
+        ("azureBlob", {"container": "a", "protocol": "nfs"}),
+        ("azureBlob", {"container": "a", "protocol": "nfs", "account": "a", "secret": "a"}),
+        ("azureFile", {"share": "a"}),
+        ("azureFile", {"share": "a/b", "secret": "a"}),
+        ("azureFile", {"share": "a", "protocol": "nfs"}),
+        ("cephfs", {"cluster": "a", "path": "a", "secret": "a"}),
+        ("csi", {"driver": "Not A Driver"}),
+        ("efs", {"fileSystem": "efs:fs-01234567"}),
+        ("efs", {"fileSystem": FS, "path": "a"}),
+        ("filestore", {"instance": "a", "location": "us-central1-c", "ip": "10.0.0.2:/vol1", "share": "vol1"}),
+        ("fsxLustre", {"fileSystem": "fsx", "dnsName": "a.example.com", "mountName": "fsx"}),
+        ("gcsFuse", {"bucket": "gs://datasets"}),
+        ("s3", {"bucket": "s3://datasets"}),
         ("cfs", {"host": "10.0.0.7", "vers": "3"}),
         ("cos", {"bucket": "data", "url": "http://example.com", "secret": "keys", "mounter": "lite"}),
         ("cpfs", {"server": "cpfs.example.com", "path": "/other"}),

@@ -46,10 +46,12 @@ def _deployment(plan: Plan, board: TensorBoardPlan) -> Body:
         containers=[_container(board)],
         volumes=[*pod_volumes([board.volume]), {"name": "tmp", "emptyDir": {}}],
     )
+    labels = {**board.volume.labels, **job_labels(plan, _COMPONENT)}
+    metadata = present(labels=dict(sorted(labels.items())), annotations=dict(sorted(board.volume.annotations.items())))
     spec = {
         "selector": {"matchLabels": _selector(plan)},
         "strategy": {"type": "Recreate"},  # a volume may admit one node at a time
-        "template": {"metadata": {"labels": dict(sorted(job_labels(plan, _COMPONENT).items()))}, "spec": pod},
+        "template": {"metadata": metadata, "spec": pod},
     }
     return _object("apps/v1", "Deployment", plan, board, spec)
 

@@ -52,8 +52,11 @@ def plan_data(context: Context) -> DataPlan:
             message = f"volume `{name}` is read-only in overlay `{context.overlay.name}`"
             hint = "remove `readOnly: false`, or use a volume that jobs can write to"
             context.error(NO_EFFECT, ("data", name, "readOnly"), message, hint)
-        source = declared.profile.pod_source(volume_of(context.overlay, context.given.namespace, name))
-        volumes.append(VolumePlan(name=name, source=source))
+        profile = declared.profile
+        source = profile.pod_source(volume_of(context.overlay, context.given.namespace, name))
+        volumes.append(
+            VolumePlan(name=name, source=source, annotations=profile.pod_annotations, labels=profile.pod_labels)
+        )
         path, route = _clean(mount.path), ("data", name)
         mounts.append(MountPlan(volume=name, path=path, sub_path=mount.sub_path, read_only=read_only, route=route))
         if mount.sub_path is not None and (mount.sub_path.startswith("/") or ".." in mount.sub_path.split("/")):

@@ -22,6 +22,8 @@ from gen.render.plan.tensorboard import COMPONENT
 from gen.render.plan.unused import check_unused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from gen.kinds import Role
     from gen.kinds.role import Target
     from gen.networks import Effect
@@ -86,11 +88,23 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
         mounts=tuple(mounts),
         volumes=tuple(volumes),
         nodes=plan_nodes(context, role, network),
-        labels={**network.labels, **context.of_role(role, "pod_labels")},
-        annotations={**network.annotations, **context.of_role(role, "pod_annotations")},
+        labels={
+            **network.labels,
+            **_merged(volume.labels for volume in volumes),
+            **context.of_role(role, "pod_labels"),
+        },
+        annotations={
+            **network.annotations,
+            **_merged(volume.annotations for volume in volumes),
+            **context.of_role(role, "pod_annotations"),
+        },
         network=network,
         code=code,
     )
+
+
+def _merged(metadata: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    return {key: value for one in metadata for key, value in one.items()}
 
 
 def _runs(role: Role, field: str) -> bool:

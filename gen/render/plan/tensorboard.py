@@ -97,7 +97,7 @@ def _read_only(volume: VolumePlan) -> VolumePlan:
     claim = volume.source.get("persistentVolumeClaim")
     if claim is None:
         return volume
-    return VolumePlan(name=volume.name, source={"persistentVolumeClaim": {**claim, "readOnly": True}})
+    return replace(volume, source={"persistentVolumeClaim": {**claim, "readOnly": True}})
 
 
 def _ingress(context: Context) -> IngressPlan | None:

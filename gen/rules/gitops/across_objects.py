@@ -13,7 +13,7 @@ from gen.diagnostics import Diagnostic, Location, Severity, message_text
 from gen.kubernetes import at, identity
 from gen.resources import resource_of
 from gen.resources.apps import DEPLOYMENT
-from gen.resources.core import CONFIG_MAP, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from gen.resources.core import CONFIG_MAP, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, SHARED_HANDLES
 from gen.resources.engines import is_finished
 from gen.resources.pods import pod_sets
 from gen.rules.problem import DAMAGED, SILENCE
@@ -36,7 +36,8 @@ SAME_OBJECT: Final = Rule(
 )
 SAME_HANDLE: Final = Rule(
     "same-volume-handle",
-    "Two volumes of a CSI driver have the same `volumeHandle`.",
+    "Two volumes of a CSI driver have the same `volumeHandle`. Drivers that find a file system by its handle need "
+    "different ones only within a namespace.",
     "A node mounts one of them for both, or refuses to mount the second.",
     "Give each volume a unique handle, such as its name.",
     source=RuleSource.GITOPS,
@@ -105,7 +106,9 @@ def _facts(body: Body) -> Iterator[Fact]:
     who = identity(kind, namespace, name)
     yield Fact(SAME_OBJECT.name, (group, kind, namespace, name), who, ("metadata", "name"))
     if (group, kind) == PERSISTENT_VOLUME.key and (csi := body["spec"].get("csi")):
-        yield Fact(SAME_HANDLE.name, (csi["driver"], csi["volumeHandle"]), who, ("spec", "csi", "volumeHandle"))
+        # the claims of one pod are in one namespace
+        scope = str(at(body, "spec", "claimRef", "namespace")) if csi["driver"] in SHARED_HANDLES else ""
+        yield Fact(SAME_HANDLE.name, (csi["driver"], csi["volumeHandle"], scope), who, ("spec", "csi", "volumeHandle"))
     if (group, kind) == PERSISTENT_VOLUME_CLAIM.key and set(body["spec"]["accessModes"]) in _ONE_NODE:
         yield Fact(ONE_NODE_CLAIM.name, (namespace, name), who, ("spec", "accessModes"))
     if group == "" and kind in _PARTS and is_finished(body.get("metadata")):

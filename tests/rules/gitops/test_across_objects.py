@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from gen.diagnostics import Severity
+from gen.resources.core import SHARED_HANDLES
 from gen.rules.gitops.across_objects import SET_RULES
 from tests.rules.support import an_object, changed
 from tests.support import OVERLAY, validated
@@ -95,6 +96,16 @@ def test_a_rule_reports_conflicts_only(rule: str, tmp_path: Path) -> None:
     assert (finding.code, finding.severity) == (rule, Severity.WARNING)
     assert finding.place.line > 1
     assert [one.code for one in found(tmp_path / "good", good)] == []
+
+
+@pytest.mark.parametrize("driver", sorted(SHARED_HANDLES))
+def test_volumes_of_two_namespaces_may_have_the_handle_of_one_file_system(driver: str, tmp_path: Path) -> None:
+    """The handle is its ID; a pod mounts only volumes of its own namespace."""
+    own = changed(volume("a", "fs-1"), {"spec csi driver": driver, "spec claimRef namespace": "team"})
+    other = changed(volume("b", "fs-1"), {"spec csi driver": driver, "spec claimRef namespace": "other"})
+    assert found(tmp_path / "other", [own, other]) == []
+    (finding,) = found(tmp_path / "same", [own, changed(other, {"spec claimRef namespace": "team"})])
+    assert finding.code == "same-volume-handle"
 
 
 @pytest.mark.parametrize("mode", ["ReadWriteMany", "ReadOnlyMany"])
