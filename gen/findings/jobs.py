@@ -91,9 +91,9 @@ DUPLICATE_JOB = Code(
 )
 DUPLICATE_OBJECT = Code(
     "duplicate-object",
-    "Two files define the same object.",
-    "Each sync would replace one with the other.",
-    "Rename one object, or remove one of the files.",
+    "Two files of a cluster define the same object.",
+    "Each sync would replace one with the other, and the overlay that stops rendering it would remove it for both.",
+    "Rename one object, or remove one of the files. Overlays with the same `cluster` must not share jobs and volumes.",
 )
 SHARED_MEMORY = Code(
     "shared-memory",

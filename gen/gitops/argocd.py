@@ -77,6 +77,11 @@ class ArgoCD(Engine):
             }
         )
 
+    @property
+    def destination(self) -> str | None:
+        # the default is the cluster of Argo CD itself, of which there may be several
+        return self.cluster if self.cluster != _HERE else None
+
     def objects(self, site: Site) -> tuple[Body, ...]:
         return (*self._root(site), *self._jobs(site), *self._storage(site))
 

@@ -97,6 +97,11 @@ class Engine(Profile, ABC):
     namespace: ObjectName
     """Namespace of the engine."""
 
+    @property
+    def destination(self) -> str | None:
+        """Name of the cluster that the engine applies to, if the settings name one."""
+        return None
+
     @abstractmethod
     def objects(self, site: Site) -> tuple[Body, ...]:
         """The engine's own objects, which make it apply the files of the overlay."""

@@ -212,6 +212,9 @@ class OverlayFields(Model):
     """Do not render this overlay; it exists to be extended. Not inherited."""
     kubernetes: KubernetesVersion | None = None
     """Kubernetes version of the cluster. Objects are validated against its schemas."""
+    cluster: Label | None = None
+    """Name of the cluster, if several overlays render for it: no two of them may render the same object, such as a
+    volume. [default: `gitops.argocd.cluster` if it is set, otherwise the overlay has a cluster of its own]"""
     plugins: dict[PluginName, VersionRange] = {}
     """Python packages that add kinds, storage or network profiles, each with a version range such as `>=1.2,<2`."""
     select: Select = Select()

@@ -51,6 +51,15 @@ class Overlay:
         """The GitOps engines that apply the rendered files; every engine if the overlay names none."""
         return tuple(self.fields.gitops.engines if self.fields.gitops else ENGINES)
 
+    @property
+    def cluster(self) -> tuple[str, str]:
+        """Its cluster. Overlays of one cluster must not render the same object."""
+        if self.fields.cluster is not None:
+            return "cluster", self.fields.cluster
+        engines = self.fields.gitops.engines.values() if self.fields.gitops else ()
+        named = (engine.destination for engine in engines)
+        return next((("cluster", name) for name in named if name), ("overlay", self.name))
+
     def definition_file(self, path: Path) -> str:
         """A file of its definitions, relative to the repository."""
         folder = next(folder for folder in self.definitions if path.is_relative_to(folder))

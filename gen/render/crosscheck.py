@@ -15,6 +15,7 @@ from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
 from gen.render.quota import check_quotas, requested_by
 from gen.resources.names import is_derived
+from gen.repository.layout import RenderedPath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +48,7 @@ def crosscheck(
     rendered: list[Rendered] = [*(job for result in results for job in result.rendered), *shared]
     _check_names(root, results, found)
     _check_children(root, results, overlays, found)
-    _check_objects(rendered, found)
+    _check_objects(rendered, overlays, found)
     check_quotas(requested_by(job for result in results for job in result.rendered), overlays, found)
     if complete:
         _check_patches(results, shared, overlays, found)
@@ -98,14 +99,23 @@ def _name_place(root: Path, result: JobResult) -> Location:
     return source.place(("name",)) if source else Location(result.job.file)
 
 
-def _check_objects(rendered: Sequence[Rendered], found: Findings) -> None:
+def _check_objects(rendered: Sequence[Rendered], overlays: Sequence[Overlay], found: Findings) -> None:
     """Two files with the same object would overwrite each other in the cluster."""
-    first: dict[tuple[str, str], File] = {}
+    clusters = {overlay.name: overlay.cluster for overlay in overlays}
+    first: dict[tuple[str, ...], tuple[str, File]] = {}
     for one in rendered:
+        # engines have objects for each overlay, and settings that overlays share
+        bundle = any(RenderedPath.parse(file.path).engine for file in one.files[:1])
+        cluster = ("overlay", one.overlay) if bundle else clusters[one.overlay]
         for file in one.files:
-            other = first.setdefault((one.overlay, file.identity), file)
+            overlay, other = first.setdefault((*cluster, file.identity), (one.overlay, file))
+            if overlay != one.overlay:
+                message = f"{file.identity} is rendered by the overlays `{overlay}` and `{one.overlay}` of one cluster"
+                hint = "declare the volume, or select the job, in one of the two overlays"
+                related = [(other.source, f"the other object, in {other.path}")]
+                found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
             # two job files with the same name are reported as such; two runs of one file are reported here
-            if other is not file and (other.path != file.path or other.source.file == file.source.file):
+            elif other is not file and (other.path != file.path or other.source.file == file.source.file):
                 message = f"{file.identity} is rendered twice in overlay `{one.overlay}`"
                 hint = "rename the job, the namespace or the volume"
                 related = [(other.source, f"the other object, in {other.path}")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support import Repository
 
 JOB = "kind: pytorch\nname: same\nimage: registry.example.com/train:1\ncommand: python train.py\n"
@@ -39,3 +41,49 @@ def test_a_pair_that_meets_in_several_overlays_is_reported_once_and_each_pair_is
     selecting(repo, dev=["a", "c"], prod=["b", "c"], test=["b", "c"])
     report, _ = repo.render()
     assert [(f.place.file[-6], f.related[0][0].file[-6]) for f in report.findings] == [("c", "a"), ("c", "b")]
+
+
+DATA = "data: {nas: /data}\n"
+VOLUME = "volumes: {nas: {size: 1Gi, nfs: {server: a.example.com, path: /a}}}\n"
+ARGOCD = "gitops: {argocd: {repoURL: https://git.example.com/a.git, cluster: prod}}\n"
+
+
+def of_cluster(repo: Repository, named: str, *names: str) -> list[tuple[str, str]]:
+    """Findings for overlays that select a job each, with the same volume."""
+    (repo.root / "overlays/dev/overlay.yaml").unlink()
+    (repo.root / "overlays/dev").rmdir()
+    for name in names:
+        text = f'kubernetes: "1.34"\nselect: {{include: [team/{name}]}}\n{VOLUME}{named}'
+        repo.overlay(text, name=name)
+        repo.job(JOB.replace("same", name) + DATA, name=name)
+    return [(finding.code, finding.message) for finding in repo.render()[0].findings]
+
+
+@pytest.mark.parametrize("named", ["cluster: prod\n", ARGOCD])
+def test_a_volume_of_two_overlays_of_one_cluster_is_found(repo: Repository, named: str) -> None:
+    assert of_cluster(repo, named, "a", "b") == [
+        ("duplicate-object", f"{kind} is rendered by the overlays `a` and `b` of one cluster")
+        for kind in ("PersistentVolume team-nas", "PersistentVolumeClaim team/nas")
+    ]
+    assert not (repo.root / "rendered").exists()
+
+
+@pytest.mark.parametrize("named", ["", ARGOCD.replace(", cluster: prod", "")])
+def test_overlays_are_clusters_of_their_own_unless_they_say_so(repo: Repository, named: str) -> None:
+    assert of_cluster(repo, named, "a", "b") == []
+
+
+def test_a_job_of_two_overlays_of_one_cluster_is_found(repo: Repository) -> None:
+    repo.job(JOB)
+    for name in ("dev", "prod"):
+        repo.overlay('kubernetes: "1.34"\ncluster: one\n', name=name)
+    (finding,) = repo.render()[0].findings
+    assert (finding.code, finding.place.file) == ("duplicate-object", "jobs/team/demo.yaml")
+    assert "`dev` and `prod`" in finding.message
+
+
+def test_an_overlay_that_is_called_as_a_cluster_is_another_one(repo: Repository) -> None:
+    repo.job(JOB)
+    repo.overlay('kubernetes: "1.34"\n', name="dev")
+    repo.overlay('kubernetes: "1.34"\ncluster: dev\n', name="prod")
+    assert repo.codes() == []
