@@ -41,6 +41,9 @@ class VolumeFields(Model):
     mount_options: tuple[Text, ...] = ()
     """Mount options of the PersistentVolume, such as `nolock`."""
 
+    zone: Label | None = None
+    """Zone of the file system. Pods that use the volume only run there."""
+
     @property
     def given(self) -> dict[str, StorageProfile]:
         """The profile by its key."""

@@ -90,6 +90,8 @@ class Updates(Struct, frozen=True, kw_only=True, eq=False):
     """Changes of the `spec` of an existing object that the API server accepts. It rejects all others."""
 
     mutable: tuple[Path, ...] = ()
+    added_once: tuple[Path, ...] = ()
+    """Immutable fields of objects that have them; other objects can get them."""
     growing: Path | None = None
     """A quantity that may grow."""
     fixed_with: Path | None = None

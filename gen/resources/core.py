@@ -21,6 +21,8 @@ PERSISTENT_VOLUME: Final = Resource(
     versions=_V1,
     updates=Updates(
         mutable=(("spec", "capacity"), ("spec", "mountOptions"), RECLAIM_POLICY, ("spec", "accessModes")),
+        # `ValidatePersistentVolumeUpdate`
+        added_once=(("spec", "nodeAffinity"),),
         empty_is_missing=True,
     ),
 )

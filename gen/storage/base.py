@@ -18,7 +18,7 @@ from gen.model.profile import Profile
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SETTINGS: Final = frozenset({"size", "accessModes", "mountOptions"})
+SETTINGS: Final = frozenset({"size", "accessModes", "mountOptions", "zone"})
 """Settings of a volume for its PersistentVolume and claim. `readOnly` and `mountReadOnly` also apply to its mounts."""
 AccessMode = Literal["ReadWriteMany", "ReadOnlyMany", "ReadWriteOnce"]
 
@@ -31,6 +31,7 @@ class Volume(Struct, frozen=True, kw_only=True):
     size: str
     access_modes: tuple[str, ...]
     mount_options: tuple[str, ...]
+    zone: str | None = None
     read_only: bool
 
     @property
@@ -138,6 +139,10 @@ def persistent_volume_claim(volume: Volume, storage_class: str, volume_name: str
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
 
 
+def _in_zone(zone: str) -> Body:
+    return {"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}
+
+
 def _persistent_volume(profile: StaticProfile, volume: Volume) -> Body:
     spec: Body = {
         "capacity": {"storage": volume.size},
@@ -153,6 +158,8 @@ def _persistent_volume(profile: StaticProfile, volume: Volume) -> Body:
     }
     if options := [*profile.mount_options, *volume.mount_options]:
         spec["mountOptions"] = options
+    if volume.zone is not None:
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [_in_zone(volume.zone)]}]}}
     spec |= profile.persistent_source(volume)
     metadata = {"name": volume.persistent_volume}
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}

@@ -91,6 +91,7 @@ SETTINGS: dict[str, Any] = {
     "readOnly": True,
     "mountReadOnly": True,
     "mountOptions": ["noresvport"],
+    "zone": "cn-hangzhou-h",
 }
 """A value for each setting that all storage profiles share."""
 PROFILES = {

@@ -313,6 +313,16 @@ def test_a_persistent_volume_has_the_mount_options_of_the_overlay(repo: Reposito
 
 
 @pytest.mark.parametrize("name", STATIC)
+def test_a_persistent_volume_has_the_zone_of_the_overlay(repo: Repository, name: str) -> None:
+    (term,) = one(render(repo, name, zone="us-east-1a"), "PersistentVolume")["spec"]["nodeAffinity"]["required"][
+        "nodeSelectorTerms"
+    ]
+    assert term["matchExpressions"] == [
+        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]}
+    ]
+
+
+@pytest.mark.parametrize("name", STATIC)
 def test_a_read_only_volume_is_read_only_everywhere(repo: Repository, name: str) -> None:
     objects = render(repo, name, readOnly=True)
     spec = one(objects, "PersistentVolume")["spec"]

@@ -23,6 +23,7 @@ def volume_of(overlay: Overlay, namespace: str, name: str) -> Volume:
         size=declared.size or "",
         access_modes=modes,
         mount_options=declared.mount_options,
+        zone=declared.zone,
         read_only=declared.read_only,
     )
 

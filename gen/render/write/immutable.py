@@ -39,6 +39,8 @@ def immutable_changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator
     for route, was, now in _differences(before.get("spec"), after.get("spec"), ("spec",)):
         if route == updates.growing and ((not fixed and _grows(was, now)) or _equals(was, now)):
             continue
+        if route in updates.added_once and was is None:
+            continue
         if updates.empty_is_missing and (was or None) == (now or None):
             continue
         if not any(route[: len(mutable)] == mutable for mutable in updates.mutable):

@@ -101,9 +101,10 @@ def test_a_given_volume_keeps_its_size(world: World) -> None:
     response = world.cluster.client.merge(world.path("PersistentVolumeClaim", "nas"), larger)
     assert response.status == 403
     assert "only dynamically provisioned pvc can be resized" in response.message
-    world.overlay(VOLUMES.replace("10Gi", "10Gi, mountOptions: [nolock]"))
+    world.overlay(VOLUMES.replace("10Gi", "10Gi, zone: a, mountOptions: [nolock]"))
     world.merge()
     assert [body["spec"]["mountOptions"] for body in world.volumes().values()] == [["nolock"]]
+    assert all("nodeAffinity" in body["spec"] for body in world.volumes().values())
     world.rests()
 
 

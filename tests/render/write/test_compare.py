@@ -248,6 +248,12 @@ def test_the_hint_of_another_size_names_the_old_one(rendered: Repository) -> Non
     assert rendered.render()[1] == 0
 
 
+def test_a_zone_can_be_added_once(rendered: Repository) -> None:
+    for zone, code in (("a", 0), ("b", 1)):
+        rendered.overlay(OVERLAY.replace("size: 10Gi", f"size: 10Gi, zone: {zone}"))
+        assert rendered.render()[1] == code
+
+
 @pytest.mark.parametrize(
     "change", [("size: 10Gi", "size: 10240Mi"), ("size: 10Gi", "size: 10Gi, mountOptions: [nolock]")]
 )
