@@ -66,8 +66,8 @@ class Flux(Engine):
         trees = {
             rendered_folder(site.overlay, "bundle", "flux"): (_SOURCE, _KUSTOMIZATION, _ALERT),
             f"{tree_folder(site.overlay, 'storage')}/*": [resource.kind for resource in DATA],
-            # any kind: Flux would notice a change of this list only with the next commit, or after the interval
-            f"{tree_folder(site.overlay, 'jobs')}/*/*": ["[a-z]*"],
+            # Flux applies a file of another kind with the next commit, or after the interval
+            f"{tree_folder(site.overlay, 'jobs')}/*/*": [kind for _, kind in site.kinds],
         }
         lines = ["/*"]
         for folder, kinds in trees.items():

@@ -288,6 +288,8 @@ FOREIGN_FILES = [
     "rendered/dev/jobs/team/demo/values.yaml",
     "rendered/dev/jobs/team/demo/.job-x.yaml",
     "rendered/dev/jobs/team/demo/job-x.yml",
+    "rendered/dev/jobs/team/demo/clusterrolebinding-x.yaml",
+    "rendered/dev/jobs/team/demo/secret-x.yaml",
     "rendered/dev/jobs/team/demo/deeper/job-x.yaml",
     "rendered/dev/jobs/team/demo/job-x.yaml/job-y.yaml",
     "rendered/dev/storage/team/job-x.yaml",
