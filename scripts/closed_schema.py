@@ -1,8 +1,8 @@
-"""Write the closed schema of a kind from its definition: `python -m scripts.closed_schema CRD VERSION`.
+"""Write the closed schema of a kind from its definition: `python -m scripts.closed_schema CRD VERSION [OLDER_CRD...]`.
 
 The file goes to `gen/schemas/data/`. Parts that Kubernetes defines, such as pod templates, become references to the
 definitions of the Kubernetes version that validates. CEL rules and keyed lists have no form in JSON Schema: write
-them as operator rules.
+them as operator rules. Definitions of older releases with the same version add the fields of `spec` that were removed.
 """
 
 from __future__ import annotations
@@ -26,17 +26,30 @@ OWN: Final = Path(__file__).parent.parent / "gen/schemas/data"
 _COMMON: Final = "https://gen.invalid/common.json#/$defs/"
 _PARTS: Final = ("io.k8s.api.core.v1.", "io.k8s.api.networking.v1.", "io.k8s.api.autoscaling.v2.")
 _KEPT: Final = ("type", "enum", "format", "minimum", "maximum", "minLength", "maxLength", "pattern", "minItems")
+_GROWING: Final = {
+    "io.k8s.api.core.v1.Volume": {"hostPath", "persistentVolumeClaim"},
+    "io.k8s.api.core.v1.VolumeMount": {"mountPath", "subPathExpr"},
+}
+"""Parts that gain fields with many versions of Kubernetes, each with fields that no other part has."""
 _BESIDE: Final = frozenset({"metadata", "status"})
 _FEWEST, _DEPTH, _WIDTH = 2, 2, 120
 
 
-def main(definition: str, version: str) -> None:
-    spec = ryaml.loads(Path(definition).read_text("utf-8"))["spec"]  # type: ignore[attr-defined] # not in its stubs
-    (served,) = (one for one in spec["versions"] if one["name"] == version)
-    schema = closed_schema(spec["group"], version, spec["names"]["kind"], served["schema"]["openAPIV3Schema"])
+def main(definition: str, version: str, *older: str) -> None:
+    schema = _read(definition, version)
+    fields = schema["properties"]["spec"]["properties"]
+    for path in older:
+        removed = _read(path, version)["properties"]["spec"]["properties"]
+        fields |= {name: inner for name, inner in removed.items() if name not in fields}
     path = OWN / schema["$id"].rpartition("/")[2]
     path.write_text(layout(schema) + "\n", "utf-8")
     sys.stdout.write(f"wrote {path}; add it to `CRDS` of tests/schemas/test_registry.py\n")
+
+
+def _read(definition: str, version: str) -> Schema:
+    spec = ryaml.loads(Path(definition).read_text("utf-8"))["spec"]  # type: ignore[attr-defined] # not in its stubs
+    (served,) = (one for one in spec["versions"] if one["name"] == version)
+    return closed_schema(spec["group"], version, spec["names"]["kind"], served["schema"]["openAPIV3Schema"])
 
 
 def closed_schema(group: str, version: str, kind: str, upstream: Schema) -> Schema:
@@ -92,10 +105,13 @@ def _part(schema: Schema, known: Mapping[Signature, str]) -> str | None:
     """The part of Kubernetes that a schema describes. Definitions leave out most of `metadata`."""
     properties = schema.get("properties", {})
     inner = properties.get("spec", {}).get("properties", {})
-    if "containers" in inner:
+    if "restartPolicy" in inner:  # definitions of parts of a template lack it
         return "io.k8s.api.core.v1.PodTemplateSpec"
     if "completions" in inner:
         return "io.k8s.api.batch.v1.JobTemplateSpec"
+    for name, fields in _GROWING.items():
+        if fields <= properties.keys():
+            return name
     return known.get(_signature(schema)) if len(properties) > _FEWEST else None
 
 

@@ -88,6 +88,8 @@ def _mutated(resource: Resource) -> Body:
     for pods in resource.pods:
         template = _jq(pods.template)
         fields += [f"{template}.spec.nodeSelector", f"{template}.spec.tolerations"]
+    if resource.queue_appends is not None:
+        fields.append(_jq(resource.queue_appends))
     return present(
         group=resource.group,
         kind=resource.kind,

@@ -21,6 +21,7 @@ KINDS: Final[MutableMapping[str, type[Job]]] = KindRegistry(
         "pytorch": "gen.kinds.pytorch:PyTorchJob",
         "ray": "gen.kinds.ray:RayJob",
         "tensorflow": "gen.kinds.tensorflow:TensorFlowJob",
+        "train": "gen.kinds.train:TrainJob",
         "volcano": "gen.kinds.volcano:VolcanoJob",
         "xgboost": "gen.kinds.xgboost:XGBoostJob",
     }

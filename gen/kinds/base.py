@@ -62,6 +62,8 @@ class Job(JobFields, ABC):
     """Environment variables that the operator sets: it would override a user's value, or depend on it."""
     unsupported: ClassVar[Mapping[str, str]] = {}
     """Job fields, as authors write them, that the kind cannot express, each with the reason."""
+    uses_host_network: ClassVar[bool] = True
+    """Whether the pods of the kind can use the network of their nodes."""
     example: ClassVar[Mapping[str, object]]
     """The fields of a small job of this kind, for `gen new`."""
 

@@ -136,6 +136,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The job file."""
     overlay: str
     api_version: str
+    served: str
+    """The release of the operator if releases differ, or the API version."""
     pods: tuple[PodPlan, ...]
     files: Mapping[str, str]
     """Content of the ConfigMap, by key."""

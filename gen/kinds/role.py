@@ -16,6 +16,8 @@ class Target(Struct, frozen=True, kw_only=True):
 
     api_version: str
     """Of the operator that serves the kind."""
+    served: str
+    """The release of the operator if releases differ, or the API version."""
     namespace: str
     name: str
     """Name of the run without its hash."""

@@ -102,10 +102,10 @@ def _operators(fields: OverlayFields, layers: Layers, found: Findings) -> None:
         if kind not in KINDS:
             place = layers.place(("operators", kind), key=True)
             found.error(UNKNOWN_KIND, place, f"unknown kind `{kind}`", did_you_mean(kind, KINDS))
-        elif version not in KINDS[kind].facts.versions:
-            hint = did_you_mean(version, KINDS[kind].facts.versions)
+        elif version not in KINDS[kind].facts.served:
+            hint = did_you_mean(version, KINDS[kind].facts.served)
             place = layers.place(("operators", kind))
-            found.error(UNKNOWN_API_VERSION, place, f"`{kind}` has no API version `{version}`", hint)
+            found.error(UNKNOWN_API_VERSION, place, f"`{kind}` has no API version or release `{version}`", hint)
 
 
 def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None:

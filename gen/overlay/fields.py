@@ -225,7 +225,8 @@ class OverlayFields(Model):
     operators: dict[str, Text] = {}
     """API version that the cluster serves, by kind of job, such as `mpi: kubeflow.org/v2beta1`. Both operators define
     MPIJob, and a cluster has one definition: beside the MPI operator, the training operator must be started with
-    `--enable-scheme=tfjob --enable-scheme=pytorchjob`, or it exits."""
+    `--enable-scheme=tfjob --enable-scheme=pytorchjob`, or it exits. For `train`, the minor
+    version of the Kubeflow Trainer, such as `train: 2.2`."""
     defaults: dict[str, Any] = {}
     """Default fields for all jobs, and under `kinds` for jobs of one kind. Fields of the job override them."""
     params: dict[str, Text] = {}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.render.manifest import File
     from gen.render.results import RenderedJob
+    from gen.resources.base import Resource
 
 
 def render_bundles(
@@ -84,10 +85,14 @@ def _workloads(overlay: Overlay, rendered: set[str]) -> dict[tuple[str, str], Wo
     """Kinds of runs that the overlay's jobs have, or that it names under `operators` so that jobs may have them."""
     operators = overlay.fields.operators
     return {
-        job.facts.key: Workload(api_version=operators.get(kind, next(iter(job.facts.versions))), resource=job.facts)
+        job.facts.key: Workload(api_version=_api_version(job.facts, operators.get(kind)), resource=job.facts)
         for kind, job in KINDS.items()
         if kind in operators or str(job.facts) in rendered
     }
+
+
+def _api_version(facts: Resource, served: str | None) -> str:
+    return facts.api_version(served or facts.served[0])
 
 
 def _group_and_kind(text: str) -> tuple[str, str]:

@@ -83,6 +83,15 @@ class Phases(Struct, frozen=True, kw_only=True, eq=False):
     suspended: tuple[Phase, ...] = ()
 
 
+class Nodes(Struct, frozen=True, kw_only=True, eq=False):
+    """Pods of one shape whose template is in the cluster."""
+
+    count: Path
+    """Route of their number, which is 1 if it is absent."""
+    resources: Path
+    """Route of the requests and limits of each."""
+
+
 Status = Conditions | Phases
 
 
@@ -136,11 +145,14 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     kind: str
     versions: Mapping[str, Path] = field(default_factory=dict)
     """Current API versions, best first, each with the restart policies of its pods, the default of gen first."""
+    releases: Mapping[str, str] = field(default_factory=dict)
+    """Minor versions of the operator that differ within an API version, best first, each with its API version."""
     retired: Mapping[str, Retired] = field(default_factory=dict)
     """Deprecated and removed API versions."""
     pods: tuple[PodSet, ...] = ()
     restarts_by_role: bool = False
     """Whether a role has a `restartPolicy`. The operator replaces that of the pod template, and records a warning."""
+    nodes: Nodes | None = None
     partial_templates: Path = ()
     """Fields that hold parts of pod templates, or templates with placeholders."""
     container: str | None = None
@@ -159,6 +171,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Whether Argo CD and Flux have a health check for the kind."""
     queues: tuple[Queue, ...] = ()
     """Systems that can queue an object."""
+    queue_appends: Path | None = None
+    """Route of the list to which Kueue appends an entry of its own."""
     elastic: bool = False
     """Whether Kueue can change the number of pods of an admitted object."""
     scaled: Path = ()
@@ -176,6 +190,14 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
 
     def __str__(self) -> str:
         return f"{self.group}/{self.kind}" if self.group else self.kind
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        """What an overlay can state about its cluster, best first: releases if they differ, or API versions."""
+        return tuple(self.releases or self.versions)
+
+    def api_version(self, served: str) -> str:
+        return self.releases.get(served, served)
 
     @property
     def key(self) -> tuple[str, str]:

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_KEY, Conditions, Count, Derived, PodSet, Resource
+from gen.resources.base import ANY_KEY, Conditions, Count, Derived, Nodes, PodSet, Resource
 from gen.resources.jobset import CLAIMS, COUNTS, TEMPLATE
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"trainer.kubeflow.org/v1alpha1": ()}
 
+_V1ALPHA1 = "trainer.kubeflow.org/v1alpha1"
+
 TRAINJOB: Final = Resource(
     group="trainer.kubeflow.org",
     kind="TrainJob",
-    versions=_VERSIONS,
-    partial_templates=("runtimePatches", "podTemplateOverrides"),  # the second one until 2.1
+    versions={_V1ALPHA1: ("OnFailure",)},  # of the runtimes that the Trainer installs; a job cannot change it
+    releases=dict.fromkeys(("2.3", "2.2", "2.1", "2.0"), _V1ALPHA1),
+    nodes=Nodes(count=("spec", "trainer", "numNodes"), resources=("spec", "trainer", "resourcesPerNode")),
+    # since 2.2, in 2.1, and in 2.0
+    partial_templates=("runtimePatches", "podTemplateOverrides", "podSpecOverrides"),
     container="node",
     is_run=True,
     suspend=("spec", "suspend"),
@@ -27,7 +32,28 @@ TRAINJOB: Final = Resource(
         Derived(suffix="-node-0-{0}-xxxxx", counts=(Count(route=("spec", "trainer", "numNodes")),)),
         Derived(suffix="-{role}-initializer-0-0-xxxxx", each=("spec", "initializer", ANY_KEY)),
     ),
+    queue_appends=("spec", "runtimePatches"),
 )
+
+RESERVED_ENV: Final = {
+    "torch": frozenset(
+        f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
+    ),
+    "xgboost": frozenset(f"DMLC_{name}" for name in ("TRACKER_URI", "TRACKER_PORT", "TASK_ID", "NUM_WORKER")),
+    "mpi": frozenset(
+        f"OMPI_MCA_{name}"
+        for name in ("orte_default_hostfile", "orte_keep_fqdn_hostnames", "orte_set_default_slots", "plm_rsh_args")
+    ),
+}
+"""Variables that the Trainer sets, by framework (`pkg/runtime/framework/plugins/*/`)."""
+_FRAMEWORKS = {"torch": "torch", "xgboost": "xgboost", "mpi": "mpi", "deepspeed": "mpi", "mlx": "mpi", "jax": ""}
+
+
+def frameworks_of(runtime: str) -> list[str]:
+    """Frameworks with reserved variables, guessed from the name of a runtime; all frameworks if the name has none."""
+    found = [framework for word, framework in _FRAMEWORKS.items() if word in runtime]
+    return found or list(RESERVED_ENV)
+
 
 _PODS = PodSet(
     template=("spec", "template", *TEMPLATE),
@@ -42,3 +68,5 @@ TRAINING_RUNTIME: Final = Resource(
 CLUSTER_TRAINING_RUNTIME: Final = Resource(
     group="trainer.kubeflow.org", kind="ClusterTrainingRuntime", versions=_VERSIONS, pods=(_PODS,), claims=(_CLAIMS,)
 )
+RUNTIME_KINDS: Final = (CLUSTER_TRAINING_RUNTIME.kind, TRAINING_RUNTIME.kind)
+"""Kinds that a job can refer to, the default first."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings, Route
     from gen.kubernetes import Body
-    from gen.resources.base import Resource
+    from gen.resources.base import Nodes, Resource
     from gen.review.rendered_object import RenderedObject
 
 _GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
@@ -65,12 +65,22 @@ def demand(run: RenderedObject, kind: Resource, gpu: str | None, found: Findings
             count = math.prod(map(_whole, one.largest))
             pods += count
             gpus += count * _pod_gpus(at(one.template, "spec"), names)
+        if kind.nodes is not None:
+            nodes, resources = _nodes(kind.nodes, run.outline)
+            pods += nodes
+            gpus += nodes * _asked({"resources": resources}, names)
         seconds = None if kind.deadline is None else at(run.outline, *kind.deadline)
         return Demand(pods, gpus, None if seconds is None else _whole(seconds))
     except ValueError as error:
         message = f"cannot read the demand of {run.key}: {error}"
         found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")
         return Demand()
+
+
+def _nodes(nodes: Nodes, body: Body) -> tuple[int, Any]:
+    """The number of pods without a template, and the resources of each."""
+    count = follow(body, nodes.count)
+    return 1 if count is None else _whole(count), follow(body, nodes.resources)
 
 
 def any_demand(body: Body) -> Demand:
@@ -80,6 +90,9 @@ def any_demand(body: Body) -> Demand:
     if not sets:
         sets = [(template, tuple(_counts(body, route))) for route, template in templates_by_shape(body)]
     pods = gpus = 0
+    if resource is not None and resource.nodes is not None:
+        pods = max(_whole_or(follow(body, resource.nodes.count), 1), 0)
+        gpus = pods * _asked({"resources": follow(body, resource.nodes.resources)}, _ACCELERATORS)
     for template, counts in sets:
         number = math.prod(max(_whole_or(count, 1), 0) for count in counts)
         pods += number

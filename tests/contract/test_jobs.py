@@ -145,8 +145,10 @@ def ignored(case: Case, overlay: Overlay) -> list[Route]:
     lines = {item.place.line for item in found if item.severity.value == "error"}
     silent = []
     for route in leaves(dict(case.fields)):
+        holders = [given.place(route[:length], key=True).line for length in range(1, len(route))]
         item_of_list = isinstance(route[-1], int)
-        if given.place(route).line in lines or (item_of_list and given.place(route[:-1]).line in lines):
+        refused = {given.place(route).line, *holders, *([given.place(route[:-1]).line] if item_of_list else [])}
+        if refused & lines:
             continue
         assert not lines, f"refused for another value: {found.items}"
         without_it, _ = outcome(source(without(document, route)), overlay)

@@ -17,7 +17,7 @@ from tests.support import OVERLAY, Repository
 
 RUNS = {str(kind.facts): kind.facts for kind in KINDS.values()}
 RESOURCES = {name: facts for name, facts in RUNS.items() if not facts.known_to_engines}
-VERSIONS = ", ".join(f"{name}: {next(iter(kind.facts.versions))}" for name, kind in KINDS.items())
+VERSIONS = ", ".join(f"{name}: {kind.facts.served[0]}" for name, kind in KINDS.items())
 ALL = f"operators: {{{VERSIONS}}}\n"
 GITOPS = "gitops: {argocd: {repoURL: https://a.example/b.git}, flux: {repoURL: https://a.example/b.git}}\n"
 SHARING = sorted(name for name, facts in RESOURCES.items() if isinstance(facts.status, Conditions))
@@ -87,6 +87,14 @@ OTHERS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
         ("it was stopped", {"jobDeploymentStatus": "Complete", "jobStatus": "STOPPED"}, "Degraded"),
         ("it took too long", {"jobDeploymentStatus": "Failed", "reason": "DeadlineExceeded"}, "Degraded"),
         ("it is invalid", {"jobDeploymentStatus": "ValidationFailed", "reason": "ValidationFailed"}, "Degraded"),
+    ],
+    # `pkg/controller/trainjob_controller.go` of kubeflow/trainer 2.3
+    "trainer.kubeflow.org/TrainJob": [
+        ("its jobs run", {"jobsStatus": [{"name": "node", "active": 1, "ready": 1}]}, "Progressing"),
+        ("it was resumed", {"conditions": [condition("Suspended", "False", reason="Resumed")]}, "Progressing"),
+        ("it waits in a queue", {"conditions": [condition("Suspended", reason="Suspended")]}, "Suspended"),
+        ("it succeeded", {"conditions": [condition("Complete", reason="AllJobsCompleted")]}, "Healthy"),
+        ("it took too long", {"conditions": [condition("Failed", reason="DeadlineExceeded")]}, "Degraded"),
     ],
     # `pkg/controllers/job/state` of volcano-sh/volcano 1.15
     "batch.volcano.sh/Job": [

@@ -26,7 +26,7 @@ from gen.render.plan.stage import make_plan
 from gen.resources import RESOURCES
 from gen.resources.base import Resource
 from gen.resources.kubeflow import JAXJOB
-from gen.resources.pods import pod_sets
+from gen.resources.pods import follow, pod_sets
 from gen.schemas.registry import schemas, versions
 from gen.storage import STORAGE
 from tests.support import HERE, PROJECT, Repository
@@ -83,7 +83,7 @@ def missing_facts(facts: Resource) -> list[str]:
         "not marked as a run": facts.is_run,
         "no API version": facts.versions,
         "no restart policy": all(facts.versions.values()),
-        "no pods": facts.pods,
+        "no pods": facts.pods or facts.nodes,
         "no status, which the health checks of GitOps engines need": facts.status is not None,
     }
     return [missing for missing, there in parts.items() if not there]
@@ -165,13 +165,18 @@ def test_a_class_and_a_line_in_the_registry_make_a_kind(repo: Repository, monkey
 @pytest.mark.parametrize(("name", "model"), EVERY)
 def test_a_workload_is_a_function_of_its_plan(name: str, model: type[Job], repo: Repository) -> None:
     job, plan = planned(repo, name)
-    pods: dict[str, Any] = {pod.role.name: {"metadata": {}, "spec": {"containers": []}} for pod in plan.pods}
+    container = {"name": "c", "image": "i"}
+    pods: dict[str, Any] = {one.role.name: {"metadata": {}, "spec": {"containers": [container]}} for one in plan.pods}
     before = copy.deepcopy(pods)
     first = job.workload(plan, pods)
     assert pods == before
     assert job.workload(plan, pods) == first
-    assert {pod.role.name for pod in plan.pods} == set(templates(first, pods)), "each role's template is used"
     assert isinstance(job, model)
+    if model.facts.nodes is not None:  # its template is in the cluster
+        number = follow({"spec": first}, model.facts.nodes.count)
+        assert number == sum(pod.role.replicas for pod in plan.pods)
+        return
+    assert {pod.role.name for pod in plan.pods} == set(templates(first, pods)), "each role's template is used"
     found = [one.template for one in pod_sets(model.facts, {"spec": first})]
     assert sorted(map(id, found)) == sorted(map(id, pods.values())), "the facts lead to each template"
     counts = {id(one.template): math.prod(one.counts) for one in pod_sets(model.facts, {"spec": first})}

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support import OVERLAY
+
 if TYPE_CHECKING:
     from tests.support import Repository
 
@@ -197,6 +199,26 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
             "remove `*` or the other events",
         ),
     ],
+    "train": [
+        (
+            "code: {git: https://a.example/b.git}",
+            "4:1",
+            "`code` is not supported for `kind: train`: a TrainJob cannot add a container to the pods of its runtime",
+            "remove `code`; a default for other kinds belongs in `defaults.kinds` of the overlay",
+        ),
+        (
+            "network: host",
+            "4:10",
+            "a TrainJob cannot use the network of its nodes, as `host` does",
+            "use a network without `hostNetwork`, or another kind",
+        ),
+        (
+            "env: {PET_NNODES: 2}",
+            "4:7",
+            "`PET_NNODES` is reserved for the operator of `train`",
+            "remove it; the operator sets it in every pod",
+        ),
+    ],
     "pytorch": [
         (
             "workers: 9\nelastic: {min: 2, max: 8}",
@@ -242,3 +264,31 @@ def test_a_kind_refuses(kind: str, fields: str, place: str, message: str, hint: 
     assert [(str(one.place), one.message, one.hint) for one in found] == [
         (f"jobs/team/demo.yaml:{place}", message, hint)
     ]
+
+
+OLDER = [
+    ("2.1", "timeout: 1h", "4:10", "the Kubeflow Trainer 2.1 has no field for `timeout`"),
+    ("2.1", "network: eni", "4:10", "the Kubeflow Trainer 2.1 has no field for `network`"),
+    ("2.0", "imagePullSecrets: [a]", "4:19", "the Kubeflow Trainer 2.0 has no field for `imagePullSecrets`"),
+    ("2.0", "podLabels: {a: b}", "4:12", "the Kubeflow Trainer 2.0 has no field for `podLabels`"),
+    ("2.0", "podAnnotations: {a: b}", "4:17", "the Kubeflow Trainer 2.0 has no field for `podAnnotations`"),
+    ("2.0", "placement: {zone: [a, b]}", "4:19", "the Kubeflow Trainer 2.0 can select nodes by only one `zone`"),
+]
+
+
+@pytest.mark.parametrize(("release", "fields", "place", "message"), OLDER, ids=[case[3] for case in OLDER])
+def test_an_older_trainer_has_fewer_fields(
+    release: str, fields: str, place: str, message: str, repo: Repository
+) -> None:
+    repo.job(f"kind: train\n{JOB}{fields}\n")
+    assert repo.render()[1] == 0
+    repo.overlay(f"{OVERLAY}operators: {{train: {release}}}\n")
+    found = [(str(one.place), one.message) for one in repo.render()[0].findings if one.severity == "error"]
+    assert found == [(f"jobs/team/demo.yaml:{place}", message)]
+
+
+def test_a_release_that_does_not_exist_is_refused_in_the_overlay(repo: Repository) -> None:
+    repo.job(f"kind: train\n{JOB}")
+    repo.overlay(f"{OVERLAY}operators: {{train: 1.9}}\n")
+    (finding,) = [one for one in repo.render()[0].findings if one.severity == "error"]
+    assert finding.message == "`train` has no API version or release `1.9`"

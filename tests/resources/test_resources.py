@@ -50,8 +50,12 @@ def routes(resource: Resource) -> Iterator[Pattern]:
     for pods in resource.pods:
         yield pods.template
         yield from (count.route for count in pods.counts)
+    if resource.nodes is not None:
+        yield from (resource.nodes.count, resource.nodes.resources)
     yield from (
-        route for route in (resource.suspend, resource.deadline, resource.ttl, resource.cleanup) if route is not None
+        route
+        for route in (resource.queue_appends, resource.suspend, resource.deadline, resource.ttl, resource.cleanup)
+        if route is not None
     )
     status = resource.status
     if status is not None and not isinstance(status, Conditions):
@@ -104,6 +108,7 @@ def test_a_wrong_route_is_found(upstream: dict[tuple[str, str], Schema]) -> None
 def test_facts_are_complete(resource: Resource) -> None:
     assert resource.versions
     assert not resource.versions.keys() & resource.retired.keys()
+    assert set(resource.releases.values()) <= resource.versions.keys()
     for pods in resource.pods:
         for count in pods.counts:
             shared = [step for step in count.route if not isinstance(step, str)]

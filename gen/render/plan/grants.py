@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import NOT_GRANTED, UNKNOWN_NETWORK, UNKNOWN_PRIORITY, UNKNOWN_QUEUE, UNKNOWN_SERVICE_ACCOUNT
+from gen.findings.jobs import INVALID_VALUE
 from gen.networks import POD_NETWORK, Effect, combined
 
 if TYPE_CHECKING:
@@ -69,4 +70,8 @@ def network_effect(context: Context) -> Effect:
                 f"namespace `{namespace}` may not use `{word}` in overlay `{overlay.name}`",
                 hint,
             )
-    return combined(profile.effect() for profile in network.profiles)
+    effect = combined(profile.effect() for profile in network.profiles)
+    if effect.host_network and not context.job.uses_host_network:
+        message = f"a {context.job.facts.kind} cannot use the network of its nodes, as `{name}` does"
+        context.error(INVALID_VALUE, ("network",), message, "use a network without `hostNetwork`, or another kind")
+    return effect

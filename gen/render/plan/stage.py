@@ -42,12 +42,14 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     job = given.job
     stable = overlay.fields.runs.naming == "stable"
     context = Context(run, overlay, grant, run.name if stable else f"{run.name}-{RUN}", found)
-    api_version = overlay.fields.operators.get(job.kind, next(iter(job.facts.versions)))
+    served = overlay.fields.operators.get(job.kind, job.facts.served[0])
+    api_version = job.facts.api_version(served)
     check_metadata(context)
     check_grants(context)
     network = network_effect(context)
     target = Target(
         api_version=api_version,
+        served=served,
         namespace=given.namespace,
         name=run.name,
         run=context.object_name,
@@ -67,6 +69,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         source=given.source.file,
         overlay=overlay.name,
         api_version=api_version,
+        served=served,
         pods=pods,
         files=data.files,
         storage=data.storage,

@@ -6,10 +6,16 @@ job are not possible, because it is in the cluster.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Severity
-from gen.resources.trainer import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
+from gen.resources.trainer import (
+    CLUSTER_TRAINING_RUNTIME,
+    RESERVED_ENV,
+    TRAINING_RUNTIME,
+    TRAINJOB,
+    frameworks_of,
+)
 from gen.rules.fault import Fault
 from gen.rules.name_checks import text_check
 from gen.rules.operators.common import derived_names, name_fault
@@ -22,20 +28,6 @@ if TYPE_CHECKING:
 _JOB = str(TRAINJOB)
 _RUNTIMES = (str(TRAINING_RUNTIME), str(CLUSTER_TRAINING_RUNTIME))
 _WEBHOOK = "The Trainer webhook rejects the object."
-_RESERVED: Final = {
-    "torch": {f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")},
-    "xgboost": {f"DMLC_{name}" for name in ("TRACKER_URI", "TRACKER_PORT", "TASK_ID", "NUM_WORKER")},
-    "mpi": {
-        f"OMPI_MCA_{name}"
-        for name in (
-            "orte_default_hostfile",
-            "orte_keep_fqdn_hostnames",
-            "orte_set_default_slots",
-            "plm_rsh_args",
-        )
-    },
-}
-_FRAMEWORKS = {"torch": "torch", "xgboost": "xgboost", "mpi": "mpi", "deepspeed": "mpi", "mlx": "mpi", "jax": ""}
 _INJECTED = {"node", "dataset-initializer", "model-initializer"}
 _STEPS = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -48,12 +40,6 @@ _manager = text_check(
 )
 
 
-def _framework(name: str) -> list[str]:
-    """Frameworks with reserved variables, guessed from the name of a runtime; all frameworks if the name has none."""
-    found = [framework for word, framework in _FRAMEWORKS.items() if word in name]
-    return found or list(_RESERVED)
-
-
 @operators(
     "trainjob-env",
     _JOB,
@@ -63,7 +49,7 @@ def _framework(name: str) -> list[str]:
 def trainjob_env(view: ObjectView) -> Faults:
     """The trainer sets a variable that is reserved for its runtime."""
     runtime = (view.spec.get("runtimeRef") or {}).get("name", "")
-    reserved = {name for framework in _framework(runtime) for name in _RESERVED.get(framework, ())}
+    reserved = {name for framework in frameworks_of(runtime) for name in RESERVED_ENV.get(framework, ())}
     for index, variable in enumerate((view.spec.get("trainer") or {}).get("env") or ()):
         if variable.get("name") in reserved:
             yield Fault(("spec", "trainer", "env", index, "name"), f"`{variable['name']}` is set by the Trainer")
@@ -127,7 +113,7 @@ def trainjob_patch_env(view: ObjectView) -> Faults:
 def trainjob_name(view: ObjectView) -> Faults:
     """A name that is derived for pods is longer than 63 characters."""
     names = list(derived_names(view))
-    if names and "mpi" in _framework((view.spec.get("runtimeRef") or {}).get("name", ""))[:1]:
+    if names and "mpi" in frameworks_of((view.spec.get("runtimeRef") or {}).get("name", ""))[:1]:
         names.append(f"{view.metadata['name']}-launcher-0-0-xxxxx")
     yield from name_fault(names)
 

@@ -1,0 +1,196 @@
+"""TrainJob of the Kubeflow Trainer 2: a reference to a runtime in the cluster, and what a job changes in its pods.
+
+Only some fields of a pod can be changed, and each minor version of the Trainer has a form of its own
+(`pkg/apis/trainer/v1alpha1/trainjob_types.go` of kubeflow/trainer 2.0 to 2.3).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+
+from gen.kinds.base import Job, Problem
+from gen.kinds.role import Role, Target
+from gen.kubernetes import Body, present
+from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.names import EnvName, ObjectName
+from gen.model.scalars import Positive, Text, matching
+from gen.networks import POD_NETWORK
+from gen.resources.trainer import RESERVED_ENV, RUNTIME_KINDS, TRAINJOB, frameworks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gen.kinds.plan import Plan
+    from gen.resources.base import Resource
+
+NODE: Final = "node"
+LAUNCHER: Final = "launcher"
+MANAGER: Final = "gen.invalid/render"
+"""Owner of the patches; the webhook requires a path below a domain."""
+_IN_RUNTIME: Final = "only the runtime in the cluster sets it"
+_POD_FIELDS: Final = (
+    *("serviceAccountName", "nodeSelector", "affinity", "tolerations", "imagePullSecrets", "volumes"),
+)
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+
+StorageURI = Annotated[str, matching(_URI, 2048, "a URI", "use a form like `hf://team/dataset` or `s3://bucket/path`")]
+
+
+class Runtime(Model):
+    """Runtime in the cluster."""
+
+    name: ObjectName
+    """Name of the runtime."""
+    kind: Literal[RUNTIME_KINDS] = RUNTIME_KINDS[0]  # type: ignore[valid-type] # a constant
+    """Whether it is for the whole cluster, or in the namespace of the job."""
+
+
+class Initializer(Model):
+    """Data that a step of the runtime fetches before the training."""
+
+    storage_uri: StorageURI
+    """Source, such as `hf://team/dataset`."""
+    secret: ObjectName | None = None
+    """Secret in the job's namespace with the credentials."""
+    env: dict[EnvName, Text] = {}
+    """Environment variables of the step."""
+
+
+class Initializers(Model):
+    """Steps that fetch data before the training. The runtime must have them."""
+
+    dataset: Initializer | None = None
+    """Dataset."""
+    model: Initializer | None = None
+    """Pretrained model."""
+
+
+class TrainJob(Job):
+    """Kubeflow Trainer 2. `workers` is the number of nodes; the runtime has the framework and the rest of the pods."""
+
+    facts: ClassVar[Resource] = TRAINJOB
+    uses_host_network: ClassVar[bool] = False
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "code": "a TrainJob cannot add a container to the pods of its runtime",
+        "imagePullPolicy": _IN_RUNTIME,
+        "priority": _IN_RUNTIME,
+        "restart": _IN_RUNTIME,
+        "retries": _IN_RUNTIME,
+        "workingDir": _IN_RUNTIME,
+    }
+    example: ClassVar[Mapping[str, object]] = {
+        "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
+        "command": "torchrun train.py",
+        "workers": 2,
+        "gpus": 1,
+    }
+
+    kind: Literal["train"]
+    """Kind of job."""
+    runtime: Annotated[Annotated[ObjectName, ShortForm] | Annotated[Runtime, LongForm], ScalarOrMapping] = (
+        "torch-distributed"
+    )
+    """Runtime in the cluster, by the name of a ClusterTrainingRuntime or in the long form."""
+    processes_per_node: Positive | None = None
+    """Number of processes on each node. [default: that of the runtime]"""
+    initializer: Initializers = Initializers()
+    """Steps that fetch data before the training."""
+
+    @property
+    def runtime_name(self) -> str:
+        return self.runtime if isinstance(self.runtime, str) else self.runtime.name
+
+    @property
+    def _is_mpi(self) -> bool:
+        return frameworks_of(self.runtime_name) == ["mpi"]
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        names = frameworks_of(self.runtime_name)
+        return frozenset(variable for name in names for variable in RESERVED_ENV.get(name, ()))
+
+    def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - JobSet names the pods
+        suffixes = [f"-{NODE}-0-{self.workers - 1}-xxxxx"]
+        suffixes += [f"-{LAUNCHER}-0-0-xxxxx"] if self._is_mpi else []
+        steps = {"dataset": self.initializer.dataset, "model": self.initializer.model}
+        suffixes += [f"-{name}-initializer-0-0-xxxxx" for name, step in steps.items() if step is not None]
+        return (Role(name=NODE, replica_type=NODE, replicas=self.workers, suffix=max(suffixes, key=len)),)
+
+    def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        (template,) = pods.values()
+        (container,) = template["spec"]["containers"]
+        reference = Runtime(name=self.runtime) if isinstance(self.runtime, str) else self.runtime
+        return present(
+            runtimeRef={"apiGroup": TRAINJOB.group, "kind": reference.kind, "name": reference.name},
+            activeDeadlineSeconds=plan.timeout,
+            initializer=present(
+                dataset=_initializer(self.initializer.dataset), model=_initializer(self.initializer.model)
+            ),
+            trainer=present(
+                image=container["image"],
+                command=container.get("command"),
+                args=container.get("args"),
+                env=container.get("env"),
+                numNodes=self.workers,
+                numProcPerNode=self.processes_per_node,
+                resourcesPerNode=container.get("resources"),
+            ),
+            **_changes(plan.served, [NODE, LAUNCHER] if self._is_mpi else [NODE], template),
+        )
+
+    def problems(self, target: Target) -> Iterable[Problem]:
+        served = target.served
+        older = {
+            "2.0": ("timeout", "network", "imagePullSecrets", "podLabels", "podAnnotations"),
+            "2.1": ("timeout", "network"),
+        }
+        defaults = {"network": POD_NETWORK}
+        for name, field in type(self).model_fields.items():
+            if field.alias in older.get(served, ()) and getattr(self, name) not in (None, (), defaults.get(name), {}):
+                message = f"the Kubeflow Trainer {served} has no field for `{field.alias}`"
+                yield Problem(
+                    (field.alias,), message, "remove it, or upgrade to 2.2 or later and state it in `operators`"
+                )
+        place = self.placement
+        for alias, value in (
+            ("instanceType", place.instance_type),
+            ("zone", place.zone),
+            ("gpuModel", place.gpu_model),
+        ):
+            if served == "2.0" and isinstance(value, tuple) and len(value) > 1:
+                message = f"the Kubeflow Trainer {served} can select nodes by only one `{alias}`"
+                yield Problem(("placement", alias), message, "use one value, or upgrade to 2.1 or later")
+
+
+def _initializer(step: Initializer | None) -> Body:
+    if step is None:
+        return {}
+    return present(
+        storageUri=step.storage_uri,
+        env=[{"name": name, "value": value} for name, value in step.env.items()],
+        secretRef=present(name=step.secret),
+    )
+
+
+def _changes(release: str, jobs: list[str], template: Body) -> Body:
+    """The changes of a template in the form of a release."""
+    pod = template["spec"]
+    (container,) = pod["containers"]
+    parts = present(
+        name=NODE, volumeMounts=container.get("volumeMounts"), securityContext=container.get("securityContext")
+    )
+    containers = [parts] if len(parts) > 1 else None
+    spec = present(**{name: pod.get(name) for name in _POD_FIELDS}, containers=containers)
+    targets = [{"name": name} for name in jobs]
+    if release == "2.0":
+        return present(podSpecOverrides=[{"targetJobs": targets, **spec}] if spec else None)
+    if release == "2.1":
+        return {"podTemplateOverrides": [{"targetJobs": targets, **present(metadata=template["metadata"], spec=spec)}]}
+    changed = present(metadata=template["metadata"], spec=spec)
+    replicated = [{"name": name, "template": {"spec": {"template": changed}}} for name in jobs]
+    return {
+        "runtimePatches": [
+            {"manager": MANAGER, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}}}
+        ]
+    }
