@@ -31,6 +31,8 @@ _GROWING: Final = {
     "io.k8s.api.core.v1.VolumeMount": {"mountPath", "subPathExpr"},
 }
 """Parts that gain fields with many versions of Kubernetes, each with fields that no other part has."""
+_FILLED: Final = {"JobSet": {("spec", "failurePolicy", "rules"): "name"}}
+"""Required fields of entries that a mutating webhook fills in before the API server checks."""
 _BESIDE: Final = frozenset({"metadata", "status"})
 _FEWEST, _DEPTH, _WIDTH = 2, 2, 120
 
@@ -55,7 +57,7 @@ def _read(definition: str, version: str) -> Schema:
 def closed_schema(group: str, version: str, kind: str, upstream: Schema) -> Schema:
     """The closed schema of an object; `upstream` is the schema in its definition."""
     known = _known_parts()
-    return {
+    schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"https://gen.invalid/{group}_{version}_{kind.lower()}.json",
         "type": "object",
@@ -69,6 +71,12 @@ def closed_schema(group: str, version: str, kind: str, upstream: Schema) -> Sche
             "spec": _closed(upstream["properties"]["spec"], known),
         },
     }
+    for route, field in _FILLED.get(kind, {}).items():
+        holder: Schema = schema
+        for step in route:
+            holder = holder["properties"][step]
+        holder["items"]["required"].remove(field)
+    return schema
 
 
 def _closed(schema: Schema, known: Mapping[Signature, str]) -> Schema:

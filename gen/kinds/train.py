@@ -152,6 +152,9 @@ class TrainJob(Job):
                 yield Problem(
                     (field.alias,), message, "remove it, or upgrade to 2.2 or later and state it in `operators`"
                 )
+        if len(self.files) > 1:
+            message = "a TrainJob can mount a volume only once, so it can have only one file"
+            yield Problem(("files",), message, "keep one file, or put the files on a volume")
         place = self.placement
         for alias, value in (
             ("instanceType", place.instance_type),

@@ -201,6 +201,12 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
     ],
     "train": [
         (
+            "files: {/etc/a: x, /etc/b: x}",
+            "4:8",
+            "a TrainJob can mount a volume only once, so it can have only one file",
+            "keep one file, or put the files on a volume",
+        ),
+        (
             "code: {git: https://a.example/b.git}",
             "4:1",
             "`code` is not supported for `kind: train`: a TrainJob cannot add a container to the pods of its runtime",

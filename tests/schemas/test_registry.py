@@ -40,6 +40,7 @@ EXPLAINED = {
     "required apiVersion": "the CRD leaves it to the API server",
     "required kind": "as apiVersion",
     "required metadata": "an object needs a name",
+    "required name": "the webhook of JobSet names the rules of a failure policy",
     "replica map: named": "the CRD takes any key, and patches find containers by the names of these",
 }
 """Intended differences, as `difference` reports them."""

@@ -69,6 +69,36 @@ def jobset_depends_on(view: ObjectView) -> Faults:
         names.append(job.get("name", ""))
 
 
+@operators(
+    "jobset-startup-policy",
+    _SET,
+    reason="The definition rejects the object.",
+    remedy="Remove `startupPolicy`, or every `dependsOn`.",
+)
+def jobset_startup_policy(view: ObjectView) -> Faults:
+    """The startup policy is `InOrder`, and a replicated job has `dependsOn`."""
+    if (view.spec.get("startupPolicy") or {}).get("startupPolicyOrder") == "InOrder":
+        for index, job in enumerate(_jobs(view)):
+            if "dependsOn" in job:
+                yield Fault(("spec", "replicatedJobs", index, "dependsOn"), "mutually exclusive with `InOrder`")
+
+
+@operators(
+    "jobset-duplicate-names",
+    _SET,
+    reason="The definition rejects the object.",
+    remedy="Give each replicated job a unique name, and depend on each job once.",
+)
+def jobset_duplicate_names(view: ObjectView) -> Faults:
+    """Two replicated jobs have the same name, or a job depends on another one twice."""
+    at = ("spec", "replicatedJobs")
+    for here, (name,) in duplicates(_jobs(view), at, "name"):
+        yield Fault((*here, "name"), f"duplicate job name `{name}`")
+    for index, job in enumerate(_jobs(view)):
+        for here, (name,) in duplicates(job.get("dependsOn") or [], (*at, index, "dependsOn"), "name"):
+            yield Fault((*here, "name"), f"duplicate dependency `{name}`")
+
+
 @operators("jobset-targets", _SET, reason=_WEBHOOK, remedy="Name a replicated job of this set.")
 def jobset_targets(view: ObjectView) -> Faults:
     """A policy names a replicated job that does not exist."""

@@ -14,6 +14,7 @@ from gen.resources.ray import HEAD, RAYCLUSTER, RAYJOB, SUBMISSION_MODES
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import duplicates
 from gen.rules.name_checks import dns_1035_label
+from gen.rules.operators.common import MULTIKUEUE
 from gen.rules.rule import operators
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
+_OPERATOR = "ray.io/kuberay-operator"
 _JOB, _CLUSTER = str(RAYJOB), str(RAYCLUSTER)
 _CONTROLLER = "KubeRay marks the job as `ValidationFailed`, or the cluster never starts."
 _MAX_NAME_LENGTH = {resource.kind: resource.max_name or 0 for resource in (RAYJOB, RAYCLUSTER)}
@@ -113,6 +115,46 @@ def rayjob_mode(view: ObjectView) -> Faults:
         for field in ("submitterPodTemplate", "submitterConfig", "clusterSelector"):
             if spec.get(field):
                 yield Fault((*route, field), "not allowed with `SidecarMode`")
+
+
+@operators(
+    "ray-managed-by",
+    _JOB,
+    _CLUSTER,
+    reason="The definition rejects the object.",
+    remedy=f"Set it to `{_OPERATOR}` or `{MULTIKUEUE}`, or remove it.",
+)
+def ray_managed_by(view: ObjectView) -> Faults:
+    """`managedBy` is neither the operator nor MultiKueue."""
+    holders = [(("spec",), view.spec), *_clusters(view)] if view.kind == RAYJOB.kind else list(_clusters(view))
+    for route, holder in holders:
+        manager = holder.get("managedBy", _OPERATOR)
+        if manager not in {_OPERATOR, MULTIKUEUE}:
+            yield not_one_of(manager, (_OPERATOR, MULTIKUEUE)).at((*route, "managedBy"))
+
+
+@operators(
+    "rayjob-deletion",
+    _JOB,
+    reason="The definition rejects the object.",
+    remedy="Set both `onSuccess` and `onFailure`, or `deletionRules` with one status in each condition.",
+)
+def rayjob_deletion(view: ObjectView) -> Faults:
+    """A deletion strategy mixes its two forms, lacks a part of one, or has a condition without exactly one status."""
+    strategy = view.spec.get("deletionStrategy")
+    if strategy is None:
+        return
+    at = ("spec", "deletionStrategy")
+    given = [field for field in ("onSuccess", "onFailure") if field in strategy]
+    if "deletionRules" in strategy:
+        yield from (Fault((*at, field), "mutually exclusive with `deletionRules`") for field in given)
+    elif len(given) < 2:  # noqa: PLR2004 - both of them
+        yield Fault(at, "either `onSuccess` and `onFailure` or `deletionRules` is required")
+    for index, rule in enumerate(strategy.get("deletionRules") or ()):
+        condition = rule.get("condition") or {}
+        if ("jobStatus" in condition) == ("jobDeploymentStatus" in condition):
+            here = (*at, "deletionRules", index, "condition")
+            yield Fault(here, "exactly one of `jobStatus` and `jobDeploymentStatus` is required")
 
 
 @operators("rayjob-deadlines", _JOB, reason=_CONTROLLER, remedy="Use more than 0 seconds, or remove it.")

@@ -6,9 +6,11 @@ job are not possible, because it is in the cluster.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Severity
+from gen.kubernetes import at
 from gen.resources.trainer import (
     CLUSTER_TRAINING_RUNTIME,
     RESERVED_ENV,
@@ -16,16 +18,21 @@ from gen.resources.trainer import (
     TRAINJOB,
     frameworks_of,
 )
-from gen.rules.fault import Fault
+from gen.rules.fault import Fault, not_one_of
+from gen.rules.field_checks import duplicates, find
 from gen.rules.name_checks import text_check
-from gen.rules.operators.common import derived_names, name_fault
+from gen.rules.operators.common import MULTIKUEUE, derived_names, name_fault
 from gen.rules.rule import operators
 
 if TYPE_CHECKING:
+    from gen.diagnostics import Route
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
 _JOB = str(TRAINJOB)
+_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
+_DEFINITION = "The definition rejects the object."
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
 _RUNTIMES = (str(TRAINING_RUNTIME), str(CLUSTER_TRAINING_RUNTIME))
 _WEBHOOK = "The Trainer webhook rejects the object."
 _INJECTED = {"node", "dataset-initializer", "model-initializer"}
@@ -53,6 +60,54 @@ def trainjob_env(view: ObjectView) -> Faults:
     for index, variable in enumerate((view.spec.get("trainer") or {}).get("env") or ()):
         if variable.get("name") in reserved:
             yield Fault(("spec", "trainer", "env", index, "name"), f"`{variable['name']}` is set by the Trainer")
+
+
+@operators(
+    "trainjob-managed-by",
+    _JOB,
+    reason=_DEFINITION,
+    remedy=f"Set it to `{_CONTROLLER}` or `{MULTIKUEUE}`, or remove it.",
+)
+def trainjob_managed_by(view: ObjectView) -> Faults:
+    """`managedBy` is neither the Trainer nor MultiKueue."""
+    manager = view.spec.get("managedBy", _CONTROLLER)
+    if manager not in {_CONTROLLER, MULTIKUEUE}:
+        yield not_one_of(manager, (_CONTROLLER, MULTIKUEUE)).at(("spec", "managedBy"))
+
+
+@operators(
+    "trainjob-storage-uri", _JOB, reason=_DEFINITION, remedy="Use a URI such as `hf://team/dataset`, or remove it."
+)
+def trainjob_storage_uri(view: ObjectView) -> Faults:
+    """The storage URI of an initializer has no scheme."""
+    for step, initializer in (view.spec.get("initializer") or {}).items():
+        uri = (initializer or {}).get("storageUri", "")
+        if uri and not _URI.fullmatch(uri):
+            yield Fault(("spec", "initializer", step, "storageUri"), f"`{uri[:80]}` is not a URI with a scheme")
+
+
+@operators(
+    "trainjob-duplicates",
+    _JOB,
+    reason=_DEFINITION,
+    remedy="Keep one entry of each name. A volume can be mounted only once.",
+)
+def trainjob_duplicates(view: ObjectView) -> Faults:
+    """A list has two entries with the same name: patches, variables, or mounts of one volume in a patch."""
+    yield from _twice(view.spec, ("spec",), ("runtimePatches",), "manager")
+    yield from _twice(view.spec, ("spec",), ("trainer", "env"), "name")
+    patched = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs", "*", "template", "spec", "template", "spec")
+    for route, pod in find(view.spec, ("spec",), ("runtimePatches", "*", *patched)):
+        for steps in (("volumes",), ("containers",), ("imagePullSecrets",)):
+            yield from _twice(pod, route, steps, "name")
+        for here, container in find(pod, route, ("containers", "*")):
+            yield from _twice(container, here, ("volumeMounts",), "name")
+
+
+def _twice(holder: Any, route: Route, steps: tuple[str, ...], key: str) -> Faults:
+    items = at(holder, *steps)
+    for here, (name,) in duplicates(items, (*route, *steps), key) if isinstance(items, list) else ():
+        yield Fault((*here, key), f"duplicate `{key}` `{name}`")
 
 
 @operators(
