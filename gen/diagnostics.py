@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -110,12 +111,47 @@ def message_text(text: str) -> str:
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """The known name that is most similar to `word`, or an empty string."""
-    import difflib  # noqa: PLC0415 - where nothing is wrong it is not needed
+    """The known name that `word` was probably meant to be, or an empty string."""
+    if len(word) > _MAX_WORD:
+        return ""
+    lowered = {name.lower(): name for name in islice(known, _MAX_KNOWN)}
+    typed = word.lower()
+    if typed in lowered:
+        return lowered[typed]
+    distances = {
+        name: _distance(typed, name) for name in lowered if abs(len(name) - len(typed)) <= _allowed(typed, name)
+    }
+    close = [name for name, steps in distances.items() if steps <= _allowed(typed, name)]
+    if close:
+        return lowered[min(close, key=lambda name: (distances[name], not name.startswith(typed), name))]
+    longer = [name for name in lowered if len(name) >= _PART and (typed.startswith(name) or name.startswith(typed))]
+    return lowered[max(longer, key=len)] if longer and len(typed) >= _PART else ""
 
-    lowered = {name.lower(): name for name in known}
-    matches = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
-    return lowered[matches[0]] if matches else ""
+
+_MAX_WORD = 100
+_MAX_KNOWN = 2000
+"""Untrusted files choose both the words and the names."""
+_PART = 3
+"""Letters of a name that another one may start with."""
+
+
+def _allowed(word: str, name: str) -> int:
+    """The number of typing mistakes for which two words count as the same."""
+    return max(len(word), len(name)) // 3
+
+
+def _distance(one: str, other: str) -> int:
+    """Letters to insert, delete, replace or swap with their neighbour (optimal string alignment)."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one):
+        two_before, before, row = before, row, [i + 1]
+        for j, another in enumerate(other):
+            cost = min(before[j] + (letter != another), before[j + 1] + 1, row[j] + 1)
+            if i and j and letter == other[j - 1] and one[i - 1] == another:
+                cost = min(cost, two_before[j - 1] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def counted(number: int, word: str) -> str:
@@ -127,12 +163,14 @@ MAX_HINT_NAMES = 16
 """Names in a hint; longer lists do not help."""
 
 
-def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """A hint with the most similar name, else with all names, else `otherwise`."""
+def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "", most: int = MAX_HINT_NAMES) -> str:
+    """A hint with the most similar name, else with at most so many of the names, else `otherwise`."""
     names = sorted(known)
     if guess := near(word, names):
         return f"did you mean `{guess}`?"
     if not names:
         return otherwise
-    more = f" and {len(names) - MAX_HINT_NAMES} more" if len(names) > MAX_HINT_NAMES + 1 else ""
-    return "expected one of " + ", ".join(f"`{name}`" for name in (names[:MAX_HINT_NAMES] if more else names)) + more
+    if len(names) == 1:
+        return f"expected `{names[0]}`"
+    more = f" and {len(names) - most} more" if len(names) > most + 1 else ""
+    return "expected one of " + ", ".join(f"`{name}`" for name in (names[:most] if more else names)) + more

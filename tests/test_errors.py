@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.diagnostics import Severity
 from gen.report.text import text
+from tests.remedies import apply, is_followed, suggested, texts
 from tests.support import Repository, cases, copy_case
 
 if TYPE_CHECKING:
@@ -29,6 +32,40 @@ def test_a_mistake_is_explained_and_nothing_is_written(case: Path, tmp_path: Pat
         assert (repo.root / finding.place.file).exists(), "a place is in a file of the user"
         assert finding.message
         assert finding.hint
+
+
+SUGGESTING = [case for case in CASES if "    did you mean `" in (case / "expected.txt").read_text("utf-8")]
+MENDED = [case for case in CASES if (case / "mended").exists()]
+
+
+@pytest.mark.parametrize("case", SUGGESTING, ids=lambda case: case.name)
+def test_a_suggested_name_or_value_ends_the_finding(case: Path, tmp_path: Path) -> None:
+    """Each suggestion is written where the finding is, without thinking."""
+    repo = copy_case(case, tmp_path / "repo")
+    findings = [finding for finding in repo.render()[0].findings if suggested(finding)]
+    for finding in reversed(findings):
+        assert apply(finding, repo.root), f"nothing to replace at {finding.place}"
+    left = {(finding.place.file, finding.code, finding.message) for finding in repo.render()[0].findings}
+    assert [finding for finding in findings if (finding.place.file, finding.code, finding.message) in left] == []
+
+
+@pytest.mark.parametrize("case", MENDED, ids=lambda case: case.name)
+def test_the_remedies_are_followed_and_work(case: Path, tmp_path: Path) -> None:
+    """`mended/` has the files after someone has followed the hints."""
+    repo = copy_case(case, tmp_path / "repo")
+    findings = [finding for finding in repo.render()[0].findings if finding.severity is not Severity.NOTE]
+    before = texts(repo.root)
+    for name in ("jobs", "overlays"):
+        if (case / "mended" / name).exists():
+            shutil.rmtree(repo.root / name)
+            shutil.copytree(case / "mended" / name, repo.root / name)
+    after = texts(repo.root)
+    report, code = repo.render()
+    assert code == 0, text(report)
+    left = {(finding.code, finding.message) for finding in report.findings}
+    assert [finding for finding in findings if (finding.code, finding.message) in left] == []
+    ignored = [finding.hint for finding in findings if not is_followed(finding.hint, before, after)]
+    assert ignored == [], "the mended files do something else"
 
 
 def test_there_are_at_least_twenty_five_mistakes() -> None:

@@ -11,7 +11,7 @@ import typer
 from gen.commands.compared import refused, repository
 from gen.commands.options import Root
 from gen.commands.result import Result
-from gen.diagnostics import Findings, UsageError, counted, did_you_mean
+from gen.diagnostics import Findings, UsageError, counted
 from gen.edit.change import Change, EditError
 from gen.edit.quota import check_quota
 from gen.edit.route import route_of
@@ -24,6 +24,7 @@ from gen.model.annotations import fields_at
 from gen.model.explain import dotted
 from gen.model.job import JobFields
 from gen.model.scalars import clipped
+from gen.model.suggest import suggest
 from gen.overlay.read import OverlayReader
 from gen.overlay.select import selects
 from gen.render.parse.job import parse_job
@@ -147,7 +148,7 @@ def _refuse_unknown(model: type[JobFields], source: Source, change: Change, foun
     *above, last = change.route
     known = fields_at(model, tuple(above))
     if known and last not in known:
-        hint = did_you_mean(str(last), known)
+        hint = suggest(model, change.route).hint
         found.error(UNKNOWN_FIELD, source.place(change.route), f"unknown field `{dotted(change.route)}`", hint)
 
 

@@ -25,6 +25,13 @@ CONTROL_CHARACTER = Code(
     "Such characters hide or reorder text in a review.",
     "Remove the character, or write it as an escape sequence in double quotes.",
 )
+LOOKALIKE = Code(
+    "lookalike",
+    "A key or value without quotes starts or ends with a character that looks like a space or a quote.",
+    "YAML has other characters for these, and reads this one as part of the text. Input methods and word processors "
+    "insert them.",
+    'Type the character again, or put the text in `"` if the character belongs to it.',
+)
 EMPTY_FILE = Code(
     "empty-file",
     "A job file or overlay is empty, or contains only comments.",

@@ -58,6 +58,8 @@ class Job(JobFields, ABC):
 
     facts: ClassVar[Resource]
     """Facts of the Kubernetes kind that is rendered."""
+    called: ClassVar[tuple[str, ...]] = ()
+    """Names of other tools for the kind, in lower case, for hints."""
     reserved_env: ClassVar[frozenset[str]] = frozenset()
     """Environment variables that the operator sets: it would override a user's value, or depend on it."""
     unsupported: ClassVar[Mapping[str, str]] = {}

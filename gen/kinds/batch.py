@@ -34,6 +34,7 @@ class BatchJob(IndexedJob):
     """`torch.distributed` on a plain Kubernetes Job. `workers` is the number of pods, with ranks from 0."""
 
     facts: ClassVar[Resource] = JOB
+    called: ClassVar[tuple[str, ...]] = ("k8sjob", "indexedjob")
 
     kind: Literal["batch"]
     """Kind of job."""

@@ -38,6 +38,7 @@ class TensorFlowJob(KubeflowJob):
     """Distributed TensorFlow. `workers` is the number of pods of the role `worker`."""
 
     facts: ClassVar[Resource] = TFJOB
+    called: ClassVar[tuple[str, ...]] = ("tf", "keras")
     reserved_env: ClassVar[frozenset[str]] = frozenset({"TF_CONFIG"})
     example: ClassVar[Mapping[str, object]] = {
         "image": "tensorflow/tensorflow:2.20.0-gpu",

@@ -22,7 +22,7 @@ from gen.load.events import Refused, read_events
 from gen.load.go_yaml import as_kubectl
 from gen.load.manifest_policy import ManifestPolicy, extent
 from gen.load.yaml11 import resolved
-from gen.load.yaml_errors import explained, location, mark_of
+from gen.load.yaml_errors import explained, location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,8 +134,8 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
         as_json = _json(text)
         if as_json is not None:
             return Manifests(file, text, (as_json,))
-        message, hint = explained(error, text)
-        found.error(INVALID_YAML, location(file, mark_of(error, text)), message, hint)
+        wrong = explained(error, text)
+        found.error(INVALID_YAML, wrong.location(file), wrong.message, wrong.hint)
     except ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Location(file, before.count("\n") + 1, len(before) - before.rfind("\n"))

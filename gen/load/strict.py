@@ -15,13 +15,27 @@ from yaml.error import MarkedYAMLError, YAMLError
 from yaml.events import AliasEvent, MappingStartEvent
 
 from gen.diagnostics import Location
-from gen.findings.files import ANCHOR, CONTROL_CHARACTER, DUPLICATE_KEY, EMPTY_FILE, INVALID_YAML, MANY_DOCUMENTS, TAG
+from gen.findings.files import (
+    ANCHOR,
+    CONTROL_CHARACTER,
+    DUPLICATE_KEY,
+    EMPTY_FILE,
+    INVALID_KEY,
+    INVALID_YAML,
+    LOOKALIKE,
+    MANY_DOCUMENTS,
+    TAG,
+)
 from gen.load.events import Policy, Refused, Stack, read_events
-from gen.load.yaml_errors import explained, location, mark_of
+from gen.load.lookalikes import lookalikes
+from gen.load.yaml_errors import explained, location
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.findings.code import Code
+
+MAX_LOOKALIKES = 20
+"""Findings of a file. More have the same cause."""
 
 Data = dict[str, "Data"] | list["Data"] | str
 """The content of a file before a model reads it."""
@@ -42,19 +56,35 @@ def parse(text: str, file: str, found: Findings) -> Data | None:
         for _, document in read_events(CParser(text), policy := StrictPolicy(file, found)):
             policy.document = document
     except Refused as problem:
-        found.error(problem.code, location(file, problem.mark), problem.message, problem.hint)
+        found.error(*_unquoted(problem, text, file) or _of(problem, file))
         return None
     except MarkedYAMLError as error:
-        message, hint = explained(error, text)
-        found.error(INVALID_YAML, location(file, mark_of(error, text)), message, hint)
+        wrong = explained(error, text)
+        found.error(INVALID_YAML, wrong.location(file), wrong.message, wrong.hint)
         return None
     except YAMLError as error:  # pragma: no cover - libyaml gives a mark for every error it knows
         found.error(INVALID_YAML, Location(file), f"invalid YAML: {error}", "check the encoding of the file")
         return None
-    if not policy.started:
+    if not policy.started or (isinstance(policy.document, Plain) and not policy.document):
         found.error(EMPTY_FILE, Location(file), "the file is empty", "write a mapping of fields")
         return None
-    return policy.document
+    wrong_characters = list(lookalikes(text))
+    for item in wrong_characters[:MAX_LOOKALIKES]:
+        found.error(LOOKALIKE, location(file, item.mark), item.message, item.hint)
+    return None if wrong_characters else policy.document
+
+
+def _of(problem: Refused, file: str) -> tuple[Code, Location, str, str]:
+    return problem.code, location(file, problem.mark), problem.message, problem.hint
+
+
+def _unquoted(problem: Refused, text: str, file: str) -> tuple[Code, Location, str, str] | None:
+    """The finding about an expression without quotes, which YAML reads as a mapping with a mapping as its key."""
+    index = problem.mark.index
+    if problem.code is not INVALID_KEY or text[index - 1 : index + 1] != "{{":
+        return None
+    place = Location(file, problem.mark.line + 1, problem.mark.column)
+    return INVALID_KEY, place, "`{{ … }}` without quotes is a mapping in YAML", 'quote the value: `"{{ … }}"`'
 
 
 @dataclass(slots=True)
@@ -89,6 +119,8 @@ class StrictPolicy(Policy):
 
     def key(self, event: Any, value: Any, holder: dict[str, Any]) -> str:
         key = str(value)
+        if key == "<<" and isinstance(value, Plain):
+            raise Refused(event, ANCHOR, "merge keys (`<<`) are not supported", "repeat the fields, or quote the key")
         if key in holder:
             place = location(self.file, event.start_mark)
             self.found.error(DUPLICATE_KEY, place, f"duplicate key `{key}`", "remove one of the two")

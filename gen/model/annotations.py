@@ -6,7 +6,7 @@ from enum import Enum, auto
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,6 +28,22 @@ class Form(Enum):
 def fields_at(model: type[BaseModel], route: Route) -> list[str]:
     """Names of the fields at `route` in a model."""
     return [field.alias or name for found in _at(model, route) for name, field in _fields(found)]
+
+
+def accepts(model: type[BaseModel], route: Route, value: object) -> bool:
+    """Whether the field at `route` can have the value."""
+    for annotation in _at(model, route):
+        try:
+            TypeAdapter(annotation).validate_python(value)
+        except ValidationError:
+            continue
+        return True
+    return False
+
+
+def models_at(model: type[BaseModel], route: Route) -> list[type[BaseModel]]:
+    """The models that the value at `route` can have."""
+    return [found for outer in _at(model, route) for found in _alternatives(outer) if _is_model(found)]
 
 
 def form_at(model: type[BaseModel], route: Route) -> Form:
@@ -76,6 +92,10 @@ def _alternatives(annotation: Any) -> Iterator[Any]:
         yield annotation
 
 
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
 def _fields(annotation: Any) -> Iterator[tuple[str, FieldInfo]]:
     for candidate in _alternatives(annotation):
         if isinstance(candidate, type) and issubclass(candidate, BaseModel):
@@ -89,4 +109,4 @@ def _step(annotation: Any, step: str | int) -> Iterator[Any]:
         elif get_origin(candidate) is tuple:
             yield get_args(candidate)[0]
         else:
-            yield from (field.annotation for name, field in _fields(candidate) if step in (field.alias, name))
+            yield from (field.rebuild_annotation() for name, field in _fields(candidate) if step in (field.alias, name))

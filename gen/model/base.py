@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping  # noqa: TC003 - pydantic evaluates the annotations
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag
 from pydantic.alias_generators import to_camel
@@ -12,6 +13,11 @@ class Model(BaseModel):
     """Strict and immutable, with camelCase aliases. A field's docstring is its description in schemas and docs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)
+
+    synonyms: ClassVar[Mapping[str, str]] = {}
+    """Names of other tools for these fields, from `gen.model.synonyms`."""
+    main: ClassVar[str] = ""
+    """Field that a scalar instead of the mapping is probably meant for; only used for hints."""
 
     def __hash__(self) -> int:
         """Hash by type, so that pydantic does not copy a default that is a model into every instance."""

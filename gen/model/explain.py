@@ -10,9 +10,17 @@ from msgspec import Struct
 from gen.diagnostics import Route, did_you_mean
 from gen.findings.files import TOO_MANY
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD
-from gen.model.annotations import fields_at
 from gen.model.base import LONG, SHORT
+from gen.model.remedies import (
+    instead_of_list,
+    instead_of_mapping,
+    instead_of_scalar,
+    meant_value,
+    no_value,
+    typed_wrong,
+)
 from gen.model.scalars import clipped, empty, null, shown
+from gen.model.suggest import meant_by, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -43,6 +51,8 @@ def explain(
     Errors at a `hidden` route are not reported, because the message would show the value.
     """
     details = [detail for detail in error.errors(include_url=False) if not _is_in(_route(detail), hidden)]
+    misnamed = {(*route[:-1], meant_by(model, route)) for route in _unknown(details)}
+    details = [detail for detail in details if detail["type"] != "missing" or _route(detail) not in misnamed]
     routes = [_route(detail) for detail in details]
     for detail, route in zip(details[:_MAX_REPORTED], routes, strict=False):
         explanation = _explanation(detail, route, model)
@@ -52,6 +62,11 @@ def explain(
         more = f"{len(details) - _MAX_REPORTED} more errors in this file"
         found.error(TOO_MANY, layers.place(()), more, "fix the reported errors first; the next run shows the rest")
     return routes
+
+
+def _unknown(details: list[ErrorDetails]) -> list[Route]:
+    routes = (_route(detail) for detail in details[:_MAX_REPORTED] if detail["type"] == "extra_forbidden")
+    return [route for route in routes if route]
 
 
 def _is_in(route: Route, places: Collection[Route]) -> bool:
@@ -85,35 +100,49 @@ def _explanation(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> 
     if kind == "extra_forbidden":
         hint = "remove it; the folder below `jobs/` is the namespace"
         if route != ("namespace",):
-            hint = did_you_mean(str(route[-1]), fields_at(model, route[:-1]))
+            hint = suggest(model, route, value).hint
         return _Explanation(code=UNKNOWN_FIELD, message=f"unknown field {name}", hint=hint)
     if kind == "missing":
         return _Explanation(code=MISSING_FIELD, message=f"{name} is missing", hint=f"add `{route[-1]}`")
-    if (missing := _missing_value(name, value)) is not None:
+    if (missing := _missing_value(name, value, route, model)) is not None:
         return missing
-    return _invalid_value(kind, name, value, context)
+    return _invalid_value(kind, name, value, context, route, model)
 
 
-def _missing_value(name: str, value: object) -> _Explanation | None:
+def _missing_value(name: str, value: object, route: Route, model: type[BaseModel]) -> _Explanation | None:
     """A missing value, which hides any other error."""
     if empty(value):
-        hint = 'set a value, write `""` for an empty string, or delete the line'
-        return _Explanation(code=NO_VALUE, message=f"{name} has no value", hint=hint)
+        return _Explanation(code=NO_VALUE, message=f"{name} has no value", hint=no_value(model, route))
     if null(value):
         hint = "set a value, or delete the line; quote it to get a string"
         return _Explanation(code=NO_VALUE, message=f"{name} has no value; YAML reads `{value}` as null", hint=hint)
     return None
 
 
-def _invalid_value(kind: str, name: str, value: Any, context: dict[str, Any]) -> _Explanation:
+def _invalid_value(
+    kind: str, name: str, value: Any, context: dict[str, Any], route: Route, model: type[BaseModel]
+) -> _Explanation:
     if kind == "gen":
-        return _Explanation(message=f"{name}: {context['problem']}", hint=str(context["remedy"]))
+        meant = instead_of_mapping(model, route, value) if _is_path(value) else instead_of_scalar(value)
+        return _Explanation(message=f"{name}: {context['problem']}", hint=meant or str(context["remedy"]))
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(context["expected"]))
-        return _Explanation(message=f"{name}: invalid value {shown(value)}", hint=did_you_mean(str(value), allowed))
+        meant = meant_value(str(value), allowed)
+        hint = f"did you mean `{meant}`?" if meant else did_you_mean(str(value), allowed)
+        return _Explanation(message=f"{name}: invalid value {shown(value)}", hint=hint)
     expected, hint = _EXPECTED.get(kind, ("another value", "run `gen schema` for the supported values"))
+    if kind in _MAPPINGS or kind in _LISTS:
+        if (slip := typed_wrong(value)) is not None:
+            return _Explanation(message=f"{name}: {slip[0]}", hint=slip[1])
+        instead = instead_of_mapping if kind in _MAPPINGS else instead_of_list
+        hint = instead(model, route, value) or hint
     got = len(value) if kind in _LENGTHS else shown(value)
     return _Explanation(message=f"{name}: expected {expected.format(**context)}, got {got}", hint=hint)
+
+
+def _is_path(value: Any) -> bool:
+    """Whether it is a path instead of a boolean, as in `tensorboard: /logs`."""
+    return isinstance(value, str) and value.startswith("/")
 
 
 _MAPPING = ("a mapping", "write indented `name: value` lines below it")
@@ -131,4 +160,6 @@ _EXPECTED = {
     "too_short": ("at least {min_length} entry", "add an entry, or remove the line"),
 }
 """Expected value and remedy by pydantic's type of error."""
+_MAPPINGS = ("model_type", "model_attributes_type", "dict_type")
+_LISTS = ("tuple_type", "list_type")
 _LENGTHS = ("too_long", "too_short")

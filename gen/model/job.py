@@ -1,7 +1,8 @@
 """Fields of a job file that all kinds share. Each kind in `gen.kinds` adds its own."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -30,6 +31,7 @@ from gen.model.scalars import (
     Truth,
     conflict,
 )
+from gen.model.synonyms import CODE, ENV, JOB, MOUNT, PLACEMENT, REPLICATED_ROLE, ROLE, TENSORBOARD
 
 OneOrMore = Annotated[
     Annotated[Given, ShortForm] | Annotated[tuple[Text, ...], LongForm, Field(min_length=1)], ScalarOrList
@@ -44,6 +46,8 @@ MAX_PODS = 100_000
 
 class EnvSource(Model):
     """Source of an environment variable, used instead of a literal value."""
+
+    synonyms: ClassVar[Mapping[str, str]] = ENV
 
     secret: ObjectName | None = None
     """Name of a Secret in the job's namespace. `key` selects the entry."""
@@ -87,6 +91,9 @@ class Toleration(Model):
 
 class Placement(Model):
     """Which nodes the pods may run on."""
+
+    synonyms: ClassVar[Mapping[str, str]] = PLACEMENT
+    main: ClassVar[str] = "nodeSelector"
 
     instance_type: Labels | None = None
     """One or more instance types (node label `node.kubernetes.io/instance-type`)."""
@@ -135,9 +142,13 @@ class PodFields(Model):
 class RoleFields(PodFields):
     """Settings of one role, overriding those of the job."""
 
+    synonyms: ClassVar[Mapping[str, str]] = ROLE
+
 
 class ReplicatedRole(RoleFields):
     """Settings of one role, overriding those of the job, and its number of pods."""
+
+    synonyms: ClassVar[Mapping[str, str]] = REPLICATED_ROLE
 
     replicas: Annotated[Count, Field(le=MAX_PODS)] | None = None
     """Number of pods with this role."""
@@ -145,6 +156,9 @@ class ReplicatedRole(RoleFields):
 
 class Code(Model):
     """Source code to fetch into `<workingDir>/code/<name>` before the container starts."""
+
+    synonyms: ClassVar[Mapping[str, str]] = CODE
+    main: ClassVar[str] = "git"
 
     git: Given | None = None
     """URL of a Git repository, without a user name or password."""
@@ -165,6 +179,9 @@ class Code(Model):
 class Mount(Model):
     """Where to mount a volume of the overlay in the pods."""
 
+    synonyms: ClassVar[Mapping[str, str]] = MOUNT
+    main: ClassVar[str] = "path"
+
     path: MountPath
     """Directory in the container."""
     sub_path: Given | None = None
@@ -175,6 +192,9 @@ class Mount(Model):
 
 class TensorBoard(Model):
     """TensorBoard for the logs of the job. It outlives the runs."""
+
+    synonyms: ClassVar[Mapping[str, str]] = TENSORBOARD
+    main: ClassVar[str] = "logdir"
 
     logdir: MountPath | None = None
     """Directory of the event files, below a mount path in `data`. Defaults to the mount path if there is only one.
@@ -188,6 +208,8 @@ class TensorBoard(Model):
 class Metric(Model):
     """Metric that the program prints as `name=value`, used to compare runs."""
 
+    main: ClassVar[str] = "name"
+
     name: Text
     """Name of the metric, as printed."""
     format: Literal["raw", "percentage"] = "raw"
@@ -196,6 +218,8 @@ class Metric(Model):
 
 class JobFields(PodFields):
     """Fields of every kind of job."""
+
+    synonyms: ClassVar[Mapping[str, str]] = JOB
 
     kind: str
     """Kind of job."""
@@ -211,7 +235,7 @@ class JobFields(PodFields):
     """Small text files, by absolute path. They are stored in a ConfigMap."""
     tensorboard: Annotated[Annotated[Truth, ShortForm] | Annotated[TensorBoard, LongForm], ScalarOrMapping] = False
     """Run a TensorBoard for the logs of the job."""
-    network: Label = "pod"
+    network: Given = "pod"
     """Network of the overlay. `pod` is the default network of the cluster."""
     queue: Label | None = None
     """Kueue LocalQueue that admits the job. The overlay must grant it to the namespace."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Annotated
 
 from gen.kubernetes import with_hash
@@ -23,6 +24,23 @@ _IMAGE = re.compile(
 )
 _MAX_IMAGE = 512
 
+
+def name_meant(text: str) -> str:
+    """A name in lower case with `-` instead of other characters; empty if it is not obvious."""
+    plain = unicodedata.normalize("NFKC", text).lower().strip()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") if re.fullmatch(r"[-\w. ]+", plain, re.ASCII) else ""
+
+
+def _subdomain_meant(text: str) -> str:
+    return ".".join(name_meant(part) for part in text.split("."))
+
+
+def _image_meant(text: str) -> str:
+    """An image reference without a scheme, with its path in lower case."""
+    name, colon, tag = re.sub(r"^[a-z]+://", "", text.strip()).rpartition(":")
+    return f"{name.lower()}{colon}{tag}" if colon and "/" not in tag else f"{name}{colon}{tag}".lower()
+
+
 Label = Annotated[
     str,
     matching(
@@ -30,6 +48,7 @@ Label = Annotated[
         63,
         "a name of at most 63 lower-case letters, digits and `-`",
         "start and end with a letter or a digit",
+        meant=name_meant,
     ),
     schema("name", "string", pattern=rf"^{_DNS_LABEL.pattern}$|\{{\{{", maxLength=63),
 ]
@@ -40,12 +59,13 @@ JobName = Annotated[
         63,
         "a name of at most 63 lower-case letters, digits and `-`, starting with a letter",
         "start with a letter; the names of Services derive from it",
+        meant=name_meant,
     ),
     schema("name", "string", pattern=f"^{JOB_NAME.pattern}$", maxLength=63),
 ]
 ObjectName = Annotated[
     str,
-    matching(_DNS_SUBDOMAIN, 253, "an object name of lower-case letters, digits, `-` and `.`"),
+    matching(_DNS_SUBDOMAIN, 253, "an object name of lower-case letters, digits, `-` and `.`", meant=_subdomain_meant),
     schema("object name", "string"),
 ]
 ConfigKey = Annotated[
@@ -115,7 +135,13 @@ def is_image(text: str) -> bool:
 
 ImageRef = Annotated[
     str,
-    matching(_IMAGE, _MAX_IMAGE, "an image reference", "use a form like `registry.example.com/team/train:1.2`"),
+    matching(
+        _IMAGE,
+        _MAX_IMAGE,
+        "an image reference",
+        "use a form like `registry.example.com/team/train:1.2`",
+        meant=_image_meant,
+    ),
     schema("image", "string"),
 ]
 ImageStart = Annotated[

@@ -1,14 +1,19 @@
 """Fields of a patch in an overlay. `gen.render.patch.apply` applies patches."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from gen.model.base import Model
 from gen.model.scalars import Text
+from gen.model.synonyms import TARGET
 
 
 class Target(Model):
     """Selects the objects to patch. All given fields must match; strings are patterns with `*`."""
+
+    synonyms: ClassVar[Mapping[str, str]] = TARGET
+    main: ClassVar[str] = "kind"
 
     group: Text | None = None
     """API group; empty for the core group."""

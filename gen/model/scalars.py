@@ -7,7 +7,7 @@ scalar and keeps it as written. The JSON Schema forms are for editors, which see
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -15,6 +15,10 @@ from pydantic_core import PydanticCustomError
 from gen import quantity
 from gen.kubernetes import with_hash
 from gen.load import Plain
+from gen.model.meant import bytes_meant, duration_meant, truth_meant, whole_meant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _SHOWN = 60
@@ -22,6 +26,10 @@ _SHOWN = 60
 _MEBIBYTE = 1 << 20
 _MOST_CPUS = 10_000
 """More than any node has: `cpu: 64Gi` is meant as memory."""
+_MANY_CPUS = 500
+"""From here on, a number without a unit is meant as thousandths: nodes with GPUs have at most 256 CPUs."""
+_MANY = 600
+"""From here on, a duration without a unit is meant in seconds, as in Kubernetes."""
 _MILLI = quantity.amount("1m")
 INT32 = 2**31 - 1
 """Most integers in Kubernetes APIs have 32 bits."""
@@ -45,7 +53,16 @@ def shown(value: object) -> str:
         return "a mapping"
     if isinstance(value, (list, tuple)):
         return "a list"
-    return f"`{clipped(str(value))}`"
+    return f"`{visible(clipped(str(value)))}`"
+
+
+def visible(text: str) -> str:
+    r"""The text with `\u3000` and the like for spaces other than the usual one, and for invisible characters."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character if character in "\n\t\r" else f"\\u{ord(character):04x}"
 
 
 def clipped(text: str) -> str:
@@ -82,7 +99,8 @@ def _whole(value: Any) -> Any:
         return value
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
-    raise refuse("an integer", value, "write digits, such as `8`")
+    meant = whole_meant(str(value)) if isinstance(value, str) else ""
+    raise refuse("an integer", value, f"did you mean `{meant}`?" if meant else "write digits, such as `8`")
 
 
 def _truth(value: Any) -> Any:
@@ -90,15 +108,28 @@ def _truth(value: Any) -> Any:
         return value
     if value in ("true", "false"):
         return value == "true"
-    raise refuse("`true` or `false`", value)
+    meant = truth_meant(str(value)) if isinstance(value, str) else ""
+    raise refuse("`true` or `false`", value, f"did you mean `{meant}`?" if meant else "")
 
 
-def matching(pattern: re.Pattern[str], limit: int, expected: str, remedy: str = "") -> BeforeValidator:
+def matching(
+    pattern: re.Pattern[str],
+    limit: int,
+    expected: str,
+    remedy: str = "",
+    meant: Callable[[str], str] = lambda _: "",
+) -> BeforeValidator:
+    """Accept strings that match; `meant` makes a valid string of one that does not, for the remedy."""
+
+    def fits(text: str) -> bool:
+        return len(judged := with_hash(text)) <= limit and pattern.fullmatch(judged) is not None
+
     def check(value: Any) -> Any:
         _given(value)
-        if isinstance(value, str) and len(judged := with_hash(value)) <= limit and pattern.fullmatch(judged):
+        if isinstance(value, str) and fits(value):
             return value
-        raise refuse(expected, value, remedy)
+        guess = meant(value) if isinstance(value, str) and len(value) <= limit else ""
+        raise refuse(expected, value, f"did you mean `{guess}`?" if guess and fits(guess) else remedy)
 
     return BeforeValidator(check)
 
@@ -114,9 +145,15 @@ def _quantity(value: Any) -> Any:
 
 
 def _cpus(value: Any) -> Any:
-    text = _quantity(value)
+    try:
+        text = _quantity(value)
+    except PydanticCustomError:
+        raise refuse("a number of CPUs", value, "use a form like `8` or `500m`") from None
     if quantity.amount(text) > _MOST_CPUS:
         raise refuse("a number of CPUs", value, "use a form like `8` or `500m`; set memory in `memory`")
+    if str(value).isdecimal() and int(value) >= _MANY_CPUS:
+        hint = f"did you mean `{value}m`? write `{value}000m` for {value} CPUs"
+        raise refuse(f"less than {_MANY_CPUS} CPUs without a unit", value, hint)
     return text
 
 
@@ -124,7 +161,7 @@ def _bytes(value: Any) -> Any:
     try:
         text = _quantity(value)
     except PydanticCustomError:
-        raise refuse("an amount of memory", value, "use a form like `64Gi` or `512Mi`") from None
+        raise refuse("an amount of memory", value, _of_bytes(value, "use a form like `64Gi` or `512Mi`")) from None
     amount = quantity.amount(text)
     if 0 < amount < _MEBIBYTE:
         raise refuse("at least `1Mi` of memory", value, _with_unit(value))
@@ -134,9 +171,18 @@ def _bytes(value: Any) -> Any:
 
 
 def _size(value: Any) -> Any:
-    if quantity.amount(_quantity(value)) < _MEBIBYTE:
+    try:
+        text = _bytes(value)
+    except PydanticCustomError as error:
+        raise refuse("a size of at least `1Mi`", value, str((error.context or {})["remedy"])) from None
+    if text == "0":
         raise refuse("a size of at least `1Mi`", value, _with_unit(value))
-    return _bytes(value)
+    return text
+
+
+def _of_bytes(value: object, otherwise: str) -> str:
+    meant = bytes_meant(str(value)) if isinstance(value, str) else ""
+    return f"did you mean `{meant}`?" if meant else otherwise
 
 
 def _with_unit(value: object) -> str:
@@ -147,10 +193,18 @@ def _with_unit(value: object) -> str:
 def _duration(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
+    text = str(_text(value))
+    if text.isascii() and text.isdecimal() and int(text):
+        hint = (
+            f"did you mean `{text}h`? write `{text}s` for seconds" if int(text) < _MANY else f"did you mean `{text}s`?"
+        )
+        raise refuse("a duration with a unit", value, hint)
     try:
-        return quantity.seconds(str(_text(value)))
+        return quantity.seconds(text)
     except ValueError:
-        raise refuse("a duration", value, "use a form like `12h`, `1d12h`, `90m` or `30s`") from None
+        meant = duration_meant(text)
+        hint = f"did you mean `{meant}`?" if meant else "use a form like `12h`, `1d12h`, `90m` or `30s`"
+        raise refuse("a duration", value, hint) from None
 
 
 def schema(title: str, *types: str, **more: Any) -> WithJsonSchema:
@@ -180,4 +234,4 @@ Quantity = Annotated[str, BeforeValidator(_quantity), schema("quantity", "string
 Cpus = Annotated[str, BeforeValidator(_cpus), schema("quantity", "string", "number")]
 Bytes = Annotated[str, BeforeValidator(_bytes), schema("memory", "string", "number")]
 Size = Annotated[str, BeforeValidator(_size), schema("size", "string", "number")]
-Duration = Annotated[int, BeforeValidator(_duration), schema("duration", "string", "integer")]
+Duration = Annotated[int, BeforeValidator(_duration), schema("duration", "string")]

@@ -9,8 +9,11 @@ from gen.findings.grants import UNKNOWN_NETWORK, UNKNOWN_VOLUME
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
 from gen.kinds import KINDS
+from gen.kinds.meant import kind_meant
+from gen.model.annotations import fields_at
 from gen.model.job import JobFields
 from gen.model.scalars import shown
+from gen.model.suggest import suggest
 from gen.networks import POD_NETWORK
 from gen.overlay.fields import VolumeFields
 from gen.overlay.grant import permissions
@@ -18,7 +21,7 @@ from gen.schemas.registry import minor_version, versions
 from gen.storage.base import SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from gen.diagnostics import Findings, Route
     from gen.findings.code import Code
@@ -113,35 +116,44 @@ def _defaults(data: Mapping[str, Data], layers: Layers, found: Findings) -> None
     defaults = data.get("defaults", {})
     if not isinstance(defaults, dict):
         return
-    _known(defaults, ("defaults",), [*_fields(JobFields), "kinds"], layers, found)
+    for name in defaults:
+        if name != "kinds" and (hint := _unknown_default(JobFields, name)):
+            _report_default(("defaults", name), hint, layers, found)
     kinds = defaults.get("kinds", {})
     if not isinstance(kinds, dict):
-        found.error(
-            INVALID_VALUE,
-            layers.place(("defaults", "kinds")),
-            "`kinds` is a mapping",
-            "write `<kind>: {…}`",
-        )
+        place = layers.place(("defaults", "kinds"))
+        found.error(INVALID_VALUE, place, "`defaults.kinds` must be a mapping", "write `kinds: {<kind>: {<field>: …}}`")
         return
     for kind, fields in kinds.items():
         if kind not in KINDS:
             place = layers.place(("defaults", "kinds", kind), key=True)
-            found.error(UNKNOWN_KIND, place, f"unknown kind {shown(kind)}", did_you_mean(kind, KINDS))
+            meant = kind_meant(kind)
+            hint = f"did you mean `{meant}`?" if meant else did_you_mean(kind, KINDS)
+            found.error(UNKNOWN_KIND, place, f"unknown kind {shown(kind)}", hint)
         elif not isinstance(fields, dict):
             message = f"`defaults.kinds.{kind}` must be a mapping of fields, not {shown(fields)}"
             hint = "write `field: value` lines below it, indented"
             found.error(INVALID_VALUE, layers.place(("defaults", "kinds", kind)), message, hint)
         else:
-            _known(fields, ("defaults", "kinds", kind), _fields(KINDS[kind]), layers, found)
+            for name in fields:
+                if hint := _unknown_default(KINDS[kind], name):
+                    _report_default(("defaults", "kinds", kind, name), hint, layers, found)
 
 
-def _fields(model: type[Model]) -> list[str]:
-    return [name for field in model.model_fields.values() if (name := str(field.alias)) not in _NOT_DEFAULTS]
+def _report_default(route: Route, hint: str, layers: Layers, found: Findings) -> None:
+    message = f"unknown field `{route[-1]}` in the defaults"
+    found.error(UNKNOWN_FIELD, layers.place(route, key=True), message, hint)
 
 
-def _known(data: Mapping[str, Data], at: Route, known: Iterable[str], layers: Layers, found: Findings) -> None:
-    names = list(known)
-    for key in data:
-        if key not in names:
-            place = layers.place((*at, key), key=True)
-            found.error(UNKNOWN_FIELD, place, f"unknown field `{key}` in the defaults", did_you_mean(key, names))
+def _unknown_default(model: type[Model], name: str) -> str:
+    """The hint about a field that `defaults` cannot contain; empty for one that they can."""
+    known = {str(field.alias) for field in model.model_fields.values()}
+    if name in _NOT_DEFAULTS:
+        return "remove it; each job sets its own"
+    if name in known:
+        return ""
+    if (kind := kind_meant(name)) and kind not in known and model is JobFields:
+        return f"write `kinds: {{{kind}: …}}` instead"
+    if model is JobFields and any(name in fields_at(job, ()) for job in KINDS.values()):
+        return f"only some kinds have it; write `kinds: {{<kind>: {{{name}: …}}}}` instead"
+    return suggest(model, (name,)).hint

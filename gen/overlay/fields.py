@@ -2,9 +2,9 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, WithJsonSchema, create_model, model_validator
 
@@ -15,6 +15,8 @@ from gen.model.names import ImageRef, ImageStart, Label, LabelKey, ObjectName, R
 from gen.model.patches import PatchFields
 from gen.model.profile import chosen, profile_fields
 from gen.model.scalars import Bytes, Quantity, Size, Text, Truth, conflict, matching
+from gen.model.synonyms import GPU as GPU_SYNONYMS
+from gen.model.synonyms import OVERLAY, SELECT, VOLUME
 from gen.networks import NETWORKS, NetworkProfile
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.storage import STORAGE, StorageProfile
@@ -22,13 +24,22 @@ from gen.storage.base import AccessMode
 
 KubernetesVersion = Annotated[
     str,
-    matching(re.compile(r"v?1\.[0-9]{1,2}(\.[0-9]{1,3})?"), 12, "a Kubernetes version", 'use a form like `"1.34"`'),
+    matching(
+        re.compile(r"v?1\.[0-9]{1,2}(\.[0-9]{1,3})?"),
+        40,
+        "a Kubernetes version",
+        'use a form like `"1.34"`',
+        meant=lambda text: match[1] if (match := re.match(r"v?(1\.[0-9]{2})(?![0-9])", text)) else "",
+    ),
     WithJsonSchema({"title": "version", "type": ["string", "number"]}),
 ]
 
 
 class VolumeFields(Model):
     """Volume that jobs can mount by name: one storage profile, and settings that all profiles share."""
+
+    synonyms: ClassVar[Mapping[str, str]] = VOLUME
+    main: ClassVar[str] = "claim"
 
     size: Size | None = None
     """Capacity. File services do not enforce it, but Kubernetes requires it."""
@@ -132,6 +143,9 @@ VersionRange = Annotated[
 class Select(Model):
     """Selects the jobs that the overlay renders, by patterns for `<namespace>/<file name without .yaml>`."""
 
+    synonyms: ClassVar[Mapping[str, str]] = SELECT
+    main: ClassVar[str] = "include"
+
     include: tuple[Text, ...] = ("*",)
     """Jobs to include. `*` matches any text, including `/`."""
     exclude: tuple[Text, ...] = ()
@@ -149,6 +163,9 @@ class ImageRule(Model):
 
 class GPU(Model):
     """How pods request GPUs."""
+
+    synonyms: ClassVar[Mapping[str, str]] = GPU_SYNONYMS
+    main: ClassVar[str] = "resource"
 
     resource: ResourceName = "nvidia.com/gpu"
     """Extended resource for GPUs. Pods with GPUs tolerate the taint with the same key."""
@@ -201,6 +218,8 @@ class TensorBoardDefaults(Model):
 class Runs(Model):
     """How objects of a run are named."""
 
+    main: ClassVar[str] = "naming"
+
     naming: Literal["hash", "stable"] = "hash"
     """`hash`: an edited job is a new object with another name. `stable`: one object, edited in place. Operators keep
     running pods, and create the pods that replace failed ones from the new object: delete the object after an edit."""
@@ -208,6 +227,8 @@ class Runs(Model):
 
 class OverlayFields(Model):
     """A cluster or environment: the resources that jobs may use in it, and its settings."""
+
+    synonyms: ClassVar[Mapping[str, str]] = OVERLAY
 
     extends: Label | None = None
     """Overlay to inherit from. Mappings are merged, lists are replaced, patches are appended."""

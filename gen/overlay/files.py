@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from gen.diagnostics import Findings, Location, did_you_mean
 from gen.findings.files import NOT_A_FILE
-from gen.findings.jobs import INVALID_VALUE
 from gen.findings.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
+from gen.load.not_a_mapping import report_not_a_mapping
 from gen.load.source import Source, read
 from gen.repository.layout import DEFINITIONS, overlay_file, overlay_of, overlays_path
 from gen.repository.overlay_files import overlay_names
@@ -116,7 +116,9 @@ class OverlayFiles:
             if name in self.names or at is None:
                 self._sources[name] = self._mapping(name)
             else:
-                hint = did_you_mean(name, self.names)
+                below = at.file.split("/")[-2]
+                others = [other for other in self.names if other != below]
+                hint = did_you_mean(name.rsplit("/", 1)[-1], others, otherwise="remove it, or add the overlay")
                 self.found.error(UNKNOWN_OVERLAY, at, f"unknown overlay `{name}`", hint)
                 self._sources[name] = None
         return self._sources[name]
@@ -124,8 +126,7 @@ class OverlayFiles:
     def _mapping(self, name: str) -> Source | None:
         source = read(self.root, overlay_file(name), self.found)
         if source is not None and not isinstance(source.data, dict):
-            message, hint = "an overlay must be a mapping of fields", "write `field: value`"
-            self.found.error(INVALID_VALUE, source.place(()), message, hint)
+            report_not_a_mapping(source, "an overlay", self.found)
             return None
         return source
 

@@ -2,13 +2,15 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
-from typing import Annotated, Self
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
 from gen.model.base import Model
 from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
 from gen.model.scalars import Count, Text, Truth, conflict, matching
+from gen.model.synonyms import GRANT
 from gen.networks import NETWORKS
 from gen.storage import STORAGE
 
@@ -33,6 +35,9 @@ NamespaceKey = Annotated[
 
 class Grant(Model):
     """Resources that the jobs of a namespace may use."""
+
+    synonyms: ClassVar[Mapping[str, str]] = GRANT
+    main: ClassVar[str] = "gpus"
 
     gpus: Count | None = None
     """GPU quota: maximum number of GPUs for all active jobs of the namespace."""

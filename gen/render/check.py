@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gen.check.best_practices import check_best_practices
 from gen.diagnostics import BugError, Diagnostic, Findings, Severity, message_text
+from gen.findings.jobs import UNKNOWN_FIELD
 from gen.render.manifest import Manifest, Patched, Valid
 from gen.render.patch.provenance import labelled
 from gen.render.seal import DUMMY, filled
@@ -90,7 +91,8 @@ def _blame(
     ours = {(labelled(original, one.route), one.message) for one in (before.problems if before is not None else ())}
     for problem in checked.problems:
         known = (labelled(manifest.body, problem.route), problem.message) in ours
-        place = deciding_field(problem) if known else provenance.blame(manifest.body, problem.route)
+        on_key = problem.rule == UNKNOWN_FIELD.name
+        place = deciding_field(problem) if known else provenance.blame(manifest.body, problem.route, key=on_key)
         _report(problem, manifest, place, found)
     for problem, reason in checked.silenced:
         _report(problem, manifest, provenance.blame(manifest.body, problem.route), found, reason)

@@ -9,13 +9,16 @@ from pydantic import ValidationError
 
 from gen.diagnostics import Findings, did_you_mean, near
 from gen.findings.files import INVALID_NAME
-from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
+from gen.findings.jobs import MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import PLUGIN_NOT_NAMED
 from gen.kinds import KINDS, Job
+from gen.kinds.meant import kind_meant
 from gen.load import Data, Layer, Layers, Source, lay_over
+from gen.load.not_a_mapping import report_not_a_mapping
 from gen.model.explain import explain
-from gen.model.names import JOB_NAME
+from gen.model.names import JOB_NAME, name_meant
 from gen.model.scalars import empty, null, shown
+from gen.model.suggest import meant_by
 from gen.overlay.plugins import unnamed_plugin
 from gen.plugins.registries import KIND_GROUP
 from gen.render.parse.evaluation import evaluated
@@ -84,13 +87,15 @@ def _check_file_name(source: Source, found: Findings) -> None:
     """The file name must be a valid job name unless the job sets `name`, which is validated with the other fields."""
     stem = _stem(source)
     if not (isinstance(source.data, dict) and "name" in source.data) and not JOB_NAME.fullmatch(stem):
-        hint = "use lower-case letters, digits and `-`, with a letter first; rename the file, or add `name`"
+        meant = name_meant(stem)
+        form = f"such as `{meant}`" if JOB_NAME.fullmatch(meant) else "with a letter first"
+        hint = f"rename the file, or add `name`: lower-case letters, digits and `-`, {form}"
         found.error(INVALID_NAME, source.place((), key=True), f"`{stem}` is not a valid job name", hint)
 
 
 def _kind(source: Source, found: Findings) -> str | None:
     if not isinstance(source.data, dict):
-        found.error(INVALID_VALUE, source.place(()), "a job must be a mapping of fields", "write `field: value`")
+        report_not_a_mapping(source, "a job", found)
         return None
     kind = source.data.get("kind")
     choice = ", ".join(f"`{name}`" for name in KINDS)
@@ -102,11 +107,22 @@ def _kind(source: Source, found: Findings) -> str | None:
     elif empty(kind) or null(kind):
         found.error(NO_VALUE, source.place(("kind",)), "`kind` is empty", f"choose one: {choice}")
     elif not isinstance(kind, str) or kind not in KINDS:
-        message = f"unknown kind of job {shown(kind)}"
-        found.error(UNKNOWN_KIND, source.place(("kind",)), message, did_you_mean(str(kind), KINDS))
+        found.error(UNKNOWN_KIND, source.place(("kind",)), *_unknown_kind(source.data, kind))
     else:
         return kind
     return None
+
+
+def _unknown_kind(data: dict[str, Data], kind: Data) -> tuple[str, str]:
+    """Message and hint."""
+    if not isinstance(kind, str):
+        return f"`kind`: expected a string, got {shown(kind)}", f"write one kind: {', '.join(f'`{k}`' for k in KINDS)}"
+    meant = kind_meant(kind)
+    if "apiVersion" in data:
+        form = f"`kind: {meant}`" if meant else "a `kind`"
+        hint = f"write a job with {form} and its own fields instead; `gen new` writes an example"
+        return f"this is a manifest of {shown(kind)}, not a job", hint
+    return f"unknown kind of job {shown(kind)}", f"did you mean `{meant}`?" if meant else did_you_mean(kind, KINDS)
 
 
 def _named(kind: str, source: Source, overlay: Overlay, found: Findings) -> bool:
@@ -138,7 +154,7 @@ def _validated(
 def _meant(model: type[Job], routes: Iterable[Route]) -> set[str]:
     """Fields that misspelt fields were probably meant to be."""
     known = [str(field.alias) for field in model.model_fields.values()]
-    return {near(str(route[0]), known) for route in routes if route[0] not in known}
+    return {meant_by(model, route) for route in routes if len(route) == 1 and route[0] not in known}
 
 
 def without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:

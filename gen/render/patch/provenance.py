@@ -56,17 +56,18 @@ class Provenance:
         for route, (layer, origin) in later._origins.items():
             self.record(route, layer, origin)
 
-    def blame(self, body: Any, route: Route) -> Location | None:
+    def blame(self, body: Any, route: Route, *, key: bool = False) -> Location | None:
         """The place in a patch that set the value at `route`, a value inside or around it, or else the nearest value.
 
-        None if no patch changed the object.
+        With `key`, the place of its key instead. None if no patch changed the object.
         """
         named = labelled(body, route)
         if (setting := self._setting(named)) is None:
             return None
         layer, inner = self._origins[setting]
         further = route[len(setting) :] if _leads(setting, named) else ()
-        return layer.find(inner + further).value
+        place = layer.find(inner + further)
+        return place.key if key else place.value
 
     def _setting(self, named: Route) -> Route | None:
         """The recorded route that is nearest to `named`; the last of several."""

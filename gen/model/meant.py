@@ -1,0 +1,55 @@
+"""Values that people write for numbers, booleans, amounts of memory and durations, in the form that gen expects."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_WHOLE = re.compile(r"(?P<digits>[1-9][0-9]{0,8}|[1-9][0-9]{0,2}(?:[_,][0-9]{3})+|0)(?:\.0+)?(?:[,;]|\s+[A-Za-z]+)?")
+_POWER = re.compile(r"(?P<digits>[1-9][0-9]?)[eE]\+?(?P<zeros>[0-9])")
+_TRUTHS = {"true": ("yes", "on", "y", "1", "enabled"), "false": ("no", "off", "n", "0", "disabled")}
+_BYTES = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[KMGTP])(?:i?B?|iB|ib|bytes?)", re.IGNORECASE)
+_DURATION = re.compile(r"(?P<number>[0-9]+)\s*(?P<unit>[a-z]+)", re.IGNORECASE)
+_UNITS = {
+    "d": ("days", "day", "d"),
+    "h": ("hours", "hour", "hrs", "hr", "h"),
+    "m": ("minutes", "minute", "mins", "min", "m"),
+    "s": ("seconds", "second", "secs", "sec", "s"),
+}
+
+
+def whole_meant(text: str) -> str:
+    """`8` for `8.0`, `8,`, `8 GPUs`, `1_000` or full-width digits; empty if the number is not obvious."""
+    plain = unicodedata.normalize("NFKC", text).strip()
+    if (match := _POWER.fullmatch(plain)) is not None:
+        return match["digits"] + "0" * int(match["zeros"])
+    match = _WHOLE.fullmatch(plain)
+    return re.sub(r"[_,]", "", match["digits"]) if match is not None else ""
+
+
+def truth_meant(text: str) -> str:
+    """`true` for `yes`, `True`, `on` or `1`; empty if it could mean anything else."""
+    word = text.strip().lower()
+    return next((truth for truth, others in _TRUTHS.items() if word == truth or word in others), "")
+
+
+def bytes_meant(text: str) -> str:
+    """`64Gi` for `64GB`, `64g`, `64 Gi` or `64GiB`; empty if there is no unit of memory."""
+    match = _BYTES.fullmatch(unicodedata.normalize("NFKC", text).strip())
+    return f"{match['number']}{match['unit'].upper()}i" if match is not None else ""
+
+
+def duration_meant(text: str) -> str:
+    """`12h` for `12 hours`, `12hrs` or `12H`, `1d12h` for `1 day 12 hours`; empty for anything else."""
+    plain = unicodedata.normalize("NFKC", text).strip()
+    if _DURATION.sub("", plain).strip(" ,"):
+        return ""
+    parts = [(match["number"].lstrip("0"), _unit(match["unit"])) for match in _DURATION.finditer(plain)]
+    order = [list(_UNITS).index(unit) for _, unit in parts if unit]
+    if not parts or len(order) < len(parts) or order != sorted(set(order)) or not all(number for number, _ in parts):
+        return ""
+    return "".join(f"{number}{unit}" for number, unit in parts)
+
+
+def _unit(word: str) -> str:
+    return next((unit for unit, words in _UNITS.items() if word.lower() in words), "")

@@ -1,0 +1,123 @@
+"""Hints about unknown fields: a similar name, the name that gen uses, or the level where the field belongs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from gen.diagnostics import did_you_mean, near
+from gen.model.annotations import Form, fields_at, form_at, models_at
+from gen.model.base import Model
+from gen.model.synonyms import normal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from pydantic import BaseModel
+
+    from gen.diagnostics import Route
+
+_MOST_FIELDS = 60
+"""Fields in a hint: all those of a job."""
+_MAX_DEPTH = 3
+"""Levels that are searched for a field of the same name."""
+
+
+class Suggestion(Struct, frozen=True, kw_only=True):
+    """The hint about an unknown field."""
+
+    hint: str
+    meant: str = ""
+    """The field at the same level that was probably meant, or the field that contains it; empty if unknown."""
+
+
+def suggest(model: type[BaseModel], route: Route, value: object = None, more: Collection[str] = ()) -> Suggestion:
+    """The remedy for the unknown field at `route`; `more` are fields at its level that the model does not have."""
+    *parents, last = route
+    above, name = tuple(parents), str(last)
+    known = [*fields_at(model, above), *more]
+    if (exact := _same(name, known)) is not None:
+        return Suggestion(hint=f"did you mean `{exact}`?", meant=exact)
+    guess = near(name, known)
+    if normal(guess) in (f"{normal(name)}s", normal(name)[:-1]) and _may_contain(model, (*above, guess), value):
+        return Suggestion(hint=f"did you mean `{guess}`?", meant=guess)
+    if (path := _synonym(model, above, name)) is not None:
+        return _at_path(path)
+    if (inner := _inside(model, above, name)) is not None:
+        return _at_path(inner)
+    if (outer := _outside(model, above, name)) is not None:
+        return outer
+    return Suggestion(hint=did_you_mean(name, known, otherwise="remove it", most=_MOST_FIELDS), meant=guess)
+
+
+def meant_by(model: type[BaseModel], route: Route) -> str:
+    """The field at the same level that an unknown field was probably meant to be; empty if unknown."""
+    return suggest(model, route).meant
+
+
+def _same(name: str, known: Collection[str]) -> str | None:
+    return next((field for field in known if normal(field) == normal(name)), None)
+
+
+def _may_contain(model: type[BaseModel], route: Route, value: object) -> bool:
+    """Whether the field takes a mapping if the value is one, and a scalar or a list otherwise."""
+    takes_mapping = bool(models_at(model, route)) or form_at(model, route) is Form.KEYS
+    return value is None or isinstance(value, dict) == takes_mapping
+
+
+def _at_path(path: str) -> Suggestion:
+    """A path of fields, or a whole hint."""
+    if " " in path:
+        return Suggestion(hint=path, meant=_first_code(path))
+    first, *inner = path.split(".")
+    if not inner:
+        return Suggestion(hint=f"did you mean `{first}`?", meant=first)
+    form = "…"
+    for step in reversed(inner):
+        form = f"{{{step}: {form}}}"
+    return Suggestion(hint=f"write `{first}: {form}` instead", meant=first)
+
+
+def _first_code(hint: str) -> str:
+    """The first word in backticks, such as `data` in a hint that begins with a verb and a form of it."""
+    return hint.partition("`")[2].partition("`")[0].partition(":")[0]
+
+
+def _synonym(model: type[BaseModel], above: Route, name: str) -> str | None:
+    """What another tool's name means here; None if the model does not have the field that is meant."""
+    for found in models_at(model, above):
+        path = found.synonyms.get(normal(name)) if issubclass(found, Model) else None
+        if path is not None and (" " in path or _exists(found, tuple(path.split(".")))):
+            return str(path)
+    return None
+
+
+def _exists(model: type[BaseModel], route: Route) -> bool:
+    return route[-1] in fields_at(model, route[:-1])
+
+
+def _inside(model: type[BaseModel], above: Route, name: str) -> str | None:
+    """The path, relative to `above`, of the only field of this name at a deeper level."""
+    paths = [path for path in _paths(model, above, ()) if normal(str(path[-1])) == normal(name)]
+    shortest = [path for path in paths if len(path) == min(map(len, paths))]
+    return ".".join(map(str, shortest[0])) if len(shortest) == 1 else None
+
+
+def _paths(model: type[BaseModel], above: Route, path: Route) -> Iterator[Route]:
+    for field in fields_at(model, (*above, *path)):
+        if path:
+            yield (*path, field)
+        if len(path) + 1 < _MAX_DEPTH:
+            yield from _paths(model, above, (*path, field))
+
+
+def _outside(model: type[BaseModel], above: Route, name: str) -> Suggestion | None:
+    """The nearest level above that has a field of this name."""
+    for length in range(len(above) - 1, -1, -1):
+        field = _same(name, fields_at(model, above[:length]))
+        if field is not None:
+            inside = ".".join(map(str, above[length:]))
+            where = f"to `{'.'.join(map(str, above[:length]))}`" if length else "to the top level"
+            return Suggestion(hint=f"move `{field}` out of `{inside}`, {where}")
+    return None

@@ -1,0 +1,174 @@
+"""Names that Kubernetes, Arena and other tools give to fields of gen, for the hints about unknown fields.
+
+A value is the path of the field that is meant, relative to the model, or a whole hint if no single field is meant.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _names(table: Mapping[str, str]) -> dict[str, str]:
+    """The table with one entry for each of the words of its values, in the other direction."""
+    return {normal(word): meant for meant, words in table.items() for word in words.split()}
+
+
+def normal(name: str) -> str:
+    """A name without the differences between camelCase, snake_case and kebab-case."""
+    return name.replace("-", "").replace("_", "").lower()
+
+
+_A_PATCH = "remove it; only the platform owner can set it, with `patches` in the overlay"
+_A_MANIFEST = (
+    "remove it; a job file is not a Kubernetes manifest: its fields, such as `image`, `command` and `gpus`, are at the "
+    "top level"
+)
+
+JOB: Final = _names({
+    "command": "cmd entrypoint entry script run exec commands",
+    "args": "arguments",
+    "env": "environment environmentVariables envVars",
+    "workers": "replicas nodes numNodes nnodes numWorkers workerCount nodeCount parallelism completions worldSize",
+    "gpus": "nvidia.com/gpu numGpus gpuCount gpusPerNode gpusPerWorker accelerators",
+    "cpu": "cpus vcpus cpuCount workerCpu",
+    "memory": "mem ram workerMemory",
+    "sharedMemory": "shm shmSize shareMemory dshm devShm",
+    "timeout": "activeDeadlineSeconds deadline maxRuntime walltime runningTimeout",
+    "retries": "backoffLimit retry maxRetry maxRestarts",
+    "restart": "restartPolicy",
+    "write `state: suspended` instead": "suspend suspended paused",
+    "priority": "priorityClassName priorityClass",
+    "serviceAccount": "serviceAccountName",
+    "imagePullSecrets": "imagePullSecret pullSecrets registrySecret",
+    "write `network: <network>` instead, with a network of the overlay": "hostNetwork",
+    "queue": "queueName localQueue",
+    "cleanup": "cleanPodPolicy cleanTaskPolicy",
+    "podLabels": "podLabel",
+    "params": "parameters variables vars values",
+    "code.git": "syncSource gitUrl gitRepo repo repository sourceCode",
+    "code.ref": "branch revision",
+    "placement.nodeSelector": "selector selectors nodeLabels",
+    "placement.tolerations": "toleration taints",
+    "placement.gpuModel": "gpuType gpuProduct accelerator acceleratorType",
+    "placement.instanceType": "machineType nodeType instance",
+    "placement.zone": "zones availabilityZone",
+    "tensorboard.logdir": "logs logPath tensorboardLogdir",
+    "roles.ps.replicas": "ps psCount parameterServers",
+    "roles.ps.cpu": "psCpu",
+    "roles.ps.memory": "psMemory",
+    "roles.chief": "chief",
+    "roles.master": "master",
+    "roles.launcher": "launcher",
+    "roles.evaluator": "evaluator",
+    "set `gpus`, `cpu` and `memory` instead; each is the request and the limit": "resources limits requests",
+    "mount volumes of the overlay with `data: {<volume>: <path>}` instead":
+        "volumes volumeMounts inputs input outputs output mounts dataDir dataset datasets pvc persistentVolumeClaim",
+    "write each variable as `env: {<variable>: {secret: <secret>, key: <key>}}` instead": "envFrom secret secrets",
+    "write each file as `files: {<path>: <text>}` instead": "configMap configMaps configFile configFiles config",
+    "remove it; fetch code with `code: {git: <URL>}`, or with `code: {rsync: <source>}`": "syncMode",
+    "write `gpus` instead; the platform owner sets the resource, with `gpu` in the overlay": "device devices",
+    "remove it; set `state: finished` in the job after its end": "ttlSecondsAfterFinished ttl jobTtl",
+    "set `placement` instead, or ask the platform owner for `patches` in the overlay": "affinity nodeAffinity nodeName",
+    _A_PATCH: "securityContext privileged podSecurityContext initContainers sidecars ports lifecycle livenessProbe "
+        "readinessProbe schedulerName dnsPolicy hostIPC hostPID hostAliases rdma terminationGracePeriodSeconds",
+    _A_MANIFEST: "apiVersion metadata spec template containers runPolicy",
+})  # fmt: skip
+
+ROLE: Final = _names({
+    "command": "cmd entrypoint script run",
+    "cpu": "cpus vcpus",
+    "memory": "mem ram",
+    "sharedMemory": "shm shmSize shareMemory",
+    "placement.nodeSelector": "selector selectors",
+    "set `gpus`, `cpu` and `memory` instead; each is the request and the limit": "resources limits requests",
+    "remove it; set `workers` of the job": "replicas count number parallelism",
+    _A_MANIFEST: "template spec containers",
+})  # fmt: skip
+
+REPLICATED_ROLE: Final = {
+    **{name: meant for name, meant in ROLE.items() if name != "replicas"},
+    **_names({"replicas": "count number parallelism workers"}),
+}
+
+ENV: Final = _names({
+    "secret": "secretName",
+    "configMap": "configMapName",
+    "field": "fieldPath",
+    "write the value itself, without `value`": "value",
+    "write `{secret: <secret>, key: <key>}`, `{configMap: <config map>, key: <key>}` or `{field: <path>}` instead":
+        "valueFrom secretKeyRef configMapKeyRef fieldRef secretRef",
+    "write `{resource: <resource>}` instead": "resourceFieldRef",
+})  # fmt: skip
+
+CODE: Final = _names({
+    "git": "url repo repository source gitUrl",
+    "ref": "branch tag revision commit rev sha",
+    "credentials": "secret secretName",
+    "name": "path dir directory dest",
+})  # fmt: skip
+
+MOUNT: Final = _names({"path": "mountPath mount dir directory"})
+
+TENSORBOARD: Final = _names({"logdir": "logs dir path log directory"})
+
+PLACEMENT: Final = _names({
+    "nodeSelector": "selector labels nodeLabels",
+    "tolerations": "toleration taints",
+    "gpuModel": "gpu gpuType gpuProduct accelerator",
+    "instanceType": "instance machineType nodeType",
+    "zone": "zones availabilityZone",
+})  # fmt: skip
+
+OVERLAY: Final = _names({
+    "kubernetes": "kubernetesVersion k8s version k8sVersion clusterVersion",
+    "extends": "base bases inherits parent from",
+    "namespaces": "grants permissions teams",
+    "patches": "patchesStrategicMerge patchesJson6902 patch",
+    "images": "registries mirrors registryMirrors",
+    "params": "parameters variables vars values",
+    "codeSync": "gitSync",
+    "set `gpus` of a namespace: `namespaces: {<namespace>: {gpus: <number>}}`": "quota quotas gpus limits",
+    "set it for each namespace: `namespaces: {<namespace>: {<field>: …}}`": "queues priorities serviceAccounts allow",
+    "write `select: {include: [<pattern>], exclude: [<pattern>]}` instead": "include exclude jobs",
+    "write `gitops: {argocd: {repoURL: <URL>}}` or `gitops: {flux: {repoURL: <URL>}}` instead": "argocd argo flux",
+})  # fmt: skip
+
+GRANT: Final = _names({
+    "gpus": "gpu quota maxGpus gpuQuota",
+    "pods": "maxPods",
+    "queues": "queue",
+    "priorities": "priority priorityClasses",
+    "serviceAccounts": "serviceAccount",
+    "volumes": "volume data",
+    "networks": "network",
+    "registries": "images registry",
+    "metadata": "annotations labels",
+    "allow": "permissions privileges",
+    "write `allow: [<permission>]` instead": "hostNetwork hostPath privileged",
+})  # fmt: skip
+
+VOLUME: Final = _names({
+    "claim": "pvc persistentVolumeClaim claimName existingClaim volumeClaim",
+    "size": "capacity storage",
+    "storageClass": "storageClassName",
+    "nfs": "nfsServer",
+    "hostPath": "path host",
+})  # fmt: skip
+
+GPU: Final = _names({"resource": "name device", "modelLabel": "label model product"})
+
+SELECT: Final = _names({"include": "only match jobs", "exclude": "except ignore skip"})
+
+TARGET: Final = _names({"labelSelector": "labels selector", "annotationSelector": "annotations"})
+
+VALUES: Final = _names({
+    "active": "running run start started resume resumed on enabled",
+    "suspended": "suspend stop stopped pause paused off disabled",
+    "finished": "done complete completed finish succeeded",
+    "IfNotPresent": "missing",
+    "None": "null keep",
+})  # fmt: skip
+"""Words for the values of fields with a few values."""
