@@ -83,9 +83,18 @@ class Findings(Struct):
     ) -> None:
         self.items.append(Diagnostic(place, code.name, message_text(message), message_text(hint), tuple(related)))
 
-    def warning(self, code: Code, place: Location, message: str, hint: str) -> None:
+    def warning(
+        self,
+        code: Code,
+        place: Location,
+        message: str,
+        hint: str,
+        related: Iterable[tuple[Location, str]] = (),
+    ) -> None:
         self.items.append(
-            Diagnostic(place, code.name, message_text(message), message_text(hint), severity=Severity.WARNING)
+            Diagnostic(
+                place, code.name, message_text(message), message_text(hint), tuple(related), Severity.WARNING
+            )
         )
 
     def extend(self, others: Iterable[Diagnostic]) -> None:
@@ -114,10 +123,11 @@ def near(word: str, known: Iterable[str]) -> str:
     """The known name that `word` was probably meant to be, or an empty string."""
     if len(word) > _MAX_WORD:
         return ""
-    lowered = {name.lower(): name for name in islice(known, _MAX_KNOWN)}
+    lowered = {name.lower(): name for name in known}
     typed = word.lower()
     if typed in lowered:
         return lowered[typed]
+    lowered = dict(islice(lowered.items(), _MAX_KNOWN))
     distances = {
         name: _distance(typed, name) for name in lowered if abs(len(name) - len(typed)) <= _allowed(typed, name)
     }
@@ -129,7 +139,7 @@ def near(word: str, known: Iterable[str]) -> str:
 
 
 _MAX_WORD = 100
-_MAX_KNOWN = 2000
+_MAX_KNOWN = 500
 """Untrusted files choose both the words and the names."""
 _PART = 3
 """Letters of a name that another one may start with."""

@@ -13,6 +13,7 @@ from gen.commands.options import Root
 from gen.commands.result import Result
 from gen.diagnostics import Findings, UsageError, counted
 from gen.edit.change import Change, EditError
+from gen.edit.old_places import in_old_file
 from gen.edit.quota import check_quota
 from gen.edit.route import route_of
 from gen.edit.scalar import scalar
@@ -132,7 +133,8 @@ def _edit(
     raw = mark + text.encode()
     new = source_of(raw, job.file, found)
     if new is not None:
-        found.extend(_caused(source, new, job, overlays))
+        routes = [route_of(model, name) for name, _ in names]
+        found.extend(in_old_file(item, source, new, routes) for item in _caused(source, new, job, overlays))
     return _Edited(job.file, raw, tuple(changes))
 
 

@@ -40,6 +40,19 @@ UNKNOWN_KIND = Code(
     "gen cannot render the job.",
     "Use one of the kinds in the finding.",
 )
+CUT_VALUE = Code(
+    "cut-value",
+    "A value without quotes is followed by a `#` that seems to belong to it.",
+    "In YAML, a space and `#` start a comment, so the rest of the line is not part of the value.",
+    "Quote the value, or write a space after `#` if it is a comment.",
+)
+JOINED_LINES = Code(
+    "joined-lines",
+    "A `command` of several lines is one line for the shell: it has a backslash at the end of a line, or several "
+    "commands, but is not written below `|`.",
+    "YAML joins the lines of a value without quotes, and those below `>`, with spaces.",
+    "Write the command below `|`, which keeps its lines.",
+)
 NO_PODS = Code(
     "no-pods",
     "No role of a job has any pods.",

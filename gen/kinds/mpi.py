@@ -50,6 +50,7 @@ class MPIJob(KubeflowJob):
         "command": "mpirun -np 2 python train.py",
         "workers": 2,
         "gpus": 1,
+        "roles": {"launcher": {"cpu": 1, "memory": "2Gi"}},
     }
 
     kind: Literal["mpi"]

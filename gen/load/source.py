@@ -17,6 +17,7 @@ from gen.load.strict import Data, parse
 from gen.repository.safe_files import MAX_BYTES, NotRegularError, TooLargeError, linked_folder, read_regular
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from gen.diagnostics import Findings, Route
@@ -31,6 +32,19 @@ class Found(Struct, frozen=True):
     """Whether the route ends at a text or a list where it would need a mapping."""
     key: Location
     value: Location
+
+
+class Scalar(Struct, frozen=True):
+    """A scalar in the text of a file."""
+
+    style: str
+    """A quote, `|` or `>`; empty without any."""
+    value: str
+    raw: str
+    rest: str
+    """The text behind it in its last line."""
+    start: Location
+    end: Location
 
 
 @dataclass(frozen=True)
@@ -71,6 +85,22 @@ class Source:
         """The place of the value at `route`, or of its key; else of the nearest value around it."""
         found = self.find(route)
         return found.key if key else found.value
+
+    def scalars(self) -> Iterator[tuple[Route, Scalar]]:
+        """All values that are scalars, as they are written, in the order of the file."""
+        todo: list[tuple[Route, Any]] = [((), self._root)]
+        while todo:
+            route, node = todo.pop()
+            if isinstance(node, MappingNode):
+                todo += [((*route, key.value), value) for key, value in reversed(node.value)]
+            elif isinstance(node, SequenceNode):
+                todo += [((*route, index), value) for index, value in reversed(list(enumerate(node.value)))]
+            else:
+                start, end = node.start_mark, node.end_mark
+                line_end = self.text.find("\n", end.index)
+                rest = self.text[end.index : line_end if line_end >= 0 else None]
+                raw = self.text[start.index : end.index]
+                yield route, Scalar(node.style or "", node.value, raw, rest, self._at(start), self._at(end))
 
     def _at(self, mark: Any) -> Location:
         return Location(self.file, mark.line + 1, mark.column + 1)

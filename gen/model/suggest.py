@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -99,9 +100,14 @@ def _exists(model: type[BaseModel], route: Route) -> bool:
 
 def _inside(model: type[BaseModel], above: Route, name: str) -> str | None:
     """The path, relative to `above`, of the only field of this name at a deeper level."""
-    paths = [path for path in _paths(model, above, ()) if normal(str(path[-1])) == normal(name)]
+    paths = [path for path in _all_paths(model, above) if normal(str(path[-1])) == normal(name)]
     shortest = [path for path in paths if len(path) == min(map(len, paths))]
     return ".".join(map(str, shortest[0])) if len(shortest) == 1 else None
+
+
+@lru_cache(maxsize=64)
+def _all_paths(model: type[BaseModel], above: Route) -> tuple[Route, ...]:
+    return tuple(_paths(model, above, ()))
 
 
 def _paths(model: type[BaseModel], above: Route, path: Route) -> Iterator[Route]:

@@ -53,6 +53,8 @@ class OverlayFiles:
     found: Findings
     _sources: dict[str, Source | None] = field(default_factory=dict)
     _clusters: dict[str, Cluster | None] = field(default_factory=dict)
+    _cycles: set[str] = field(default_factory=set)
+    """Overlays whose cycle is reported."""
 
     @cached_property
     def names(self) -> list[str]:
@@ -71,9 +73,12 @@ class OverlayFiles:
                 return self._chain(names, sources, complete=True)
             at = source.place(("extends",))
             if base in names:
-                self.found.error(
-                    EXTENDS_ITSELF, at, f"overlay `{base}` extends itself", "remove one `extends` of the cycle"
-                )
+                cycle = names[names.index(base) :]
+                if not self._cycles & set(cycle):
+                    through = f" through {', '.join(f'`{one}`' for one in cycle[1:])}" if len(cycle) > 1 else ""
+                    message = f"overlay `{base}` extends itself{through}"
+                    self.found.error(EXTENDS_ITSELF, at, message, "remove one `extends` of the cycle")
+                self._cycles.update(cycle)
                 break
             names.append(base)
             source = self._source(base, at)

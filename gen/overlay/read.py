@@ -98,5 +98,7 @@ def _validated(
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        explain(error, model, layers, found, hidden=hidden)
+        patches = data.get("patches")
+        elsewhere = [("patches", index) for index in range(len(patches) if isinstance(patches, list) else 0)]
+        explain(error, model, layers, found, hidden=[*hidden, *elsewhere])  # `_patches` reports those of patches
         return None

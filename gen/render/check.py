@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from gen.check.best_practices import check_best_practices
 from gen.diagnostics import BugError, Diagnostic, Findings, Severity, message_text
 from gen.findings.jobs import UNKNOWN_FIELD
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from gen.check.objects import Checked
     from gen.diagnostics import Location
     from gen.kubernetes import Body
+    from gen.render.deciding_field import Decided
     from gen.render.patch.provenance import Provenance
     from gen.rules.problem import Problem
     from gen.schemas.lookup import Kinds
@@ -34,7 +37,7 @@ def check_manifests(
     patched: Patched,
     kinds: Kinds,
     found: Findings,
-    deciding_field: Callable[[Problem], Location | None] = lambda _: None,
+    deciding_field: Callable[[Problem], Decided | None] = lambda _: None,
 ) -> Valid | None:
     """The objects when they fit; None when an error was found. BugError when no user could have caused it.
 
@@ -79,27 +82,36 @@ def _blame(
     kinds: Kinds,
     provenance: Provenance,
     found: Findings,
-    deciding_field: Callable[[Problem], Location | None],
+    deciding_field: Callable[[Problem], Decided | None],
 ) -> None:
     """Report faults that patches introduced. `built` is the object before the patches."""
     if not provenance:
         for problem in checked.problems:
-            _report(problem, manifest, deciding_field(problem), found)
+            _report(*_decided(problem, deciding_field(problem)), manifest, found)
         return
     original = filled(built.body, DUMMY)
     before = _checked(original, kinds, patched=True)
     ours = {(labelled(original, one.route), one.message) for one in (before.problems if before is not None else ())}
     for problem in checked.problems:
         known = (labelled(manifest.body, problem.route), problem.message) in ours
-        on_key = problem.rule == UNKNOWN_FIELD.name
-        place = deciding_field(problem) if known else provenance.blame(manifest.body, problem.route, key=on_key)
-        _report(problem, manifest, place, found)
+        if known:
+            _report(*_decided(problem, deciding_field(problem)), manifest, found)
+        else:
+            on_key = problem.rule == UNKNOWN_FIELD.name
+            _report(problem, provenance.blame(manifest.body, problem.route, key=on_key), manifest, found)
     for problem, reason in checked.silenced:
-        _report(problem, manifest, provenance.blame(manifest.body, problem.route), found, reason)
+        _report(problem, provenance.blame(manifest.body, problem.route), manifest, found, reason)
+
+
+def _decided(problem: Problem, decided: Decided | None) -> tuple[Problem, Location | None]:
+    """The problem with the remedy in the job, and its place there."""
+    if decided is None:
+        return problem, None
+    return replace(problem, hint=decided.hint or problem.hint), decided.place
 
 
 def _report(
-    problem: Problem, manifest: Manifest, place: Location | None, found: Findings, silenced: str | None = None
+    problem: Problem, place: Location | None, manifest: Manifest, found: Findings, silenced: str | None = None
 ) -> None:
     from gen.rules.catalogue import CATALOGUE  # noqa: PLC0415 - where nothing is wrong, no rule is needed
 

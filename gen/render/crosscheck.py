@@ -11,11 +11,12 @@ from gen.diagnostics import Findings, Location, near
 from gen.findings.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT, NOT_SELECTED
 from gen.findings.overlays import SELECTS_NOTHING, UNMATCHED_DIRECTIVE, UNMATCHED_PATCH
 from gen.kinds import KINDS
+from gen.kubernetes import HASH_LENGTH
 from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
 from gen.render.quota import check_quotas, requested_by
+from gen.repository.layout import RenderedPath, job_key, overlay_file
 from gen.resources.names import is_derived
-from gen.repository.layout import RenderedPath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _REGULAR = re.compile(r"\.[*+]|[|^$()\\]")
 """Characters of regular expressions that are not part of names."""
 _SEPARATOR = re.compile("-")
+_MAX_EXCLUDING = 5
+"""Patterns in the finding about one job."""
 
 
 def crosscheck(
@@ -139,20 +142,20 @@ def _check_patches(
             failed[selected.overlay] += [(result, name) for name in sorted(missing)]
     with_jobs, with_shared = {job.overlay for job in rendered}, {one.overlay for one in shared}
     names = [name for result in results for name in (result.name, *(n for one in result.overlays for n in one.names))]
-    excused: set[Location] = set()
-    for overlay in overlays:
-        for patch in overlay.patches:
-            if (
-                # no job could be rendered, so any patch could have matched
-                (failed[overlay.name] and overlay.name not in with_jobs)
-                or (overlay.name not in with_shared and may_fit_storage(patch.target))
-                or any(_could(patch, *one) for one in failed[overlay.name])
-            ):
-                excused.add(patch.place)
-            elif patch.place not in matched:
-                hint = _hint(patch.target, names)
-                found.error(UNMATCHED_PATCH, patch.place, "the patch matches no rendered object", hint)
-                matched.add(patch.place)
+    excused = {
+        patch.place
+        for overlay in overlays
+        for patch in overlay.patches
+        # no job could be rendered, so any patch could have matched
+        if (failed[overlay.name] and overlay.name not in with_jobs)
+        or (overlay.name not in with_shared and may_fit_storage(patch.target))
+        or any(_could(patch, *one) for one in failed[overlay.name])
+    }
+    for patch in (patch for overlay in overlays for patch in overlay.patches):
+        if patch.place not in matched | excused:
+            hint = _hint(patch.target, names)
+            found.error(UNMATCHED_PATCH, patch.place, "the patch matches no rendered object", hint)
+            matched.add(patch.place)
     _check_deletions(both, by_name, excused, found)
 
 
@@ -178,11 +181,17 @@ def _hint(target: Target, names: Sequence[str]) -> str:
     kinds = {*BESIDE, *(kind.facts.kind for kind in KINDS.values())}
     if target.kind is not None and target.kind not in kinds and (guess := near(target.kind, kinds)):
         return f"no object has kind `{target.kind}`; did you mean `{guess}`?"
-    if target.name is not None and target.name not in names and (guess := near(target.name, names)):
+    if target.name is not None and target.name not in names and (guess := _name_meant(target.name, names)):
         return f"no object is named `{target.name}`; did you mean `{guess}`?"
     if any(_REGULAR.search(text) for text in (target.kind, target.name, target.namespace) if text is not None):
         return "use `*` as the wildcard: patterns of `target` are not regular expressions"
     return "correct `target`, or remove the patch; `name` is the name without the hash of the run"
+
+
+def _name_meant(name: str, names: Sequence[str]) -> str:
+    """The name without the hash of a run, or a similar one."""
+    plain = re.sub(rf"-[0-9a-f]{{{HASH_LENGTH}}}$", "", name)
+    return plain if plain in names else near(name, names)
 
 
 def _could(patch: Patch, result: JobResult, name: str) -> bool:
@@ -192,13 +201,44 @@ def _could(patch: Patch, result: JobResult, name: str) -> bool:
 
 
 def _check_selection(results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> None:
-    for result in results:
-        if overlays and not result.overlays:
-            hint = "add it to `select` of an overlay, or remove it"
-            found.warning(NOT_SELECTED, Location(result.job.file), "no overlay selects this job", hint)
+    keys = [result.job.key for result in results]
+    missed: set[str] = set()
     for overlay in overlays:
-        for index, pattern in enumerate(overlay.fields.select.include):
-            if results and not any(fnmatchcase(result.job.key, pattern) for result in results):
-                place = overlay.place("select", "include", index)
-                message = f"no job matches `{pattern}`"
-                found.warning(SELECTS_NOTHING, place, message, "correct the pattern, or remove it")
+        for field, patterns in (("include", overlay.fields.select.include), ("exclude", overlay.fields.select.exclude)):
+            for index, pattern in enumerate(patterns):
+                if keys and not any(fnmatchcase(key, pattern) for key in keys):
+                    guess = _pattern_meant(pattern, keys)
+                    missed.update(key for key in keys if field == "include" and guess and fnmatchcase(key, guess))
+                    hint = f"did you mean `{guess}`?" if guess else "correct the pattern, or remove it"
+                    place = overlay.place("select", field, index)
+                    found.warning(SELECTS_NOTHING, place, f"no job matches `{pattern}`", hint)
+    for result in results:
+        # the finding about a misspelled pattern covers the jobs that it should match
+        if overlays and not result.overlays and result.job.key not in missed:
+            _report_not_selected(result.job, overlays, found)
+
+
+def _pattern_meant(pattern: str, keys: Sequence[str]) -> str:
+    """The pattern without a folder and a file extension, or the name of the most similar job."""
+    plain = job_key(pattern)
+    return plain if any(fnmatchcase(key, plain) for key in keys) else near(pattern, keys)
+
+
+def _report_not_selected(job: JobFile, overlays: Sequence[Overlay], found: Findings) -> None:
+    """Name the pattern of each overlay that excludes the job, with its place: it may be inherited."""
+    excluding = [
+        (overlay, index, pattern)
+        for overlay in overlays
+        for index, pattern in enumerate(overlay.fields.select.exclude)
+        if fnmatchcase(job.key, pattern)
+    ]
+    hint = f"add `{job.key}` to `select.include` of an overlay, or remove the job"
+    related = []
+    for overlay, index, pattern in excluding[:_MAX_EXCLUDING]:
+        place = overlay.place("select", "exclude", index)
+        inherited = place.file != overlay_file(overlay.name)
+        how = f", inherited by overlay `{overlay.name}`" if inherited else f" of overlay `{overlay.name}`"
+        related.append((place, f"`exclude` has the pattern `{pattern}`{how}"))
+        own = f"write `select: {{exclude: []}}` in overlay `{overlay.name}`" if inherited else f"remove `{pattern}`"
+        hint = f"{own}, or remove the job"
+    found.warning(NOT_SELECTED, Location(job.file), "no overlay selects this job", hint, related)

@@ -1,11 +1,15 @@
-"""Field of a job that decides whether its run follows a best practice, for the place of a finding."""
+"""Field of a job that decides whether its run follows a best practice, for the place and remedy of a finding."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
+from gen.diagnostics import Location
+
 if TYPE_CHECKING:
-    from gen.diagnostics import Location
+    from gen.kinds import Role
     from gen.render.parse.job import JobInput
     from gen.rules.problem import Problem
 
@@ -13,14 +17,31 @@ _FIELDS: Final = {"no-deadline": "timeout", "keeps-pods": "cleanup", "no-limits"
 """By rule."""
 
 
-def deciding_field(given: JobInput, problem: Problem) -> Location | None:
-    """Place in the job or in the overlay's defaults; None when no field of a job decides."""
+class Decided(Struct, frozen=True):
+    """The place of the field in the job or in the overlay's defaults."""
+
+    place: Location
+    hint: str = ""
+    """The remedy, if it is not the one of the rule."""
+
+
+def deciding_field(given: JobInput, problem: Problem) -> Decided | None:
+    """None when no field of a job decides."""
     field = _FIELDS.get(problem.rule)
     if field is None or "initContainers" in problem.route:
         return None
     for role in given.job.replica_roles(given.name):
-        if role.fields is None or role.replica_type not in problem.route:
+        if role.replica_type not in problem.route:
             continue
-        if field in role.fields.model_fields_set or field not in given.job.model_fields_set:
-            return given.place("roles", role.name, field)
-    return given.place(field)
+        hint = _of_role_alone(role) if problem.rule == "no-limits" else ""
+        own = role.fields is not None and field in role.fields.model_fields_set
+        if hint or own or (role.fields is not None and field not in given.job.model_fields_set):
+            return Decided(given.place("roles", role.name, field), hint)
+    return Decided(given.place(field))
+
+
+def _of_role_alone(role: Role) -> str:
+    """The remedy for a role that does not get `cpu` and `memory` of the job; empty for other roles."""
+    if role.trains:
+        return ""
+    return f"set `cpu` and `memory` of the role: `roles: {{{role.name}: {{cpu: 1, memory: 2Gi}}}}`"

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from gen.kinds.plan import Plan
     from gen.load import Source
     from gen.overlay.overlay import Overlay
+    from gen.render.deciding_field import Decided
     from gen.render.expand import JobRun
     from gen.render.manifest import Built, Patched, Valid
     from gen.repository.layout import JobFile
@@ -132,7 +133,7 @@ def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overla
 
 
 def _checked(
-    built: Built, overlay: Overlay, found: Findings, deciding: Callable[[Problem], Location | None]
+    built: Built, overlay: Overlay, found: Findings, deciding: Callable[[Problem], Decided | None]
 ) -> tuple[Patched, Valid] | None:
     """The objects after the patches, and after the checks; None if there is an error."""
     try:

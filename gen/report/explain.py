@@ -50,7 +50,8 @@ def _rule_paragraphs(rule: Rule) -> Iterator[str]:
     yield rule.summary
     yield f"Why: {rule.reason}"
     yield f"Remedy: {rule.remedy}"
-    yield f'To silence it for one object, annotate the object with `{SILENCE}{rule.name}: "<reason>"`'
+    annotation = f'`{SILENCE}{rule.name}: "<reason>"`'
+    yield f"To silence it for one object, annotate the object with {annotation}; for a job, in a patch of the overlay"
 
 
 def _code_paragraphs(code: Code) -> Iterator[str]:

@@ -94,6 +94,32 @@ def test_a_mistake_is_a_finding_and_nothing_is_written(repo: Repository, assignm
     assert path.read_text("utf-8") == JOB
 
 
+@pytest.mark.parametrize(
+    ("assignments", "line", "column", "message"),
+    [
+        (("env.DEBUG.secret=x",), 5, 14, "`env.DEBUG` is `off` and has no fields"),
+        (("image=A B",), 3, 8, "after setting `image`: `image`: expected an image reference, got `A B`"),
+        (("workers=two",), 2, 1, "after setting `workers`: `workers`: expected an integer, got `two`"),
+        (("roles.wroker.cpu=1",), 2, 1, "after setting `roles.wroker.cpu`: unknown field `roles.wroker`"),
+        (("params.a=1", "restart=Maybe"), 2, 1, "after setting `restart`: `restart`: invalid value `Maybe`"),
+    ],
+)
+def test_a_refused_change_is_placed_in_the_file_that_exists(
+    repo: Repository, assignments: tuple[str, ...], line: int, column: int, message: str
+) -> None:
+    """The text with the change is not written, so its lines would mislead."""
+    repo.job(JOB)
+    (finding,) = change(repo, "team/demo", *assignments)[0].findings
+    assert (finding.place.line, finding.place.column, finding.message) == (line, column, message)
+
+
+def test_a_finding_about_another_line_keeps_the_line_of_the_file(repo: Repository) -> None:
+    """The first entry of a mapping moves the lines below it."""
+    repo.job("kind: pytorch\nimage: a/b:1\ncommand: x\nparams:\n  a: 1\nenv:\n  A: '{{ params.a }}'\n")
+    (finding,) = change(repo, "team/demo", "params.b=2", unset=("params.a",))[0].findings
+    assert (finding.place.line, finding.code) == (7, "invalid-expression")
+
+
 def test_a_pattern_changes_all_files_or_none(repo: Repository) -> None:
     first, second = repo.job(JOB), repo.job("kind: mpi\nimage: a/b:1\ncommand: x\n", name="other")
     report, code = change(repo, "team/*", "attempt=2", "nprocPerNode=2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
@@ -24,6 +25,28 @@ MAX_REPORTED = 100
 """Findings of one job. More would not help, and a file can be constructed to have ten thousand."""
 _FIXED = frozenset({"params", "name", "kind"})
 """Fields without expressions, or evaluated before the others."""
+
+
+_FOREIGN = (
+    (
+        re.compile(
+            r"\{%[-+]?\s*(?:if|elif|else|endif|for|endfor|set|block|include|import|macro|raw|with|filter|call)\b"
+        ),
+        "template statements (`{%`) are not supported",
+        "remove it; set what differs between overlays in their `params`; to write `{%` itself, write `{{ '{%' }}`",
+    ),
+    (
+        re.compile(r"(?<!\$)\{#[^\n#]*#\}"),
+        "template comments (`{#`) are not supported",
+        "remove it; to write `{#` itself, write `{{ '{#' }}`",
+    ),
+    (
+        re.compile(r"\$\{\{"),
+        "`${{ … }}` inserts a `$` before the value",
+        "remove the `$`; to write `$` itself, write `{{ '$' }}`",
+    ),
+)
+"""Syntax of Jinja that gen does not have, and of GitHub Actions: pattern, message, hint."""
 
 
 class _Undecided(dict[str, str | None]):
@@ -56,10 +79,18 @@ class _Evaluation(Struct):
 
     def of(self, data: Data, route: Route) -> Data:
         if isinstance(data, str):
+            if "{%" in data or "{#" in data or "${{" in data:
+                self._foreign(data, route)
             return self._text(data, route) if "{{" in data else data
         if isinstance(data, dict):
             return {key: self.of(value, (*route, key)) for key, value in data.items()}
         return [self.of(value, (*route, index)) for index, value in enumerate(data)]
+
+    def _foreign(self, text: str, route: Route) -> None:
+        """Report syntax of other template languages. The text of a file may be a template itself."""
+        for pattern, message, hint in _FOREIGN if route[0] != "files" else ():
+            if (match := pattern.search(text)) is not None:
+                self.found.error(INVALID_EXPRESSION, self.layers.place_of(route, match[0]), message, hint)
 
     def _text(self, text: str, route: Route) -> str:
         if self.room >= 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
@@ -22,6 +23,7 @@ from gen.model.suggest import meant_by
 from gen.overlay.plugins import unnamed_plugin
 from gen.plugins.registries import KIND_GROUP
 from gen.render.parse.evaluation import evaluated
+from gen.render.parse.texts import report_texts
 from gen.render.parse.unused_params import warn_unused_params
 from gen.secrets import report_secrets
 
@@ -65,6 +67,7 @@ def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Fi
     texts = evaluated(data, {"name": name, "namespace": namespace, "kind": kind}, overlay, layers, found)
     if overlay is not None and not texts.failed:
         warn_unused_params(source, data, found)
+    report_texts(source, KINDS[kind], found)
     hidden = report_secrets(texts.data, layers, found, texts.failed)
     job, left_out = _validated(KINDS[kind], texts.data, texts.failed | hidden, layers, found)
     if job is None:
@@ -151,10 +154,15 @@ def _validated(
         return None, frozenset(left_out)
 
 
+_MAX_UNKNOWN = 100
+"""Misspelled fields that are looked up; a file can have thousands."""
+
+
 def _meant(model: type[Job], routes: Iterable[Route]) -> set[str]:
     """Fields that misspelt fields were probably meant to be."""
     known = [str(field.alias) for field in model.model_fields.values()]
-    return {meant_by(model, route) for route in routes if len(route) == 1 and route[0] not in known}
+    unknown = (route for route in routes if len(route) == 1 and route[0] not in known)
+    return {meant_by(model, route) for route in islice(unknown, _MAX_UNKNOWN)}
 
 
 def without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:

@@ -100,8 +100,15 @@ def _entry(context: Context, name: str, value: str | EnvSource, route: tuple[str
     given = [source for source in _SOURCES if getattr(value, source) is not None]
     keyed = given in (["secret"], ["config_map"])
     if len(given) != 1 or keyed != (value.key is not None):
+        message = f"`{name}` needs exactly one source for its value"
         hint = "write `{secret: …, key: …}`, `{configMap: …, key: …}`, `{field: …}` or `{resource: …}`"
-        context.error(INVALID_ENV, route, f"`{name}` needs exactly one source for its value", hint)
+        if given in (["secret"], ["config_map"]):
+            source = "secret" if value.secret is not None else "configMap"
+            message = f"`{name}` has no `key` of the {source[0].upper()}{source[1:]}"
+            hint = f"add `key`: `{{{source}: {value.secret or value.config_map}, key: <key>}}`"
+        elif len(given) == 1:
+            message, hint = f"`{name}` has a `key`, which only Secrets and ConfigMaps have", "remove `key`"
+        context.error(INVALID_ENV, route, message, hint)
         return {"name": name}
     return {"name": name, "valueFrom": _source(value)}
 

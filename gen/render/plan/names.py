@@ -55,6 +55,24 @@ _CONTROLLERS = frozenset(
 """Labels without a prefix that schedulers and controllers act on. Only defaults of the overlay may set them."""
 
 
+_OF_PODS = (
+    "azure.workload.identity/use",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    "container.apparmor.security.beta.kubernetes.io/",
+    "iam.amazonaws.com/role",
+    "k8s.aliyun.com/",  # Terway and ECI
+    "k8s.v1.cni.cncf.io/",
+    "karpenter.sh/do-not-disrupt",
+    "kubernetes.io/egress-bandwidth",
+    "kubernetes.io/ingress-bandwidth",
+    "linkerd.io/inject",
+    "sidecar.istio.io/",
+    "tke.cloud.tencent.com/networks",
+    "vault.hashicorp.com/",
+)
+"""Starts of keys that controllers only read on pods."""
+
+
 def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     """The name of the job with its longest suffix must be a valid DNS label."""
     if not pods:
@@ -125,7 +143,7 @@ def _check_annotations(context: Context, route: tuple[str, ...], values: Mapping
 
 
 def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
-    """Keys with a prefix need a grant, because networks and schedulers act on them."""
+    """In a job file, keys with a prefix need a grant, because networks and schedulers act on them."""
     for key in values:
         if key.startswith(_RESERVED) or key in _OPERATORS:
             hint = "remove it; a field of the job or the overlay controls it"
@@ -137,8 +155,16 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
         elif not _KEY.fullmatch(key):
             hint = "use a form like `team` or `example.com/team`"
             context.error(INVALID_LABEL, (*route, key), f"{shown(key)} is not a valid key", hint, key=True)
-        elif "/" in key and not any(fnmatchcase(key, pattern) for pattern in context.grant.metadata):
+        elif key.startswith(_OF_PODS) and route[-1] in ("labels", "annotations"):
+            hint = f"move it to `pod{route[-1].capitalize()}`"
+            message = f"`{key}` only affects pods, and `{route[-1]}` are not set on them"
+            context.error(INVALID_LABEL, (*route, key), message, hint, key=True)
+        elif "/" in key and context.set_by_job((*route, key)) and not _is_granted(context, key):
             namespace, overlay = context.given.namespace, context.overlay.name
             hint = f"add it to `namespaces.{namespace}.metadata` of the overlay, or use a key without a prefix"
             message = f"namespace `{namespace}` may not set `{key}` in overlay `{overlay}`"
             context.error(NOT_GRANTED, (*route, key), message, hint, key=True)
+
+
+def _is_granted(context: Context, key: str) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in context.grant.metadata)

@@ -66,18 +66,25 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
     declared = context.overlay.fields.volumes
     readable = {name: declared[name].profile.outlives_pods for name in data.storage}
     mounts = [mount for mount in data.mounts if mount.volume in readable]
-    if logdir is None:
-        if len(mounts) == 1 and readable[mounts[0].volume]:
-            return mounts[0]
-        hint = "write `tensorboard: {logdir: <a directory under one of the paths of data>}`"
-        context.error(
-            NO_LOGDIR, ("tensorboard",), "`logdir` is required unless the job has exactly one persistent volume", hint
-        )
+    unusable = len(readable) < len(context.job.data) or "data" in context.given.left_out  # which is reported
+    if logdir is None and len(mounts) == 1 and readable[mounts[0].volume]:
+        return mounts[0]
+    holding = [m for m in mounts if f"{logdir.rstrip('/')}/".startswith(f"{m.path.rstrip('/')}/")] if logdir else []
+    if unusable and not holding:
         return None
-    holding = [m for m in mounts if f"{logdir.rstrip('/')}/".startswith(f"{m.path.rstrip('/')}/")]
+    if logdir is None:
+        hint = "write `tensorboard: {logdir: <a directory under one of the paths of data>}`"
+        message = "`logdir` is required unless the job has exactly one persistent volume"
+        if not any(readable.values()):
+            hint = "mount a persistent volume of the overlay: `data: {<volume>: <path>}`"
+            message = "TensorBoard reads logs from a persistent volume, and the job mounts none"
+        context.error(NO_LOGDIR, ("tensorboard",), message, hint)
+        return None
     if not holding:
-        paths = ", ".join(f"`{mount.path}`" for mount in mounts) or "currently none"
-        hint = f"write the logs under a path of `data` ({paths})"
+        paths = ", ".join(f"`{mount.path}`" for mount in mounts)
+        hint = f"write the logs under a path of `data`: {paths}"
+        if not paths:
+            hint = f"mount a persistent volume of the overlay there: `data: {{<volume>: {logdir}}}`"
         context.error(
             NO_LOGDIR,
             ("tensorboard", "logdir"),

@@ -22,7 +22,8 @@ JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train
         ("podAnnotations: {k8s.aliyun.com/eni: 'true'}\n", "not-granted"),
         ("roles: {worker: {podAnnotations: {k8s.aliyun.com/eni: 'true'}}}\n", "not-granted"),
         ("roles: {worker: {podLabels: {argocd.argoproj.io/instance: x}}}\n", "reserved-metadata"),
-        ("annotations: {k8s.v1.cni.cncf.io/networks: fast}\n", "not-granted"),
+        ("annotations: {k8s.v1.cni.cncf.io/networks: fast}\n", "invalid-label"),
+        ("annotations: {example.org/owner: fast}\n", "not-granted"),
         ("labels: {team: 'a b'}\n", "invalid-label"),
         ("roles: {worker: {podLabels: {team: 'a b'}}}\n", "invalid-label"),
     ],
@@ -45,3 +46,13 @@ def test_what_steers_others_is_not_a_jobs(repo: Repository, text: str, code: str
 def test_plain_and_granted_keys_are(repo: Repository, text: str) -> None:
     repo.job(JOB + text)
     assert repo.codes() == []
+
+
+def test_defaults_of_the_owner_need_no_grant_and_grant_nothing(repo: Repository) -> None:
+    repo.overlay(
+        'kubernetes: "1.34"\ndefaults:\n  podAnnotations: {example.org/a: "1"}\n  annotations: {example.org/b: "2"}\n'
+    )
+    repo.job(JOB)
+    assert repo.codes() == []
+    repo.job(JOB + "podAnnotations: {example.org/a: '3'}\nannotations: {example.org/b: '4'}\n")
+    assert repo.codes() == ["not-granted", "not-granted"]
