@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 SUGGESTION = re.compile(r"did you mean `([^`]+)`\?")
 CODE = re.compile(r"`([^`]+)`")
-REMOVES = re.compile(r"\b(?:remove|delete|without|not a list|keep one|drop|move|rename)\b")
+REMOVES = re.compile(r"\b(?:remove|delete|without|not a list|keep one|drop|leave|move|rename)\b")
+EXAMPLE = re.compile(r"such as|a form like|a name like|use letters|use only|lower-case letters")
+ANY_FIELD = frozenset({"field: value", "key: value", "name: value"})
+PATH = re.compile(r"[A-Za-z]+(?:\.[A-Za-z]+)+")
 PLACEHOLDER = re.compile(r"<[a-z -]+>|…")
 
 
@@ -57,18 +60,34 @@ def texts(root: Path) -> dict[str, list[str]]:
     }
 
 
-def is_followed(hint: str, before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> bool:
-    """Whether the change does what the hint names: it adds the code in backticks, or removes it if the hint says so."""
+def is_followed(finding: Diagnostic, before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> bool:
+    """Whether the change does what the hint names: it adds the code in backticks, or removes it if the hint says so.
+
+    Where the code is an example, the line of the finding must be another one.
+    """
+    hint = finding.hint
     added, removed = _changed(before, after)
-    codes = [code for code in CODE.findall(hint) if code not in ("#", "-")]
+    codes = CODE.findall(hint)
+    if hint.startswith("indent"):
+        return [line.strip() for line in added] == [line.strip() for line in removed]
     if not codes:
         return bool(added or removed)
-    if any(_is_in(code, added) for code in codes):
+    if EXAMPLE.search(hint) is not None and _line(finding, before) in removed:
+        return True
+    whole = "\n".join(line for lines in after.values() for line in lines)
+    if any(_is_in(code, "\n".join(added), whole) for code in codes):
+        return True
+    if hint.startswith("add it to") and added and any(all(part in whole for part in _parts(code)) for code in codes):
         return True
     return REMOVES.search(hint) is not None and bool(removed)
 
 
-def _changed(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> tuple[str, str]:
+def _line(finding: Diagnostic, before: Mapping[str, list[str]]) -> str:
+    lines = before.get(finding.place.file, [])
+    return lines[finding.place.line - 1] if finding.place.line <= len(lines) else ""
+
+
+def _changed(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
     """The added and the removed lines of all files, with the names of files that exist on one side only."""
     added = [path for path in after if path not in before]
     removed = [path for path in before if path not in after]
@@ -78,16 +97,28 @@ def _changed(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) ->
                 added.append(line[2:])
             elif line.startswith("- "):
                 removed.append(line[2:])
-    return "\n".join(added), "\n".join(removed)
+    return added, removed
 
 
-def _is_in(code: str, text: str) -> bool:
-    """Whether the code occurs in the text, in flow or in block style, with anything for `<name>` and `…`."""
-    parts = [part for part in re.split(r"[\s{}\[\],]+|(?<=:)\s", PLACEHOLDER.sub(" ", code)) if part.strip("\"':.")]
+def _is_in(code: str, added: str, whole: str) -> bool:
+    """Whether the change adds a part of the code and the files then contain all of it.
+
+    It may be in flow or in block style, with anything for `<name>` and `…`.
+    """
+    if code in ANY_FIELD:
+        return re.search(r"(?m)^\s*\w+: \S|\{\w+: \S", added) is not None
+    parts = _parts(code)
     position = 0
     for part in parts:
-        found = text.find(part.strip("\"'"), position)
-        if found < 0:
+        position = whole.find(part, position) + 1
+        if position == 0:
             return False
-        position = found + 1
-    return bool(parts)
+    return any(part in added for part in parts)
+
+
+def _parts(code: str) -> list[str]:
+    """Words of a path, or of YAML in flow style."""
+    if PATH.fullmatch(code):
+        code = code.replace(".", " ")
+    words = re.split(r"[\s{}\[\],]+", PLACEHOLDER.sub(" ", code))
+    return [word.strip("\"':") or word for word in words if word not in ("", ":")]

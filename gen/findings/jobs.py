@@ -90,6 +90,12 @@ INVALID_LABEL = Code(
     "The API server rejects the object.",
     "Use at most 63 letters, digits, `-`, `_` and `.`; a key may have a DNS name and `/` as a prefix.",
 )
+POD_METADATA = Code(
+    "pod-metadata",
+    "`labels` or `annotations` contain a key that only affects pods.",
+    "They are set on the objects of the job, but not on its pods, so the key would have no effect.",
+    "Move it to `podLabels` or `podAnnotations`.",
+)
 NAME_TOO_LONG = Code(
     "name-too-long",
     "A name is too long for the suffixes that gen, the operator and the pods add.",

@@ -153,7 +153,10 @@ def _no_colon(error: _Error) -> YAMLProblem | None:
     if _NO_COLON not in error.problem:
         return None
     line = error.text(error.start)
+    match = re.match(r"\s*(?:- +)?(?P<key>[A-Za-z][\w.-]*)\s", line)
     hint = next(hint for start, hint in _HINTS if start == _NO_COLON)
+    if match is not None:
+        hint = f"write `{match['key']}: ` and the value, or indent the line to continue the value above"
     return error.at(error.start, _indent(line), "missing `:` after the key", hint)
 
 

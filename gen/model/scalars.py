@@ -100,7 +100,8 @@ def _whole(value: Any) -> Any:
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     meant = whole_meant(str(value)) if isinstance(value, str) else ""
-    raise refuse("an integer", value, f"did you mean `{meant}`?" if meant else "write digits, such as `8`")
+    hint = "remove the leading `0`" if re.fullmatch(r"0[0-9]+", str(value)) else "write digits, such as `8`"
+    raise refuse("an integer", value, f"did you mean `{meant}`?" if meant else hint)
 
 
 def _truth(value: Any) -> Any:
@@ -187,7 +188,9 @@ def _of_bytes(value: object, otherwise: str) -> str:
 
 def _with_unit(value: object) -> str:
     """Remedy for a missing unit; a bare number is nearly always meant in GiB."""
-    return f"did you mean `{value}Gi`?" if str(value).isdecimal() and value != "0" else "use a form like `64Gi`"
+    if str(value).isdecimal() and value != "0":
+        return f"did you mean `{value}Gi`?"
+    return _of_bytes(value, "use a form like `64Gi`")
 
 
 def _duration(value: Any) -> Any:

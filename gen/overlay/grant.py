@@ -61,7 +61,8 @@ class Grant(Model):
     """Allowed image prefixes, such as `registry.example.com/team`, checked after `images` is applied. Defaults to any.
     Docker Hub images start with `docker.io/`."""
     metadata: tuple[Text, ...] = ()
-    """Prefixed label and annotation keys that jobs may set, as patterns such as `example.com/*`."""
+    """Prefixed label and annotation keys that jobs may set, as patterns such as `example.com/*`. `defaults` of the
+    overlay need no grant."""
     node_labels: tuple[Text, ...] = ()
     """Node labels that `placement.nodeSelector` may use, as patterns such as `pool` (any value) or `pool=train-*`.
     Labels that only describe the machine, such as its instance type and zone, need no grant."""

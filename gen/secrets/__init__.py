@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings, Route
     from gen.load import Data, Layers
 
-_HINT = "move it to a Secret and write `{secret: <name>, key: <key>}`; revoke it if it was ever pushed"
-_HINT_FOR_URLS = "remove it from the URL; for Git, set `credentials` to a Secret; revoke it if it was ever pushed"
+_REVOKE = "revoke it if it was ever pushed"
 _NAMED = ("env", "params")
 """Fields that map names to values, at any depth."""
 
@@ -36,13 +35,13 @@ def report_secrets(
         pending = "{{" in text and (unevaluated is None or route in unevaluated or "params" in route)
         if not pending and route not in hidden and names_secret(name) and not is_harmless(name, text):
             message = f"`{name}` is a secret, judging by its name, but has a literal value"
-            found.error(SECRET_VALUE, layers.place(route), message, _HINT)
+            found.error(SECRET_VALUE, layers.place(route), message, _hint(route))
     return hidden
 
 
 def _known(data: Data, layers: Layers, found: Findings) -> Iterator[Route]:
     for route, what, key in known_secrets(data):
-        found.error(SECRET_VALUE, layers.place(route, key=key), f"this looks like {what}", _hint_for(what))
+        found.error(SECRET_VALUE, layers.place(route, key=key), f"this looks like {what}", _hint(route, what))
         yield route
 
 
@@ -57,8 +56,18 @@ def known_secrets(data: Any, json: bytes | None = None) -> Iterator[tuple[Route,
             yield route, what, key
 
 
-def _hint_for(what: str) -> str:
-    return _HINT_FOR_URLS if what.endswith("URL") else _HINT
+def _hint(route: Route, what: str = "") -> str:
+    """The remedy at a route, where a reference to a Secret may not be possible."""
+    if what.endswith("URL"):
+        field = next((field for part, field in _CREDENTIALS.items() if part in route), "")
+        return f"remove it from the URL{f', and set `{field}` to a Secret' if field else ''}; {_REVOKE}"
+    if route[-2:-1] == ("env",):
+        return f"move it to a Secret and write `{{secret: <name>, key: <key>}}`; {_REVOKE}"
+    return f"move it to a Secret, and read it with `env: {{<variable>: {{secret: <name>, key: <key>}}}}`; {_REVOKE}"
+
+
+_CREDENTIALS = {"code": "credentials", "flux": "secret"}
+"""Field for the credentials of a Git repository, by a part of the route to its URL."""
 
 
 def _texts(data: Any, route: Route) -> Iterator[tuple[Route, str, bool]]:

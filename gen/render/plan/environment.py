@@ -104,7 +104,7 @@ def _entry(context: Context, name: str, value: str | EnvSource, route: tuple[str
         hint = "write `{secret: …, key: …}`, `{configMap: …, key: …}`, `{field: …}` or `{resource: …}`"
         if given in (["secret"], ["config_map"]):
             source = "secret" if value.secret is not None else "configMap"
-            message = f"`{name}` has no `key` of the {source[0].upper()}{source[1:]}"
+            message = f"`{name}`: `{source}` requires a `key`"
             hint = f"add `key`: `{{{source}: {value.secret or value.config_map}, key: <key>}}`"
         elif len(given) == 1:
             message, hint = f"`{name}` has a `key`, which only Secrets and ConfigMaps have", "remove `key`"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gen.findings.files import TOO_LARGE
 from gen.findings.grants import NOT_GRANTED
-from gen.findings.jobs import INVALID_LABEL, NAME_TOO_LONG, RESERVED_METADATA
+from gen.findings.jobs import INVALID_LABEL, NAME_TOO_LONG, POD_METADATA, RESERVED_METADATA
 from gen.kubernetes import HASH_LENGTH, MAX_NAME, with_hash
 from gen.model.names import LABEL_KEY, LABEL_VALUE
 from gen.model.scalars import shown
@@ -131,7 +131,8 @@ def _check_labels(context: Context, route: tuple[str, ...], values: Mapping[str,
     _check_keys(context, route, values)
     for key, value in values.items():
         if not _VALUE.fullmatch(with_hash(value)):
-            hint = "use at most 63 letters, digits, `-`, `_` and `.`, or use an annotation"
+            field = "podAnnotations" if route[-1] == "podLabels" else "annotations"
+            hint = f"use at most 63 letters, digits, `-`, `_` and `.`, or move it to `{field}`"
             context.error(INVALID_LABEL, (*route, key), f"{shown(value)} is not a valid label value", hint)
 
 
@@ -158,7 +159,7 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
         elif key.startswith(_OF_PODS) and route[-1] in ("labels", "annotations"):
             hint = f"move it to `pod{route[-1].capitalize()}`"
             message = f"`{key}` only affects pods, and `{route[-1]}` are not set on them"
-            context.error(INVALID_LABEL, (*route, key), message, hint, key=True)
+            context.error(POD_METADATA, (*route, key), message, hint, key=True)
         elif "/" in key and context.set_by_job((*route, key)) and not _is_granted(context, key):
             namespace, overlay = context.given.namespace, context.overlay.name
             hint = f"add it to `namespaces.{namespace}.metadata` of the overlay, or use a key without a prefix"

@@ -67,15 +67,16 @@ def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | 
     readable = {name: declared[name].profile.outlives_pods for name in data.storage}
     mounts = [mount for mount in data.mounts if mount.volume in readable]
     unusable = len(readable) < len(context.job.data) or "data" in context.given.left_out  # which is reported
-    if logdir is None and len(mounts) == 1 and readable[mounts[0].volume]:
-        return mounts[0]
+    persistent = [mount for mount in mounts if readable[mount.volume]]
+    if logdir is None and len(persistent) == 1 and not unusable:
+        return persistent[0]
     holding = [m for m in mounts if f"{logdir.rstrip('/')}/".startswith(f"{m.path.rstrip('/')}/")] if logdir else []
     if unusable and not holding:
         return None
     if logdir is None:
         hint = "write `tensorboard: {logdir: <a directory under one of the paths of data>}`"
         message = "`logdir` is required unless the job has exactly one persistent volume"
-        if not any(readable.values()):
+        if not persistent:
             hint = "mount a persistent volume of the overlay: `data: {<volume>: <path>}`"
             message = "TensorBoard reads logs from a persistent volume, and the job mounts none"
         context.error(NO_LOGDIR, ("tensorboard",), message, hint)

@@ -22,7 +22,7 @@ JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train
         ("podAnnotations: {k8s.aliyun.com/eni: 'true'}\n", "not-granted"),
         ("roles: {worker: {podAnnotations: {k8s.aliyun.com/eni: 'true'}}}\n", "not-granted"),
         ("roles: {worker: {podLabels: {argocd.argoproj.io/instance: x}}}\n", "reserved-metadata"),
-        ("annotations: {k8s.v1.cni.cncf.io/networks: fast}\n", "invalid-label"),
+        ("annotations: {k8s.v1.cni.cncf.io/networks: fast}\n", "pod-metadata"),
         ("annotations: {example.org/owner: fast}\n", "not-granted"),
         ("labels: {team: 'a b'}\n", "invalid-label"),
         ("roles: {worker: {podLabels: {team: 'a b'}}}\n", "invalid-label"),
