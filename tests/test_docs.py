@@ -78,9 +78,7 @@ def test_the_patches_of_the_document_are_patches(repo: Repository) -> None:
         "kind: PyTorchJob\nmetadata: {name: mnist-a}\nspec: {nprocPerNode: auto}\n",
     )
     repo.job(job_text("pytorch", with_schema=False) + "timeout: 1d\n", name="mnist-a")
-    repo.job(
-        job_text("mpi", with_schema=False) + "timeout: 1d\nroles: {launcher: {cpu: 1, memory: 2Gi}}\n", name="mnist"
-    )
+    repo.job(job_text("mpi", with_schema=False) + "timeout: 1d\n", name="mnist")
     assert repo.codes() == []
     assert repo.one("MPIJob")["spec"]["runPolicy"]["schedulingPolicy"] == {"minAvailable": 3}
     assert repo.one("PyTorchJob")["spec"]["nprocPerNode"] == "auto"
