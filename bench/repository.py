@@ -57,7 +57,6 @@ files:
     batch: {index}
 tensorboard: {{logdir: /logs}}
 network: {network}
-timeout: 12h
 """
 
 

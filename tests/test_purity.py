@@ -33,6 +33,7 @@ ALLOWED = {
         {"disk", "environment"},
         "keeps results of earlier runs in the user's cache folder",
     ),
+    "gen.render.committed.read": ({"disk"}, "reads the runs in rendered/ that a render keeps"),
     "gen.render.write": ({"disk"}, "writes rendered/"),
     "gen.repository": ({"disk"}, "reads and writes files of a repository"),
     "gen.repository.place_files": ({"environment"}, "names temporary files after the process"),

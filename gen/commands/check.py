@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gen.commands.compared import RenderRequest, refused, render_and_compare, repository, summary
+from gen.commands.options import Base
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
@@ -33,6 +34,7 @@ FORMATS = REPORTERS
 class Request(RenderRequest):
     """Arguments of `gen check`."""
 
+    base: Base = None
     staged: Annotated[
         bool, typer.Option("--staged", help="Check the files that are staged in Git, which the next commit contains.")
     ] = False
@@ -48,16 +50,21 @@ def _check_staged(request: Request) -> Result[Report]:
     root = repository(request.root)
     with staged_tree(root) as staged:
         folder = request.cache if staged == root else None
-        return check(replace(request, root=staged), folder)
+        return check(replace(request, root=staged), folder, git=root)
 
 
-def check(request: Request, cache: Path | None = None) -> Result[Report]:
-    """Check with the cache in a folder, or without one."""
+def check(request: Request, cache: Path | None = None, *, git: Path | None = None) -> Result[Report]:
+    """Check with the cache in a folder, or without one. `git` is the work tree of staged files."""
     compared = render_and_compare(request, cache)
     rendering, comparison = compared.rendering, compared.comparison
     check_index(compared.root, rendering.findings)
     if comparison is None:
         return refused(rendering.findings)
+    if rendering.behind:
+        from gen.review.kept_runs import verify_kept_runs  # noqa: PLC0415 - most checks find no such run
+
+        root = compared.root
+        verify_kept_runs(rendering.behind, root, git or root, request.base, rendering.findings)
     _report_repairs(compared.root, comparison, rendering.findings)
     text = summary(rendering, comparison, "would write", "would remove")
     if comparison.changes:

@@ -52,14 +52,21 @@ def repository(root: Path | None) -> Path:
     return find_root(Path.cwd()) if root is None else checked_root(root)
 
 
-def render_and_compare(request: RenderRequest, folder: Path | None, *, prune_storage: bool = False) -> Compared:
-    """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`."""
+def render_and_compare(
+    request: RenderRequest, folder: Path | None, *, prune_storage: bool = False, restart: bool = False
+) -> Compared:
+    """Render what changed since the cache in `folder` was written, or everything, and compare it with `rendered/`.
+
+    With `restart`, no committed run is kept.
+    """
     root = repository(request.root)
     kubernetes = _version(request.kubernetes)
     whole = not request.jobs and not request.overlay
-    cache = Cache.open(root, folder, kubernetes) if folder is not None and whole else None
+    cache = Cache.open(root, folder, kubernetes) if folder is not None and whole and not restart else None
     for known in (cache, None):
-        rendering = (known.run_result() if known else None) or _rendered(root, request, kubernetes, known)
+        rendering = (known.run_result() if known else None) or _rendered(
+            root, request, kubernetes, known, restart=restart
+        )
         if rendering.findings.failed():
             return Compared(root=root, rendering=rendering, comparison=None)
         comparison = compare(root, rendering, rendering.findings, prune_storage=prune_storage)
@@ -68,11 +75,13 @@ def render_and_compare(request: RenderRequest, folder: Path | None, *, prune_sto
     raise BugError("a run without a cache has every text")
 
 
-def _rendered(root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None) -> RunResult:
+def _rendered(
+    root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None, *, restart: bool
+) -> RunResult:
     from gen.render.run import render  # noqa: PLC0415 - a run without changes does not need it
 
     parallel = request.parallel or os.cpu_count() or 1
-    return render(root, request.overlay, request.jobs, parallel, kubernetes, cache)
+    return render(root, request.overlay, request.jobs, parallel, kubernetes, cache, restart=restart)
 
 
 def _version(text: str | None) -> str | None:
@@ -100,5 +109,7 @@ def summary(rendering: RunResult, comparison: Comparison, wrote: str, removed: s
     parts = [f"{wrote} {len(comparison.changes) - gone}", f"{removed} {gone}", f"{comparison.same} unchanged"]
     if edited:
         parts.append(f"{edited} edited by hand")
+    if rendering.behind:
+        parts.append(f"{counted(len(rendering.behind), 'run')} kept from an earlier platform")
     jobs, overlays = counted(rendering.jobs, "job"), counted(len(rendering.overlays), "overlay")
     return f"{jobs} in {overlays}: {', '.join(parts)}"

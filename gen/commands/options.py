@@ -20,5 +20,9 @@ Kubernetes = Annotated[
     str | None,
     typer.Option("--kubernetes-version", help="Check against this version instead of the overlays' own."),
 ]
+Base = Annotated[
+    str | None,
+    typer.Option("--base", help="Git ref to compare with. [default: merge base with the default branch]"),
+]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Render every job, even if it did not change.")]
 Parallel = Annotated[int, typer.Option("--parallel", "-n", min=0, help="Number of processes; 0 is one per CPU.")]

@@ -2,7 +2,8 @@
 
     find_base → read_trees → unrendered_objects → read_overlays → compare_trees → Review → text, Markdown or JSON
 
-Files that differ from the base are compared with the result of a render. `gen check` compares all files.
+Files that differ from the base are compared with the result of a render, and kept runs with those at the base.
+`gen check` compares all files. A render of all jobs, which the cache makes short, finds the runs that are behind.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen.commands.compared import repository
-from gen.commands.options import Overlays, Root
+from gen.commands.compared import RenderRequest, render_and_compare, repository
+from gen.commands.options import Base, Overlays, Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, UsageError
 from gen.overlay.plugins import load_repository_plugins
+from gen.render.cache import cache_folder
 from gen.report.formats import PLAN_REPORTERS
 from gen.repository.git import find_base
 from gen.repository.git_index import check_index
+from gen.review.behind import behind_runs
 from gen.review.compare import compare_trees, run_scopes
+from gen.review.kept_runs import compare_kept_runs
 from gen.review.removals import RemovalLimit
 from gen.review.rendered_trees import read_trees
 from gen.review.review import Review
@@ -29,8 +33,10 @@ from gen.review.unrendered import Expected, job_sources, unrendered_objects
 from gen.review.usage import read_overlays
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
+
+    from gen.render.results import RenderedJob, RunResult
 
 FORMATS = PLAN_REPORTERS
 
@@ -39,10 +45,7 @@ FORMATS = PLAN_REPORTERS
 class Request:
     """Arguments of `gen plan`."""
 
-    base: Annotated[
-        str | None,
-        typer.Option("--base", help="Git ref to compare with. [default: merge base with the default branch]"),
-    ] = None
+    base: Base = None
     overlay: Overlays = ()
     root: Root = None
     max_removed: Annotated[
@@ -69,6 +72,9 @@ def review(request: Request) -> Review:
     found = Findings()
     trees = read_trees(root, base, found).select(request.overlay)
     check_index(root, found)
+    kept = _kept_jobs(root, request.overlay)
+    if kept:
+        compare_kept_runs(kept, root, base, found)
     unrendered = unrendered_objects(trees.suspects, _expected(root, trees.suspects), found)
     return compare_trees(
         base,
@@ -79,20 +85,38 @@ def review(request: Request) -> Review:
         allow_data_removal=request.allow_data_removal,
         removal_limit=limit,
         unrendered=unrendered,
+        behind=behind_runs(kept),
     )
 
 
 def _expected(root: Path, suspects: Mapping[str, bytes]) -> Expected:
     """The result of a render for some files: of their jobs only, if their headers name no other sources."""
-    if not suspects:
-        return Expected(texts={}, keep=(), failed=False)
-    from gen.render.run import render  # noqa: PLC0415 - a plan without changes does not need it
-
     sources = job_sources(suspects)
     jobs = [source for source in sources or () if (root / source).is_file()]
-    try:
-        rendering = render(root, (), jobs if sources is not None and jobs else (), os.cpu_count() or 1)
-    except UsageError:  # no overlay can be read
-        return Expected(texts={}, keep=(), failed=True)
+    rendering = _render(root, jobs if sources is not None and jobs else ()) if suspects else None
+    if rendering is None:
+        return Expected(texts={}, keep=(), failed=bool(suspects))
     texts = {path: file.text for path, file in rendering.files.items() if file.text is not None}
     return Expected(texts=texts, keep=rendering.keep, failed=rendering.findings.failed())
+
+
+def _kept_jobs(root: Path, overlays: Collection[str]) -> tuple[RenderedJob, ...]:
+    """The jobs of some overlays, or of all, with a run that is behind the platform."""
+    try:
+        known = render_and_compare(RenderRequest(root=root), cache_folder()).rendering.behind
+    except UsageError:  # no overlay can be read, which `gen check` reports
+        return ()
+    sources = sorted({job.files[0].source.file for job in known})
+    with_texts = _render(root, sources) if sources else None
+    jobs = with_texts.behind if with_texts is not None else ()
+    return tuple(job for job in jobs if not overlays or job.overlay in overlays)
+
+
+def _render(root: Path, sources: Sequence[str]) -> RunResult | None:
+    """The result of a render of some jobs, or of all; None if no overlay can be read."""
+    from gen.render.run import render  # noqa: PLC0415 - a plan without changes does not need it
+
+    try:
+        return render(root, (), sources, os.cpu_count() or 1)
+    except UsageError:
+        return None

@@ -24,6 +24,9 @@ FORMATS = REPORTERS
 class Request(RenderRequest):
     """Arguments of `gen render`."""
 
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Render runs of unchanged jobs again, too, with today's overlay and gen.")
+    ] = False
     prune_storage: Annotated[bool, typer.Option("--prune-storage", help="Remove storage files that no job uses.")] = (
         False
     )
@@ -39,7 +42,7 @@ def run(request: Request) -> Result[Report]:
 
 def render(request: Request, cache: Path | None = None) -> Result[Report]:
     """Render with the cache in a folder, or without one."""
-    compared = render_and_compare(request, cache, prune_storage=request.prune_storage)
+    compared = render_and_compare(request, cache, prune_storage=request.prune_storage, restart=request.restart)
     rendering, comparison = compared.rendering, compared.comparison
     if comparison is None or rendering.findings.failed():
         return refused(rendering.findings)

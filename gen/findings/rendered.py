@@ -28,6 +28,31 @@ LEFTOVER = Code(
     "GitOps engines keep the run.",
     "Run `gen render` and commit the result.",
 )
+KEPT_RUN_DIFFERS = Code(
+    "kept-run-differs",
+    "A run that is behind the platform differs from the base branch, or is not there.",
+    "gen keeps a run as it was committed if its job did not change. It can only be accepted as it was merged before: "
+    "otherwise the file could contain anything.",
+    "Restore the file from the base branch, or start a new run with `gen render --restart JOB`.",
+)
+KEPT_RUN_UNVERIFIED = Code(
+    "kept-run-unverified",
+    "Runs are behind the platform, and there is no base to compare them with.",
+    "gen keeps a run as it was committed if its job did not change, and compares it with the base branch in Git.",
+    "Fetch the base branch, or set it with `--base REF`.",
+)
+KEPT_RUN_INVALID = Code(
+    "kept-run-invalid",
+    "A run that is behind the platform does not meet a rule of this version of gen or of the overlay.",
+    "The run was accepted by earlier rules and goes on; the cluster may refuse to apply its object again.",
+    "Start a new run with `gen render --restart JOB`, or wait for its end.",
+)
+KEPT_RUN_NOT_GRANTED = Code(
+    "kept-run-not-granted",
+    "A run that is behind the platform uses something that the overlay does not grant to its namespace any more.",
+    "A default of the overlay changed together with the grant. The run keeps the previous value until it ends.",
+    "Start a new run with `gen render --restart JOB`, set `state: finished`, or grant the value again.",
+)
 FOREIGN_FILE = Code(
     "foreign-file",
     "`rendered/` contains a file that gen did not generate, and that no overlay lists in `rendered.keep`.",

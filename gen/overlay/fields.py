@@ -216,13 +216,16 @@ class TensorBoardDefaults(Model):
 
 
 class Runs(Model):
-    """How objects of a run are named."""
+    """How objects of a run are named, and which runs a change of the platform starts again."""
 
     main: ClassVar[str] = "naming"
 
     naming: Literal["hash", "stable"] = "hash"
     """`hash`: an edited job is a new object with another name. `stable`: one object, edited in place. Operators keep
     running pods, and create the pods that replace failed ones from the new object: delete the object after an edit."""
+    restarted_for: Text | None = None
+    """Reason to take all runs along with the platform, such as `CVE-2026-1234`. Setting, changing or removing it
+    renders every run again; those that this changes start again. Otherwise runs keep the platform they started with."""
 
 
 class OverlayFields(Model):

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from gen.diagnostics import Diagnostic, Findings
 from gen.render.manifest import File
-from gen.render.results import JobResult, Rendered, RenderedOverlay, RunResult
+from gen.render.results import JobResult, Rendered, RenderedJob, RenderedOverlay, RunResult
 from gen.repository.job_files import all_jobs
 from gen.repository.layout import OVERLAY_FILE, OVERLAYS
 from gen.repository.safe_files import MAX_BYTES, read_regular
@@ -99,7 +99,7 @@ class Cache:
             return None
         if any(self.result(job) is None for job in jobs):
             return None
-        jobs_rendered = (job for result in self.last.jobs.values() for job in result.rendered)
+        jobs_rendered = [job for result in self.last.jobs.values() for job in result.rendered]
         rendered: tuple[Rendered, ...] = (*jobs_rendered, *self.last.shared)
         return RunResult(
             files={file.path: file for one in rendered for file in one.files},
@@ -108,6 +108,7 @@ class Cache:
             whole=True,
             findings=Findings([*self.last.findings]),
             keep=self.last.keep,
+            behind=tuple(job for job in jobs_rendered if job.behind is not None),
         )
 
     def result(self, job: JobFile) -> JobResult | None:
@@ -150,8 +151,15 @@ def _read(path: Path) -> CachedRun | None:
 
 
 def _job_without_text(result: JobResult) -> JobResult:
-    overlays = (replace(one, rendered=tuple(map(_without_text, one.rendered))) for one in result.overlays)
+    overlays = (replace(one, rendered=tuple(map(_run_without_text, one.rendered))) for one in result.overlays)
     return replace(result, overlays=tuple(overlays))
+
+
+def _run_without_text(rendered: RenderedJob) -> RenderedJob:
+    if rendered.behind is None:
+        return _without_text(rendered)
+    fresh = tuple(map(_file_without_text, rendered.behind.fresh))
+    return _without_text(replace(rendered, behind=replace(rendered.behind, fresh=fresh)))
 
 
 def _without_text(rendered: RenderedT) -> RenderedT:

@@ -115,4 +115,4 @@ class File(Struct, frozen=True, kw_only=True):
     storage: bool = False
     """Whether it is storage, which is removed only with `--prune-storage`."""
     record: str = ""
-    """Digest of the job in the first line of a run."""
+    """Text of a run's record, in its first line (see `gen.render.record`)."""

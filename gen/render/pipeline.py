@@ -34,7 +34,7 @@ from gen.render.parse.job import job_name, parse_job
 from gen.render.patch.stage import apply_patches
 from gen.render.plan.stage import make_plan
 from gen.render.plan.storage import plan_storage
-from gen.render.record import job_digest
+from gen.render.record import run_record
 from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay
 from gen.render.seal import seal, unsealed
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from gen.kinds.plan import Plan
     from gen.load import Source
     from gen.overlay.overlay import Overlay
+    from gen.render.committed.read import CommittedRuns
     from gen.render.deciding_field import Decided
     from gen.render.expand import JobRun
     from gen.render.manifest import Built, Patched, Valid
@@ -61,8 +62,10 @@ _INDEPENDENT = frozenset(
 """Findings of the plan that stay true if other, invalid fields of the job were left out."""
 
 
-def render_file(root: Path, job: JobFile, overlays: Sequence[Overlay]) -> JobResult:
-    """One job file in every overlay that selects it."""
+def render_file(
+    root: Path, job: JobFile, overlays: Sequence[Overlay], committed: CommittedRuns | None = None
+) -> JobResult:
+    """One job file in every overlay that selects it; `committed` has the runs to keep."""
     found = Findings()
     selected = [overlay for overlay in overlays if selects(overlay, job.key)]
     source = read(root, job.file, found)
@@ -71,7 +74,7 @@ def render_file(root: Path, job: JobFile, overlays: Sequence[Overlay]) -> JobRes
         results = [JobInOverlay(overlay=overlay.name, names=(name,), rendered=()) for overlay in selected]
     else:
         name, kind = job_name(source)
-        results = [render_job(source, job.namespace, overlay, found) for overlay in selected]
+        results = [render_job(source, job.namespace, overlay, found, committed) for overlay in selected]
         if not selected:
             parse_job(source, job.namespace, None, found)
     return JobResult(
@@ -84,8 +87,13 @@ def render_file(root: Path, job: JobFile, overlays: Sequence[Overlay]) -> JobRes
     )
 
 
-def render_job(source: Source, namespace: str, overlay: Overlay, found: Findings) -> JobInOverlay:
-    """All runs of a job in one overlay; none of them if the job has an error."""
+def render_job(
+    source: Source, namespace: str, overlay: Overlay, found: Findings, committed: CommittedRuns | None = None
+) -> JobInOverlay:
+    """All runs of a job in one overlay; none of them if the job has an error.
+
+    A run in `committed` is kept if its job did not change. Without them, every run is rendered from the job.
+    """
     own = Findings()
     given = parse_job(source, namespace, overlay, own)
     runs = expand(given) if given is not None else ()
@@ -93,7 +101,7 @@ def render_job(source: Source, namespace: str, overlay: Overlay, found: Findings
     plans = [_plan_run(run, overlay, findings) for run, findings in zip(runs, by_run, strict=True)]
     rendered = []
     if not any(findings.failed() for findings in (own, *by_run)):
-        rendered = [_render_run(*one, overlay) for one in zip(runs, plans, by_run, strict=True)]
+        rendered = [_render_run(*one, overlay, committed) for one in zip(runs, plans, by_run, strict=True)]
     found.extend((*own.items, *merge_findings(by_run)))
     return JobInOverlay(
         overlay=overlay.name,
@@ -110,7 +118,9 @@ def _plan_run(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     return plan
 
 
-def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overlay) -> RenderedJob | None:
+def _render_run(
+    run: JobRun, plan: Plan | None, found: Findings, overlay: Overlay, committed: CommittedRuns | None
+) -> RenderedJob | None:
     if plan is None:
         return None
     checked = _checked(build(run.given.job, plan), overlay, found, partial(deciding_field, run.given))
@@ -118,11 +128,12 @@ def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overla
         return None
     patched, valid = checked
     sealed = seal(valid, plan.attempt)
-    return RenderedJob(
+    record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for)
+    rendered = RenderedJob(
         overlay=overlay.name,
         namespace=plan.namespace,
         name=plan.name,
-        files=tuple(emit(sealed, overlay.name, job_digest(run.name, run.given.source.data))),
+        files=tuple(emit(sealed, overlay.name, str(record))),
         matched=patched.matched,
         deletions=patched.deletions,
         volumes=plan.storage,
@@ -130,6 +141,12 @@ def _render_run(run: JobRun, plan: Plan | None, found: Findings, overlay: Overla
         pods=(plan.pod_count if plan.state == "active" else 0) + (plan.tensorboard is not None),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
     )
+    old = committed.behind(rendered, record, plan.state, found) if committed is not None else None
+    if old is None:
+        return rendered
+    from gen.render.committed.keep import keep  # noqa: PLC0415 - most renders keep no run
+
+    return keep(old, rendered, valid, run.given.job, plan, overlay, found)
 
 
 def _checked(

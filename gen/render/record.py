@@ -1,16 +1,18 @@
-"""The record of a run: a digest of what the job file says of it, in the first line of the rendered run.
+"""The record of a run, in the first line of its file: what decides whether `gen render` keeps a committed run.
 
-It tells whether a committed run is still the one that its job describes, independently of the overlay and of the
-version of gen. It covers the text of the file's values, not what a model reads from them, so that a new version of gen
-computes the same digest.
+It contains a digest of what the job file says of the run, and none of the overlay or the version of gen: a run whose
+job did not change is kept when these change. The digest covers the text of the file's values, not what a model reads
+from them, so that a new version of gen computes the same one.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Final
 
 import orjson
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,18 +21,46 @@ if TYPE_CHECKING:
 
 NOT_PART_OF_RUN: Final = frozenset({"state", "labels", "annotations", "metrics", "tensorboard", "name"})
 """Fields of a job that never start a new run, and the name, which counts as the name of the run."""
-_LENGTH: Final = 32
-"""Hexadecimal digits of the digest: authors choose the content, so it must withstand a search for collisions."""
+_JOB_DIGITS: Final = 32
+"""Authors choose the content of a job, so its digest must withstand a search for collisions."""
+_RESTART_DIGITS: Final = 12
 _ORDERED: Final = "env"
 """Variables can refer to earlier ones, so their order counts. The order of all other mappings has no meaning."""
+_TEXT: Final = re.compile(r"job (?P<job>[0-9a-f]{32})(?:, restart (?P<restart>[0-9a-f]{12}))?")
 
 
-def job_digest(run: str, data: Data) -> str:
-    """Digest of a job file for the run with this name."""
+class Record(Struct, frozen=True, kw_only=True):
+    """What a run was rendered for."""
+
+    job: str
+    """Digest of the job."""
+    restart: str = ""
+    """Digest of `runs.restartedFor` of the overlay; empty if it is not set."""
+
+    def __str__(self) -> str:
+        return f"job {self.job}, restart {self.restart}" if self.restart else f"job {self.job}"
+
+    @classmethod
+    def parse(cls, text: str | None) -> Record | None:
+        """The record in a first line; None if there is none."""
+        match = _TEXT.fullmatch(text or "")
+        return cls(job=match["job"], restart=match["restart"] or "") if match is not None else None
+
+    def keeps(self, committed: Record, state: str) -> bool:
+        """Whether a committed run is still the one that the job describes.
+
+        `restartedFor` does not count for a finished run: nothing can replace the record of what ran.
+        """
+        return self.job == committed.job and (self.restart == committed.restart or state == "finished")
+
+
+def run_record(run: str, data: Data, restarted_for: str | None) -> Record:
+    """The record of the run with this name, of a job file with these values."""
     fields = data if isinstance(data, dict) else {}
     content = {name: _ordered(value, name) for name, value in fields.items() if name not in NOT_PART_OF_RUN}
     text = orjson.dumps([run, content], option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(text).hexdigest()[:_LENGTH]
+    restart = hashlib.sha256(restarted_for.encode()).hexdigest() if restarted_for is not None else ""
+    return Record(job=hashlib.sha256(text).hexdigest()[:_JOB_DIGITS], restart=restart[:_RESTART_DIGITS])
 
 
 def _ordered(value: Data, name: str = "") -> Any:

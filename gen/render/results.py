@@ -29,6 +29,19 @@ class Rendered(Struct, frozen=True, kw_only=True):
     """Directives of these patches that delete."""
 
 
+class Behind(Struct, frozen=True, kw_only=True):
+    """A committed run that was kept although a new render gives its job another one: the platform changed since."""
+
+    run: str
+    """Hash of the kept run."""
+    kept: tuple[str, ...]
+    """Paths of its objects, its workload first."""
+    fresh: tuple[File, ...]
+    """Objects of the new run."""
+    claims: tuple[str, ...] = ()
+    """Claims that the kept run mounts, as `overlay/namespace/name`."""
+
+
 class RenderedJob(Rendered, frozen=True, kw_only=True):
     """One run of a job file in one overlay."""
 
@@ -42,6 +55,8 @@ class RenderedJob(Rendered, frozen=True, kw_only=True):
     """Pods that the job has while it is active, and its TensorBoard."""
     kinds: tuple[str, ...]
     """Kinds of the objects, as `group/Kind`."""
+    behind: Behind | None = None
+    """None if the run is the one that a new render gives."""
 
 
 class RenderedOverlay(Rendered, frozen=True, kw_only=True):
@@ -92,3 +107,10 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """Folders of the requested jobs. They must contain no other files."""
     keep: tuple[str, ...] = ()
     """Patterns for other files in `rendered/`."""
+    behind: tuple[RenderedJob, ...] = ()
+    """Jobs with a kept run that is behind the platform."""
+
+    @property
+    def kept_claims(self) -> frozenset[str]:
+        """Claims that kept runs mount, as `overlay/namespace/name`: the overlay may not have their volumes any more."""
+        return frozenset(claim for job in self.behind if job.behind is not None for claim in job.behind.claims)

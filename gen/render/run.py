@@ -10,6 +10,7 @@ from gen.diagnostics import Findings
 from gen.overlay.read import OverlayReader
 from gen.parallel import map_parallel
 from gen.render.bundle import render_bundles
+from gen.render.committed.read import CommittedRuns
 from gen.render.crosscheck import crosscheck
 from gen.render.pipeline import render_file, render_storage
 from gen.render.results import RunResult
@@ -35,18 +36,20 @@ def render(
     parallel: int = 1,
     kubernetes: str | None = None,
     cache: Cache | None = None,
+    *,
+    restart: bool = False,
 ) -> RunResult:
     """Render the jobs that match `patterns` for the named overlays; all jobs and all overlays if empty.
 
     `kubernetes` is a version to check against instead of the overlays' own; it does not change the output. Unchanged
-    jobs are taken from the `cache`, without the text of their files.
+    jobs are taken from the `cache`, without the text of their files. With `restart`, no committed run is kept.
     """
     found = Findings()
     chosen = _overlays(root, overlays, kubernetes, found)
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
     whole = not overlays and not patterns
     complete = whole and not found.failed()
-    results = _results(root, jobs, chosen, parallel, cache)
+    results = _results(root, jobs, chosen, parallel, cache, restart=restart)
     rendered = [job for result in results for job in result.rendered]
     shared = _storage(rendered, chosen, found)
     if not patterns:
@@ -63,6 +66,7 @@ def render(
         findings=found,
         folders=frozenset(file.path.rpartition("/")[0] for job in rendered for file in job.files),
         keep=tuple(sorted({pattern for overlay in chosen for pattern in overlay.fields.rendered.keep})),
+        behind=tuple(job for job in rendered if job.behind is not None),
     )
     if cache is not None and not found.failed():
         cache.save(results, shared, run)
@@ -75,11 +79,18 @@ def _overlays(root: Path, names: Collection[str], kubernetes: str | None, found:
 
 
 def _results(
-    root: Path, jobs: Sequence[JobFile], overlays: Sequence[Overlay], parallel: int, cache: Cache | None
+    root: Path,
+    jobs: Sequence[JobFile],
+    overlays: Sequence[Overlay],
+    parallel: int,
+    cache: Cache | None,
+    *,
+    restart: bool,
 ) -> list[JobResult]:
     """The result of each job file, in the order of `jobs`."""
     known = {job: result for job in jobs if (result := cache.result(job) if cache else None) is not None}
-    work = partial(render_file, root, overlays=overlays)
+    committed = None if restart else CommittedRuns.of(root)
+    work = partial(render_file, root, overlays=overlays, committed=committed)
     fresh = map_parallel(work, [job for job in jobs if job not in known], parallel, worth_it=_JOBS_PER_PROCESS)
     known.update((result.job, result) for result in fresh)
     return [known[job] for job in jobs]

@@ -38,7 +38,7 @@ def check_index(root: Path, found: Findings) -> None:
     """
     if os.path.lexists(root / _MODULES):
         refuse_control_file(_MODULES, found)
-    if not _in_git(root):
+    if not in_git(root):
         return
     for mode, path in _entries(root):
         _check(root, mode, path, found)
@@ -46,7 +46,7 @@ def check_index(root: Path, found: Findings) -> None:
 
 def executable_bits_count(root: Path) -> bool:
     """Whether the file system stores executable bits; False if Git was told to ignore them."""
-    done = run_git(root, "config", "--type=bool", "core.fileMode") if _in_git(root) else None
+    done = run_git(root, "config", "--type=bool", "core.fileMode") if in_git(root) else None
     return done is None or done.stdout.strip() != b"false"
 
 
@@ -102,7 +102,8 @@ def _entries(root: Path) -> Iterator[tuple[str, str]]:
             yield about[:6], path
 
 
-def _in_git(root: Path) -> bool:
+def in_git(root: Path) -> bool:
+    """Whether a folder is in a Git repository."""
     return any(os.path.lexists(folder / ".git") for folder in (root, *root.parents))
 
 

@@ -220,6 +220,12 @@ def settings_name(path: str) -> str:
     )
 
 
+def object_name(kind: str, file: str) -> str:
+    """The name in an object's file name; empty if gen writes no such file name for the kind."""
+    start = f"{kind.lower()}-"
+    return file.removeprefix(start).removesuffix(ENDING) if file.startswith(start) and file.endswith(ENDING) else ""
+
+
 def object_files(kinds: Iterable[str]) -> str:
     """A glob pattern for the file names of objects of some kinds."""
     return object_file("{" + ",".join(sorted({kind.lower() for kind in kinds})) + "}", "*")

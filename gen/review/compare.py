@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.overlay.overlay import Overlay
     from gen.repository.git import Base
+    from gen.review.behind import BehindRun
     from gen.review.rendered_object import RenderedObject
     from gen.review.rendered_trees import RenderedTrees
     from gen.review.unrendered import UnrenderedObject
@@ -42,6 +43,7 @@ def compare_trees(
     allow_data_removal: bool = False,
     removal_limit: RemovalLimit = _NO_LIMIT,
     unrendered: tuple[UnrenderedObject, ...] = (),
+    behind: tuple[BehindRun, ...] = (),
 ) -> Review:
     """Review the change from `trees.before` to `trees.after`, with the findings of reading both in `found`.
 
@@ -72,6 +74,7 @@ def compare_trees(
         after=len(trees.after),
         findings=tuple(found),
         unrendered=unrendered,
+        behind=behind,
     )
 
 

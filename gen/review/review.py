@@ -13,6 +13,7 @@ from gen.review.runs import RunAction, RunState
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic
     from gen.repository.git import Base
+    from gen.review.behind import BehindRun
     from gen.review.data import DataObject
     from gen.review.fields import FieldChange
     from gen.review.matching import Pair
@@ -60,6 +61,8 @@ class Review:
     findings: tuple[Diagnostic, ...]
     unrendered: tuple[UnrenderedObject, ...] = ()
     """Objects in the work tree that gen did not render."""
+    behind: tuple[BehindRun, ...] = ()
+    """Runs that the work tree keeps although the platform changed since they were rendered."""
 
     @cached_property
     def run_actions(self) -> Counter[RunAction]:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from gen.diagnostics import Findings
 from gen.load import Data, source_of
 from gen.render.emit import HEADER
+from gen.render.emit import header as first_line
 from gen.render.pipeline import render_job
-from gen.render.record import NOT_PART_OF_RUN, job_digest
+from gen.render.record import NOT_PART_OF_RUN, Record, run_record
 from tests.contract.fields import leaves, without
 from tests.contract.test_jobs import EVERY, OVERLAY, Case, read_overlay, source
 
@@ -64,7 +65,7 @@ def test_what_never_starts_a_run_does_not_change_the_record(more: str) -> None:
 def digest(text: str, run: str = "demo") -> str:
     given = source_of(text.encode(), "jobs/team/demo.yaml", Findings())
     assert given is not None
-    return job_digest(run, given.data)
+    return run_record(run, given.data, None).job
 
 
 def test_order_counts_for_variables_only() -> None:
@@ -94,5 +95,24 @@ def test_the_digest_is_the_same_for_ever() -> None:
     )
 )
 def test_different_values_have_different_digests(value: Data) -> None:
-    assert job_digest("a", {"args": value}) != job_digest("a", {"args": [value]})
-    assert job_digest("a", {"args": value}) == job_digest("a", {"args": value, "state": value})
+    one = run_record("a", {"args": value}, None)
+    assert one != run_record("a", {"args": [value]}, None)
+    assert one == run_record("a", {"args": value, "state": value}, None)
+
+
+@pytest.mark.parametrize("restarted_for", [None, "", "CVE-2026-1234"])
+def test_a_record_is_read_from_a_first_line(restarted_for: str | None) -> None:
+    record = run_record("demo", {}, restarted_for)
+    header = HEADER.match(first_line("jobs/team/demo.yaml", "0" * 64, str(record)))
+    assert header is not None
+    assert Record.parse(header["record"]) == record
+    assert Record.parse(None) is None
+
+
+def test_a_run_is_kept_for_the_same_job_and_restart() -> None:
+    before, after = (run_record("demo", {}, text) for text in ("a", "b"))
+    assert before.keeps(before, "active")
+    assert not after.keeps(before, "active")
+    assert not after.keeps(before, "suspended")
+    assert after.keeps(before, "finished")
+    assert not run_record("demo", {"image": "b"}, "a").keeps(before, "finished")

@@ -11,6 +11,7 @@ from gen.model.scalars import shown
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
+    from gen.overlay.grant import Grant
     from gen.render.plan.context import Context
 
 _DOCKER_HUB = "docker.io/"
@@ -30,13 +31,18 @@ def rewritten(context: Context, image: str) -> str:
 def granted(context: Context, image: str, route: Route) -> str:
     """The image to pull. Report it at `route` if its registry is not granted to the namespace."""
     pulled = rewritten(context, image)
-    starts = context.grant.registries
-    if pulled and starts is not None and not any(_is_below(_full(pulled), start) for start in starts):
-        namespace, allowed = context.given.namespace, ", ".join(f"`{start}`" for start in starts) or "none"
+    starts = context.grant.registries or ()
+    if pulled and not allowed(pulled, context.grant):
+        namespace, known = context.given.namespace, ", ".join(f"`{start}`" for start in starts) or "none"
         message = f"namespace `{namespace}` may not use image {shown(pulled)} in overlay `{context.overlay.name}`"
-        hint = f"use an image from {allowed}, or add the registry to `namespaces.{namespace}.registries` of the overlay"
+        hint = f"use an image from {known}, or add the registry to `namespaces.{namespace}.registries` of the overlay"
         context.error(NOT_GRANTED, route, message, hint)
     return pulled
+
+
+def allowed(image: str, grant: Grant) -> bool:
+    """Whether a namespace may use an image."""
+    return grant.registries is None or any(_is_below(_full(image), start) for start in grant.registries)
 
 
 def _is_below(image: str, start: str) -> bool:

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 _PRUNE = "to remove the file, run `gen render --prune-storage`"
 
 
-def is_unused_data(path: str, text: str, found: Findings) -> bool:
+def is_unused_data(path: str, text: str, found: Findings, *, kept: bool = False) -> bool:
     """Whether a generated file that is not part of the result must be kept, with a finding if so.
 
     A volume or claim is expected in the file that gen writes for it. Anywhere else, after an edit, or if the file
     cannot be read, it is an error: it may be data, so gen does not remove it, or an object that was never rendered.
+    With `kept`, a run that is behind the platform mounts it.
     """
     if not (RenderedPath.parse(path).is_storage or PERSISTENT_VOLUME.kind in text):
         return False
@@ -38,9 +39,21 @@ def is_unused_data(path: str, text: str, found: Findings) -> bool:
     elif not untouched(text.removeprefix("\ufeff").replace("\r\n", "\n")):
         message = "no job uses this volume any more, but the file was edited by hand"
         found.error(HAND_EDITED, place, message, f"restore the file from Git; {_PRUNE}")
+    elif kept:
+        message = "only a run that was kept from an earlier platform uses this volume; leaving it unchanged"
+        found.warning(UNUSED_STORAGE, place, message, "keep it until the run has ended")
     else:
         found.warning(UNUSED_STORAGE, place, "no job uses this volume any more; leaving it unchanged", _PRUNE)
     return True
+
+
+def claim_of(path: str, text: str) -> str:
+    """The claim of a volume, or the claim itself, as `overlay/namespace/name`; empty for other objects."""
+    body = manifest_of(text) if RenderedPath.parse(path).is_storage else None
+    if body is None or not is_data(body):
+        return ""
+    route = ("spec", "claimRef") if body.get("kind") == PERSISTENT_VOLUME.kind else ("metadata",)
+    return "/".join((RenderedPath.parse(path).overlay, *(str(at(body, *route, key)) for key in ("namespace", "name"))))
 
 
 def manifest_of(text: str) -> Body | None:

@@ -19,6 +19,8 @@ from gen.review.review import ObjectAction, ObjectChange, Review
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gen.review.behind import BehindObject, BehindRun
+
 _WIDTH = 200
 """Printed characters of a value."""
 _ENDS = 90
@@ -56,6 +58,24 @@ def difference_groups(review: Review) -> Iterator[GroupView]:
     for (order, kind, _), changes in sorted(known.items(), key=_first):
         names = tuple(map(_name, changes))
         yield GroupView(action=Phrase(_ORDER[order].value), kind=kind, names=names, fields=changes[0].fields)
+
+
+def behind_groups(review: Review) -> Iterator[GroupView]:
+    """Objects of kept runs, with what a new run would change."""
+    known: dict[tuple[str, ...], list[tuple[BehindRun, BehindObject]]] = {}
+    for run in review.behind:
+        for one in run.objects:
+            action = "change" if one.kept is not None and one.fresh is not None else "remove" if one.kept else "add"
+            known.setdefault((action, sanitize(one.key.kind), repr(one.fields)), []).append((run, one))
+    for (action, kind, _), entries in sorted(known.items()):
+        names = tuple(_behind_name(run, one) for run, one in entries)
+        yield GroupView(action=Phrase(f"would {action}"), kind=kind, names=names, fields=entries[0][1].fields)
+
+
+def _behind_name(run: BehindRun, one: BehindObject) -> str:
+    key = one.key
+    name = f"{key.scope} {qualified(key.namespace, key.name)}"
+    return sanitize(f"{name}, replaced by {run.replaced_by}" if key == run.key else name)
 
 
 def _name(change: ObjectChange) -> str:

@@ -13,6 +13,7 @@ from gen.review.review import ObjectAction
 from gen.review.runs import RunAction, RunState
 
 if TYPE_CHECKING:
+    from gen.review.behind import BehindRun
     from gen.review.rendered_object import ObjectKey
     from gen.review.review import ObjectChange, Review
     from gen.review.runs import RunChange, RunVersion
@@ -38,6 +39,7 @@ def as_json(review: Review) -> str:
             for one in review.unrendered
         ],
         "objects": [_object(item) for item in review.objects],
+        "behind": [_behind(run) for run in review.behind],
     }
     return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
@@ -125,6 +127,11 @@ def _object(item: ObjectChange) -> dict[str, Any]:
         "from": before.path if before is not None and after is not None and before.path != after.path else None,
         "fields": [_field(field) for field in item.fields],
     }
+
+
+def _behind(run: BehindRun) -> dict[str, Any]:
+    objects = [{**_key(one.key), "fields": [_field(field) for field in one.fields]} for one in run.objects]
+    return {**_key(run.key), "job": run.source, "replacedBy": run.replaced_by, "objects": objects}
 
 
 def _field(field: FieldChange) -> dict[str, Any]:

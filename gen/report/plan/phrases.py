@@ -71,6 +71,8 @@ def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
         "Objects": f"{review.before} → {review.after}: "
         + _action_counts(review.object_actions, skip=(ObjectAction.KEPT,)),
     }
+    if review.behind:
+        rows["Behind"] = f"{counted(len(review.behind), 'run')} kept as committed, although the platform changed since"
     return ((Phrase(title), Phrase(text)) for title, text in rows.items())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gen.report.plan.differences import GroupView, difference_groups
+from gen.report.plan.differences import GroupView, behind_groups, difference_groups
 from gen.report.plan.phrases import (
     RUN_SECTIONS,
     demand_phrase,
@@ -94,6 +94,8 @@ class PlanView:
     usage: tuple[UsageView, ...]
     groups: tuple[GroupView, ...]
     """Objects that differ, grouped by equal differences."""
+    behind: tuple[GroupView, ...]
+    """Objects of kept runs and what new runs would change in them, grouped by equal differences."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -121,6 +123,7 @@ def plan_view(review: Review) -> PlanView:
         data=tuple(_data(review)),
         usage=tuple(_usage(row) for row in review.usage if row.before != row.after),
         groups=tuple(difference_groups(review)),
+        behind=tuple(behind_groups(review)),
     )
 
 

@@ -27,11 +27,11 @@ if [ -n "${GITHUB_ACTIONS:-}" ]; then format=github; fi
 
 checked=0
 planned=0
-"$gen" check --output "$format" || checked=$?
+"$gen" check ${base:+--base "$base"} --output "$format" || checked=$?
 if [ -n "$out" ]; then
-  "$gen" check --output junit > "$out/junit.xml" || true
+  "$gen" check ${base:+--base "$base"} --output junit > "$out/junit.xml" || true
   if [ "$checked" != 0 ]; then
-    "$gen" check --output markdown > "$out/plan.md" || true
+    "$gen" check ${base:+--base "$base"} --output markdown > "$out/plan.md" || true
     [ -s "$out/plan.md" ] || echo "### Refused: \`gen check\` failed with exit code $checked, see the log" > "$out/plan.md"
   fi
 fi

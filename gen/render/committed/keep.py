@@ -1,0 +1,145 @@
+"""Keep a committed run: its content as it was committed, with the metadata and the suspension that the job sets now."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from gen import quantity
+from gen.diagnostics import Findings, Location
+from gen.findings.jobs import SUSPENDED_IN_QUEUE
+from gen.kubernetes import QUEUE_LABEL, RUN, Body, at
+from gen.render.build.metadata import run_metadata
+from gen.render.build.stage import build
+from gen.render.committed.report import report_faults
+from gen.render.emit import emit
+from gen.render.manifest import Manifest, Sealed
+from gen.render.patch.stage import apply_patches
+from gen.render.results import Behind
+from gen.render.seal import filled
+from gen.resources import resource_of_object
+from gen.resources.pods import pod_sets, templates_by_shape
+
+if TYPE_CHECKING:
+    from gen.kinds.base import Job
+    from gen.kinds.plan import Plan
+    from gen.overlay.overlay import Overlay
+    from gen.render.committed.read import CommittedObject, CommittedRun
+    from gen.render.manifest import Valid
+    from gen.render.results import RenderedJob
+
+_GPU = re.compile(r"/.*(?:gpu|npu|mig-)")
+"""Extended resources that count as GPUs, whatever the overlay calls them today."""
+
+
+def keep(
+    run: CommittedRun, fresh: RenderedJob, valid: Valid, job: Job, plan: Plan, overlay: Overlay, found: Findings
+) -> RenderedJob:
+    """`fresh` with the committed run in place of the new one, and with the objects that no run owns.
+
+    Reports rules and grants that the run does not meet any more.
+    """
+    manifests = _as_committed(run, valid, job, plan, overlay)
+    kept = [_kept(one, run, manifests, plan) for one in (run.workload, *run.others)]
+    shared = [one.with_body(filled(one.body, run.run)) for one in valid.manifests if not one.of_run]
+    workload = kept[0].body
+    if plan.state == "suspended" and _queue(workload):
+        hint = f"remove `state`, or start a new run with `gen render --restart {plan.source}`"
+        message = f"the run was committed with the queue `{_queue(workload)}`; a run with a queue cannot be `suspended`"
+        found.error(SUSPENDED_IN_QUEUE, Location(plan.source), message, hint)
+    else:
+        report_faults(kept, valid, run, plan, overlay, found)
+    files = emit(Sealed((*kept, *shared)), overlay.name, str(run.record))
+    gpus, pods = _demand(workload, overlay) if plan.state == "active" else (0, 0)
+    return replace(
+        fresh,
+        files=tuple(files),
+        gpus=gpus,
+        pods=pods + (plan.tensorboard is not None),
+        kinds=tuple(dict.fromkeys(one.group_kind for one in (*kept, *shared))),
+        behind=Behind(
+            run=run.run,
+            kept=tuple(file.path for file in files[: len(kept)]),
+            claims=tuple(f"{overlay.name}/{plan.namespace}/{claim}" for claim in sorted(_claims(workload))),
+            fresh=tuple(file for file, one in zip(fresh.files, valid.manifests, strict=True) if one.of_run),
+        ),
+    )
+
+
+def _as_committed(run: CommittedRun, valid: Valid, job: Job, plan: Plan, overlay: Overlay) -> tuple[Manifest, ...]:
+    """The objects of the new run, rendered with the queue and the naming of the committed one.
+
+    The lifecycle marks in their metadata depend on both.
+    """
+    queue, stable = _queue(run.workload.body) or None, run.run not in run.name
+    if queue == plan.queue and stable == plan.stable:
+        return valid.manifests
+    name = plan.name if stable else f"{plan.name}-{RUN}"
+    return apply_patches(build(job, replace(plan, queue=queue, stable=stable, run=name)), overlay, Findings()).manifests
+
+
+def _kept(one: CommittedObject, run: CommittedRun, manifests: tuple[Manifest, ...], plan: Plan) -> Manifest:
+    """A committed object with the metadata and the suspension of its counterpart among the new ones."""
+    body, is_workload = one.body, one is run.workload
+    key = (body["kind"], one.name)
+    new = next((new for new in manifests if new.of_run and (new.body["kind"], new.name) == key), None)
+    metadata = new.body["metadata"] if new is not None else run_metadata(plan, one.name, plan.kind)
+    kept = {**body, "metadata": _metadata(filled(metadata, run.run), body)}
+    resource = resource_of_object(body.get("apiVersion"), body["kind"])
+    suspend = resource.suspend if is_workload and resource is not None else None
+    if suspend is not None:
+        wanted = at(new.body, *suspend) if new is not None else plan.state == "suspended" or None
+        kept = _with(kept, suspend, wanted)
+    return Manifest(
+        body=kept,
+        name=one.name,
+        source=Location(plan.source),
+        folder=plan.folder,
+        of_run=True,
+        main_container=plan.container if is_workload else None,
+        suspend=suspend or (),
+    )
+
+
+def _metadata(new: Body, committed: Body) -> Body:
+    """The new metadata with the committed name and queue, which a run cannot change."""
+    labels = {key: value for key, value in new.get("labels", {}).items() if key != QUEUE_LABEL}
+    labels |= {QUEUE_LABEL: queue} if (queue := _queue(committed)) else {}
+    return {**new, "name": committed["metadata"]["name"], "labels": dict(sorted(labels.items()))}
+
+
+def _queue(body: Body) -> str:
+    return str(at(body, "metadata", "labels", QUEUE_LABEL) or "")
+
+
+def _with(body: Body, route: tuple[str, ...], value: object) -> Body:
+    """A copy with the value at the route, or without the field if the value is None."""
+    step, *rest = route
+    if rest:
+        return {**body, step: _with(body.get(step) or {}, tuple(rest), value)}
+    if value is None:
+        return {key: inner for key, inner in body.items() if key != step}
+    return {**body, step: value}
+
+
+def _claims(workload: Body) -> set[str]:
+    """Names of the claims that the pods mount."""
+    specs = [at(template, "spec") or {} for _, template in templates_by_shape(workload)]
+    volumes = [volume for spec in specs for volume in spec.get("volumes") or ()]
+    return {str(claim) for volume in volumes if (claim := at(volume, "persistentVolumeClaim", "claimName"))}
+
+
+def _demand(workload: Body, overlay: Overlay) -> tuple[int, int]:
+    """GPUs and pods of the run. The overlay may have named another resource for GPUs when it was rendered."""
+    resource = resource_of_object(workload.get("apiVersion"), workload["kind"])
+    gpus = pods = 0
+    for one in pod_sets(resource, workload) if resource is not None else ():
+        count = math.prod(int(number) for number in one.largest)
+        limits = [at(container, "resources", "limits") or {} for container in at(one.template, "spec", "containers")]
+        names = {overlay.fields.gpu.resource, *(name for known in limits for name in known if _GPU.search(name))}
+        pods += count
+        gpus += count * sum(int(quantity.amount(str(known[name]))) for known in limits for name in names & known.keys())
+    return gpus, pods
