@@ -22,6 +22,8 @@ HASH_LENGTH = 8
 JOB_LABEL = "gen/job"
 RUN_LABEL = "gen/run"
 VOLUME_LABEL = "gen/volume"
+ACCELERATOR_LABEL = "gen/accelerator"
+"""On pods: the accelerator of the overlay that they request."""
 METRICS = "gen/metrics"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 NAME = "app.kubernetes.io/name"

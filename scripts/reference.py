@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gen.accelerators import ACCELERATORS
 from gen.commands.schema import job_schema, overlay_schema
 from gen.findings.registry import SECTIONS
 from gen.kinds import KINDS
@@ -18,6 +19,13 @@ from gen.storage import STORAGE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from gen.model.profile import Profile
+
+_PROFILES: Mapping[str, Mapping[str, type[Profile]]] = {
+    "Storage profiles": STORAGE,
+    "Network profiles": NETWORKS,
+    "Accelerator profiles": ACCELERATORS,
+}
 DOCS = Path(__file__).parent.parent / "docs"
 
 _JOB = """\
@@ -87,11 +95,11 @@ def overlay_reference() -> str:
     schema = overlay_schema()
     definitions = schema["definitions"]
     fields = {**schema, "properties": {**schema["properties"], "defaults": _described(schema, "defaults")}}
-    profiles = {profile.__name__ for profile in (*STORAGE.values(), *NETWORKS.values())}
+    profiles = {profile.__name__ for registry in _PROFILES.values() for profile in registry.values()}
     elsewhere = profiles | job_schema()["definitions"].keys()
     own = {name: definition for name, definition in definitions.items() if name not in elsewhere}
     parts = [_OVERLAY, _table(fields), *_sections(own)]
-    for title, registry in (("Storage profiles", STORAGE), ("Network profiles", NETWORKS)):
+    for title, registry in _PROFILES.items():
         parts.append(f"## {title}\n")
         for key, profile in registry.items():
             definition = definitions[profile.__name__]

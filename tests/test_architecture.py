@@ -25,7 +25,7 @@ LAYERS = (
     ("overlay",),
     ("plugins",),
     ("kinds",),
-    ("storage", "networks", "gitops"),
+    ("storage", "networks", "accelerators", "gitops"),
     ("schemas",),
     ("model",),
     ("secrets",),

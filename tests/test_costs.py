@@ -17,14 +17,16 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from gen import kinds, networks, storage
+from gen import accelerators, kinds, networks, storage
+from gen.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.cli import app
 from gen.commands.schema import overlay_schema
 from gen.kinds import KINDS, Job
+from gen.model.effect import Effect
 from gen.model.names import MountPath
 from gen.model.scalars import Text
 from gen.networks import NETWORKS
-from gen.networks.base import Effect, NetworkProfile
+from gen.networks.base import NetworkProfile
 from gen.report.formats import PLAN_REPORTERS, REPORTERS
 from gen.rules.catalogue import CATALOGUE, rules_for
 from gen.rules.fault import Fault
@@ -38,7 +40,7 @@ from tests.rules.support import an_object, changed
 from tests.support import Repository, validated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from gen.kubernetes import Body
@@ -147,18 +149,56 @@ def test_a_network_profile_needs_its_grant_and_valid_fields(mesh: Repository) ->
     assert [code for code, _ in findings(mesh)] == ["invalid-value"]
 
 
-@pytest.mark.usefixtures("tape", "mesh")
+class Abacus(AcceleratorProfile):
+    """Abacuses."""
+
+    short: ClassVar[str] = "beads"
+    grant: ClassVar[str] = "abacus"
+
+    beads: Text
+    """Material of the beads."""
+
+    def units(self) -> Mapping[str, int]:
+        return {"example.com/abacus": 1}
+
+    def effect(self, count: int) -> Effect:
+        return Effect(resources={"example.com/abacus": str(count)}, env={"BEADS": self.beads})
+
+
+ABACUS = 'kubernetes: "1.34"\naccelerators:\n  fast: {{abacus: wood}}\nnamespaces: {{"*": {{allow: [{}]}}}}\n'
+
+
+@pytest.fixture
+def abacus(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    monkeypatch.setitem(ACCELERATORS, "abacus", Abacus)
+    repo.overlay(ABACUS.format("abacus"))
+    repo.job(JOB + "gpus: 2\n")
+    return repo
+
+
+def test_an_accelerator_profile_renders(abacus: Repository) -> None:
+    container = abacus.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
+    assert container["resources"]["limits"] == {"example.com/abacus": "2"}
+    assert {"name": "BEADS", "value": "wood"} in container["env"]
+
+
+def test_an_accelerator_profile_needs_its_grant(abacus: Repository) -> None:
+    abacus.overlay(ABACUS.format(""))
+    assert findings(abacus) == [("not-granted", "jobs/team/demo.yaml:4:7")]
+
+
+@pytest.mark.usefixtures("tape", "mesh", "abacus")
 def test_profiles_and_their_permissions_are_in_the_schema_and_the_reference() -> None:
     schema = json.dumps(overlay_schema())
     reference = overlay_reference()
-    for name, model in {"tape": Tape, "mesh": Mesh}.items():
+    for name, model in {"tape": Tape, "mesh": Mesh, "abacus": Abacus}.items():
         assert f'"#/definitions/{model.__name__}"' in schema
         assert f"### {model.__name__}\n\n`{name}`: {model.__doc__}" in reference
         assert f"Requires `allow: [{name}]`" in reference
     assert "Name of the library." in schema
     assert "Name of the mesh." in reference
     allow = overlay_schema()["definitions"]["Grant"]["properties"]["allow"]
-    assert {"tape", "mesh"} < set(allow["items"]["enum"])
+    assert {"tape", "mesh", "abacus"} < set(allow["items"]["enum"])
 
 
 def counts(report: Report) -> str:
@@ -190,8 +230,13 @@ def test_a_format_of_plans_is_a_choice_of_the_plan(history: History, monkeypatch
 
 @pytest.mark.parametrize(
     ("package", "base", "registry"),
-    [(kinds, Job, KINDS), (storage, StorageProfile, STORAGE), (networks, NetworkProfile, NETWORKS)],
-    ids=["kinds", "storage", "networks"],
+    [
+        (kinds, Job, KINDS),
+        (storage, StorageProfile, STORAGE),
+        (networks, NetworkProfile, NETWORKS),
+        (accelerators, AcceleratorProfile, ACCELERATORS),
+    ],
+    ids=["kinds", "storage", "networks", "accelerators"],
 )
 def test_every_kind_and_profile_in_a_file_is_registered(
     package: ModuleType, base: type, registry: dict[str, type]

@@ -25,6 +25,12 @@ UNKNOWN_NETWORK = Code(
     _NOT_IN_CLUSTER,
     "Correct the name, or add the network to the overlay.",
 )
+UNKNOWN_ACCELERATOR = Code(
+    "unknown-accelerator",
+    "A job requests an accelerator that the overlay does not define.",
+    _NOT_IN_CLUSTER,
+    "Correct the name, or add the accelerator to the overlay.",
+)
 UNKNOWN_QUEUE = Code(
     "unknown-queue", "A job uses a queue that its namespace is not granted.", _GRANTED, "Correct the name."
 )
@@ -39,8 +45,8 @@ UNKNOWN_SERVICE_ACCOUNT = Code(
 )
 NOT_GRANTED = Code(
     "not-granted",
-    "A job uses volumes, networks, image registries, metadata, node labels, taints or host access that its namespace "
-    "is not granted.",
+    "A job uses volumes, networks, accelerators, image registries, metadata, node labels, taints or host access that "
+    "its namespace is not granted.",
     _GRANTED,
     "Use only granted resources, or ask the owners of the overlay to extend `namespaces`.",
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Location, Route
     from gen.kinds.role import Role
-    from gen.networks import Effect
+    from gen.model.effect import Effect
     from gen.resources.base import Queue
     from gen.storage import StorageProfile, Volume
 
@@ -84,7 +84,10 @@ class PodPlan(Struct, frozen=True, kw_only=True):
     nodes: NodePlan
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-    network: Effect
+    effect: Effect
+    """Changes by its accelerator and by the network of the job."""
+    accelerator: str
+    """Name of its accelerator; empty without GPUs, and for the GPUs of an overlay without `accelerators`."""
     code: CodePlan | None
 
 
@@ -172,6 +175,15 @@ class Plan(Struct, frozen=True, kw_only=True):
     def gpus(self) -> int:
         """Total GPUs of all pods, at most."""
         return sum(pod.role.gpus * pod.role.most for pod in self.pods)
+
+    @property
+    def accelerators(self) -> dict[str, int]:
+        """Total GPUs by the name of the accelerator, for those that have one."""
+        total: dict[str, int] = {}
+        for pod in self.pods:
+            if pod.accelerator:
+                total[pod.accelerator] = total.get(pod.accelerator, 0) + pod.role.gpus * pod.role.most
+        return total
 
     @property
     def pod_count(self) -> int:

@@ -124,7 +124,9 @@ class PodFields(Model):
     """Environment variables. Scalars are passed exactly as written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
     Settings of git-sync are fields of `code`."""
     gpus: Count | None = None
-    """GPUs per training pod."""
+    """GPUs per training pod, or other devices of the `accelerator`."""
+    accelerator: Label | None = None
+    """Accelerator of the overlay. Required if the overlay has several."""
     cpu: Cpus | None = None
     """CPU per training pod, set as request and limit."""
     memory: Bytes | None = None

@@ -227,6 +227,7 @@ Given = Annotated[Text, BeforeValidator(_given), schema("string", "string", "num
 """A string that cannot be null: `~` and `null` count as a missing value."""
 Count = Annotated[int, BeforeValidator(_whole), _number("integer", 0), Field(ge=0, le=INT32)]
 Positive = Annotated[int, BeforeValidator(_whole), _number("positive integer", 1), Field(ge=1, le=INT32)]
+Percentage = Annotated[int, BeforeValidator(_whole), _number("percentage", 1), Field(ge=1, le=100)]
 Port = Annotated[int, BeforeValidator(_whole), _number("port", 1), Field(ge=1, le=65535)]
 Truth = Annotated[
     bool,

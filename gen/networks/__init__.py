@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.networks.base import Effect, NetworkProfile, combined
+from gen.networks.base import NetworkProfile
 from gen.networks.host import HostNetwork
 from gen.networks.rdma import RDMA
 from gen.networks.terway import Terway
@@ -18,4 +18,4 @@ NETWORKS: Final[dict[str, type[NetworkProfile]]] = {
     "terway": Terway,
 }
 
-__all__ = ["NETWORKS", "POD_NETWORK", "Effect", "NetworkProfile", "combined"]
+__all__ = ["NETWORKS", "POD_NETWORK", "NetworkProfile"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from gen.model.effect import Effect
 from gen.model.scalars import Truth
-from gen.networks.base import Effect, NetworkProfile
+from gen.networks.base import NetworkProfile
 
 
 class HostNetwork(NetworkProfile):

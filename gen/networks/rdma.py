@@ -11,9 +11,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import WithJsonSchema
 
+from gen.model.effect import Effect
 from gen.model.names import EnvName, ResourceName
 from gen.model.scalars import Positive, Text, matching
-from gen.networks.base import Effect, NetworkProfile
+from gen.networks.base import NetworkProfile
 
 Capability = Annotated[
     str,

@@ -16,9 +16,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import WithJsonSchema, model_validator
 
+from gen.model.effect import Effect
 from gen.model.names import LabelKey, LabelValue
 from gen.model.scalars import conflict, matching
-from gen.networks.base import Effect, NetworkProfile
+from gen.networks.base import NetworkProfile
 
 Version = Annotated[
     str,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
-from gen.findings.grants import UNKNOWN_NETWORK, UNKNOWN_VOLUME
+from gen.findings.grants import UNKNOWN_ACCELERATOR, UNKNOWN_NETWORK, UNKNOWN_VOLUME
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
 from gen.kinds import KINDS
@@ -48,15 +48,18 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
             hint,
         )
     _volume_settings(fields, layers, found)
+    _gpu_settings(fields, layers, found)
     if POD_NETWORK in fields.networks:
         place = layers.place(("networks", POD_NETWORK), key=True)
         found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
     for namespace, grant in fields.namespaces.items():
         for what, code, known, otherwise in _known_to_grants(fields):
             word = code.name.removeprefix("unknown-")
-            for index, name in enumerate(getattr(grant, what) or ()):
+            names = getattr(grant, what) or ()
+            for index, name in enumerate(names):
                 if name not in known:
-                    place = layers.place(("namespaces", namespace, what, index))
+                    key = name if isinstance(names, dict) else index
+                    place = layers.place(("namespaces", namespace, what, key), key=isinstance(names, dict))
                     hint = did_you_mean(name, known, otherwise=otherwise)
                     found.error(code, place, f"there is no {word} {shown(name)} to grant", hint)
     return _kubernetes(fields, layers, found)
@@ -78,10 +81,20 @@ def _volume_settings(fields: OverlayFields, layers: Layers, found: Findings) -> 
                 found.error(NO_EFFECT, place, message, f"remove `{field.alias}`")
 
 
+def _gpu_settings(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Refuse settings of `gpu` that each accelerator has for itself."""
+    for attribute in sorted(fields.gpu.model_fields_set - {"hide_from_others"}) if fields.accelerators else ():
+        alias = str(type(fields.gpu).model_fields[attribute].alias)
+        place = layers.place(("gpu", alias), key=True)
+        message = f"`gpu.{alias}` has no effect on an overlay with `accelerators`"
+        found.error(NO_EFFECT, place, message, f"remove `{alias}` from `gpu`; each accelerator has its own")
+
+
 def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, Code, Collection[str], str]]:
     """A field of `namespaces`, the finding about its entries, those that exist, and what to do when there are none."""
     yield "volumes", UNKNOWN_VOLUME, fields.volumes, "declare it under `volumes`"
     yield "networks", UNKNOWN_NETWORK, {*fields.networks, POD_NETWORK}, "declare it under `networks`"
+    yield "accelerators", UNKNOWN_ACCELERATOR, fields.accelerators, "declare it under `accelerators`"
     yield "allow", UNKNOWN_PERMISSION, permissions(), ""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, WithJsonSchema, create_model, model_validator
 
+from gen.accelerators import ACCELERATORS
 from gen.gitops.model import Gitops
 from gen.model.base import Model
 from gen.model.kept_files import Rendered
@@ -18,6 +19,7 @@ from gen.model.scalars import Bytes, Quantity, Size, Text, Truth, conflict, matc
 from gen.model.synonyms import GPU as GPU_SYNONYMS
 from gen.model.synonyms import OVERLAY, SELECT, VOLUME
 from gen.networks import NETWORKS, NetworkProfile
+from gen.overlay.accelerator import Accelerator, accelerator_model
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
@@ -162,15 +164,15 @@ class ImageRule(Model):
 
 
 class GPU(Model):
-    """How pods request GPUs."""
+    """How pods request GPUs, in a cluster with one kind of them. Otherwise, use `accelerators`."""
 
     synonyms: ClassVar[Mapping[str, str]] = GPU_SYNONYMS
     main: ClassVar[str] = "resource"
 
     resource: ResourceName = "nvidia.com/gpu"
-    """Extended resource for GPUs. Pods with GPUs tolerate the taint with the same key."""
+    """Extended resource for GPUs, without `accelerators`. Pods with GPUs tolerate the taint with the same key."""
     model_label: LabelKey = "nvidia.com/gpu.product"
-    """Node label that `placement.gpuModel` matches."""
+    """Node label that `placement.gpuModel` matches, without `accelerators`."""
     hide_from_others: Truth = False
     """Set `NVIDIA_VISIBLE_DEVICES: void` in training containers and TensorBoards without GPUs. Otherwise they see all
     GPUs of their node if their image sets it to `all`. Changing it starts new runs of jobs with such pods."""
@@ -262,6 +264,8 @@ class OverlayFields(Model):
     """Volumes that jobs can mount."""
     networks: dict[Label, Network] = {}
     """Networks that jobs can use in addition to `pod`."""
+    accelerators: dict[Label, Accelerator] = {}
+    """Accelerators that jobs can request with `accelerator`. A job may omit it if there is only one."""
     images: tuple[ImageRule, ...] = ()
     """Rules that replace image prefixes. The longest matching prefix applies."""
     patches: tuple[PatchFields, ...] = ()
@@ -285,14 +289,18 @@ def _extended(_profiles: tuple[str, ...]) -> type[OverlayFields]:
     fields: dict[str, Any] = {
         "volumes": (dict[Label, _volume()], OverlayFields.model_fields["volumes"]),  # type: ignore[misc] # made at run time
         "networks": (dict[Label, _network()], OverlayFields.model_fields["networks"]),  # type: ignore[misc] # as above
+        "accelerators": (
+            dict[Label, accelerator_model()],  # type: ignore[misc] # as above
+            OverlayFields.model_fields["accelerators"],
+        ),
     }
     return create_model("OverlayFields", __base__=OverlayFields, __doc__=OverlayFields.__doc__, **fields)
 
 
-_BUILT_IN = (*STORAGE, *NETWORKS)
+_BUILT_IN = (*STORAGE, *NETWORKS, *ACCELERATORS)
 
 
 def overlay_fields() -> type[OverlayFields]:
     """The model of an overlay, with the profiles of the plugins that are loaded."""
-    profiles = (*STORAGE, *NETWORKS)
+    profiles = (*STORAGE, *NETWORKS, *ACCELERATORS)
     return OverlayFields if profiles == _BUILT_IN else _extended(profiles)

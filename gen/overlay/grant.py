@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from gen.model.base import Model
+from gen.accelerators import ACCELERATORS
+from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
 from gen.model.scalars import Count, Text, Truth, conflict, matching
 from gen.model.synonyms import GRANT
@@ -16,8 +17,8 @@ from gen.storage import STORAGE
 
 
 def permissions() -> list[str]:
-    """Privileges that some storage and network profiles require."""
-    return sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values()) if p.grant})
+    """Privileges that some profiles require."""
+    return sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values(), *ACCELERATORS.values()) if p.grant})
 
 
 Permission = Annotated[str, Field(json_schema_extra=lambda schema: schema.update(enum=permissions()))]
@@ -57,6 +58,14 @@ class Grant(Model):
     """Volumes of the overlay. Defaults to all."""
     networks: tuple[Label, ...] | None = None
     """Networks of the overlay. Defaults to all."""
+    accelerators: (
+        Annotated[
+            Annotated[tuple[Label, ...], ShortForm] | Annotated[dict[Label, Count], LongForm],
+            ScalarOrMapping,
+        ]
+        | None
+    ) = None
+    """Accelerators of the overlay, as a list, or with the GPU quota of each, such as `{h100: 16}`. Defaults to all."""
     registries: tuple[ImageStart, ...] | None = None
     """Allowed image prefixes, such as `registry.example.com/team`, checked after `images` is applied. Defaults to any.
     Docker Hub images start with `docker.io/`."""
@@ -70,10 +79,11 @@ class Grant(Model):
     """Taints that `placement.tolerations` may tolerate, as patterns such as `dedicated` (any value) or `dedicated=ml`.
     `*` does not match those of the control plane."""
     allow: tuple[Permission, ...] = ()
-    """Permissions that some storage and network profiles require."""
+    """Permissions that some profiles require."""
 
     @model_validator(mode="after")
     def _trust_needs_a_quota(self) -> Self:
-        if self.trust_finished and self.gpus is None and self.pods is None:
+        quotas = self.gpus is not None or self.pods is not None or isinstance(self.accelerators, dict)
+        if self.trust_finished and not quotas:
             raise conflict("`trustFinished` has no effect without a quota", "add `gpus` or `pods`, or remove it")
         return self

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gen.gitops import ENGINE_NAMESPACES, ENGINES
 from gen.load import Data, Layer, Layers, lay_over
+from gen.overlay.accelerator import Accelerator
 from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
 from gen.repository.layout import DEFINITIONS, overlays_path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.diagnostics import Location
+    from gen.overlay.accelerator import AcceleratorFields
     from gen.overlay.patches.types import Patch
     from gen.schemas.lookup import Kinds
 
@@ -59,6 +61,15 @@ class Overlay:
         engines = self.fields.gitops.engines.values() if self.fields.gitops else ()
         named = (engine.destination for engine in engines)
         return next((("cluster", name) for name in named if name), ("overlay", self.name))
+
+    @cached_property
+    def accelerators(self) -> Mapping[str, AcceleratorFields]:
+        """Accelerators by name. Without `accelerators`, the devices of `gpu` have an empty name."""
+        if self.fields.accelerators:
+            return self.fields.accelerators
+        gpu = self.fields.gpu
+        only = Accelerator.model_validate({"extended": {"resource": gpu.resource}, "modelLabel": gpu.model_label})
+        return {"": only}
 
     def definition_file(self, path: Path) -> str:
         """A file of its definitions, relative to the repository."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
+from gen.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.kinds import KINDS
 from gen.kinds.base import Job
 from gen.networks import NETWORKS, NetworkProfile
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 KIND_GROUP: Final = "gitops_gen.kinds"
 STORAGE_GROUP: Final = "gitops_gen.storage"
 NETWORK_GROUP: Final = "gitops_gen.networks"
+ACCELERATOR_GROUP: Final = "gitops_gen.accelerators"
 REPORT_GROUP: Final = "gitops_gen.reports"
 """Its entry points name functions from a `gen.report.report.Report` to a text: formats of `--output`."""
 SCHEMA_GROUP: Final = "gitops_gen.schemas"
@@ -29,6 +31,7 @@ REGISTRIES: Final[dict[str, tuple[MutableMapping[str, Any], type]]] = {
     KIND_GROUP: (KINDS, Job),
     STORAGE_GROUP: (STORAGE, StorageProfile),
     NETWORK_GROUP: (NETWORKS, NetworkProfile),
+    ACCELERATOR_GROUP: (ACCELERATORS, AcceleratorProfile),
     REPORT_GROUP: (REPORTS, FunctionType),
 }
 """Registry by entry point group, with the base class of its entries, or the type of functions."""

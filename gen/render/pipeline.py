@@ -138,6 +138,7 @@ def _render_run(
         deletions=patched.deletions,
         volumes=plan.storage,
         gpus=plan.gpus if plan.state == "active" else 0,
+        accelerators=plan.accelerators if plan.state == "active" else {},
         pods=(plan.pod_count if plan.state == "active" else 0) + (plan.tensorboard is not None),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
     )

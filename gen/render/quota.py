@@ -14,31 +14,45 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.render.results import RenderedJob
 
-NOUNS: Final = {"gpus": "GPUs", "pods": "pods"}
+_NOUNS: Final = {"gpus": "GPUs", "pods": "pods"}
 """Fields of `namespaces.<namespace>` that are quotas, and what they count."""
+GPUS: Final = ("gpus",)
+PODS: Final = ("pods",)
 
-Requested = Counter[tuple[str, str, str]]
-"""What active jobs request, by overlay, namespace and field of the quota."""
+Quota = tuple[str, ...]
+"""Route of a quota below `namespaces.<namespace>`: `gpus`, `pods`, or `accelerators` and a name."""
+Requested = Counter[tuple[str, str, Quota]]
+"""What active jobs request, by overlay, namespace and quota."""
 
 
-def quotas(overlay: Overlay, namespace: str) -> dict[str, int]:
-    """Quotas of a namespace by field; without those that have no limit."""
+def quotas(overlay: Overlay, namespace: str) -> dict[Quota, int]:
+    """Quotas of a namespace; without those that have no limit."""
     grant = overlay.grant(namespace)
-    limits = {field: getattr(grant, field) for field in NOUNS} if grant is not None else {}
-    return {field: limit for field, limit in limits.items() if limit is not None}
+    if grant is None:
+        return {}
+    limits: dict[Quota, int] = {(field,): limit for field in _NOUNS if (limit := getattr(grant, field)) is not None}
+    named = grant.accelerators if isinstance(grant.accelerators, dict) else {}
+    return {**limits, **{("accelerators", name): limit for name, limit in named.items()}}
+
+
+def add_request(requested: Requested, place: tuple[str, str], gpus: int, pods: int, named: Mapping[str, int]) -> None:
+    """Count GPUs and pods for an overlay and namespace; `named` has the GPUs by accelerator."""
+    requested[*place, GPUS] += gpus
+    requested[*place, PODS] += pods
+    for name, count in named.items():
+        requested[*place, ("accelerators", name)] += count
 
 
 def requested_by(jobs: Iterable[RenderedJob]) -> Requested:
     """What the jobs request while they are active."""
     requested: Requested = Counter()
     for job in jobs:
-        requested[job.overlay, job.namespace, "gpus"] += job.gpus
-        requested[job.overlay, job.namespace, "pods"] += job.pods
+        add_request(requested, (job.overlay, job.namespace), job.gpus, job.pods, job.accelerators)
     return requested
 
 
 def check_quotas(
-    requested: Mapping[tuple[str, str, str], int],
+    requested: Mapping[tuple[str, str, Quota], int],
     overlays: Iterable[Overlay],
     found: Findings,
     verb: str = "requests",
@@ -46,12 +60,11 @@ def check_quotas(
 ) -> None:
     """Report the namespaces that request more than their quota."""
     by_name = {overlay.name: overlay for overlay in overlays}
-    for (name, namespace, field), amount in sorted(requested.items()):
+    for (name, namespace, quota), amount in sorted(requested.items()):
         overlay = by_name.get(name)
-        limit = quotas(overlay, namespace).get(field) if overlay is not None else None
+        limit = quotas(overlay, namespace).get(quota) if overlay is not None else None
         if overlay is not None and limit is not None and amount > limit:
             key = namespace if namespace in overlay.fields.namespaces else "*"
-            message = (
-                f"namespace `{namespace}` {verb} {amount} {NOUNS[field]} in overlay `{name}`; its quota is {limit}"
-            )
-            found.error(OVER_QUOTA, overlay.place("namespaces", key, field), message, f"{hint} `{field}`")
+            noun = _NOUNS.get(quota[0]) or f"GPUs of accelerator `{quota[1]}`"
+            message = f"namespace `{namespace}` {verb} {amount} {noun} in overlay `{name}`; its quota is {limit}"
+            found.error(OVER_QUOTA, overlay.place("namespaces", key, *quota), message, f"{hint} `{'.'.join(quota)}`")

@@ -51,6 +51,8 @@ class RenderedJob(Rendered, frozen=True, kw_only=True):
     """Volumes of the overlay that the job mounts."""
     gpus: int
     """GPUs that the job requests while it is active."""
+    accelerators: dict[str, int]
+    """These GPUs by accelerator, for those with a name."""
     pods: int
     """Pods that the job has while it is active, and its TensorBoard."""
     kinds: tuple[str, ...]

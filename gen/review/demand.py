@@ -4,39 +4,38 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 from gen import quantity
 from gen.diagnostics import Location
 from gen.findings.rendered import UNKNOWN_USAGE
-from gen.kubernetes import at
+from gen.kubernetes import ACCELERATOR_LABEL, at
 from gen.resources import resource_of_object
 from gen.resources.pods import follow, pod_sets, templates_by_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from gen.diagnostics import Findings, Route
     from gen.kubernetes import Body
     from gen.resources.base import Nodes, Resource
     from gen.review.rendered_object import RenderedObject
 
-_GPUS = frozenset({"nvidia.com/gpu", "amd.com/gpu"})
-"""Resources that count as GPUs, in addition to `gpu.resource` of the overlay."""
+    Units = Mapping[str, Mapping[str, int]]
+    """By accelerator: extended resources, with the amount that is one device."""
+    Unit = Callable[[str], int | None]
+    """The amount of an extended resource that is one device; None for other resources."""
+
+_GPUS: Final[Mapping[str, int]] = {"nvidia.com/gpu": 1, "amd.com/gpu": 1}
+"""Resources that count as GPUs, in addition to those of the overlay."""
 _REPLICAS = ("replicas", "minReplicas", "parallelism", "numWorkers", "workers", "count")
 """Common names of fields that multiply the pods of a template."""
 
 
-class _Accelerators:
-    """Names of extended resources for accelerators of any vendor, as a container."""
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and _ACCELERATOR.search(name) is not None
-
-
 _ACCELERATOR = re.compile(r"/.*(?:gpu|mig-|npu|dcu|mlu|tpu|xpu|gaudi|neuron|ascend|vcuda)", re.IGNORECASE)
-_ACCELERATORS = _Accelerators()
+"""Names of extended resources for accelerators of any vendor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,11 @@ class Demand:
 
     pods: int = 0
     gpus: int = 0
+    """GPUs, and devices and shares of other accelerators."""
     seconds: int | None = None
     """Limit of the run time; None for unlimited."""
+    accelerators: Mapping[str, int] = field(default_factory=dict)
+    """GPUs by accelerator, for those with a name."""
 
     @property
     def gpu_hours(self) -> float | None:
@@ -56,21 +58,27 @@ class Demand:
         return None if self.seconds is None else self.gpus * self.seconds / 3600
 
 
-def demand(run: RenderedObject, kind: Resource, gpu: str | None, found: Findings) -> Demand:
-    """The demand of a run; `gpu` is the GPU resource of the overlay."""
-    names = _GPUS | {gpu} if gpu else _GPUS
+def demand(run: RenderedObject, kind: Resource, units: Units, found: Findings) -> Demand:
+    """The demand of a run; `units` has the extended resources of each accelerator of the overlay."""
+    every = {**_GPUS, **{name: unit for one in units.values() for name, unit in one.items()}}
     pods = gpus = 0
+    accelerators: Counter[str] = Counter()
     try:
         for one in pod_sets(kind, run.outline):
             count = math.prod(map(_whole, one.largest))
             pods += count
-            gpus += count * _pod_gpus(at(one.template, "spec"), names)
+            name = at(one.template, "metadata", "labels", ACCELERATOR_LABEL)
+            own = units.get(name, every) if isinstance(name, str) else every
+            asked = count * _pod_gpus(at(one.template, "spec"), own.get)
+            gpus += asked
+            if isinstance(name, str):
+                accelerators[name] += asked
         if kind.nodes is not None:
             nodes, resources = _nodes(kind.nodes, run.outline)
             pods += nodes
-            gpus += nodes * _asked({"resources": resources}, names)
+            gpus += nodes * _asked({"resources": resources}, every.get)
         seconds = None if kind.deadline is None else at(run.outline, *kind.deadline)
-        return Demand(pods, gpus, None if seconds is None else _whole(seconds))
+        return Demand(pods, gpus, None if seconds is None else _whole(seconds), dict(accelerators))
     except ValueError as error:
         message = f"cannot read the demand of {run.key}: {error}"
         found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")
@@ -96,7 +104,7 @@ def any_demand(body: Body) -> Demand:
     for template, counts in sets:
         number = math.prod(max(_whole_or(count, 1), 0) for count in counts)
         pods += number
-        gpus += number * _pod_gpus(at(template, "spec"), _ACCELERATORS)
+        gpus += number * _pod_gpus(at(template, "spec"), _any_unit)
     return Demand(pods, gpus)
 
 
@@ -115,23 +123,27 @@ def _whole_or(value: Any, default: int) -> int:
         return default
 
 
-def _pod_gpus(spec: Any, names: Container[str]) -> int:
+def _any_unit(name: str) -> int | None:
+    return 1 if _ACCELERATOR.search(name) is not None else None
+
+
+def _pod_gpus(spec: Any, unit: Unit) -> int:
     """As the scheduler counts: the sum of the containers, or a single init container if it requests more."""
     always = first = 0
     for container in _list(at(spec, "initContainers")):
         if at(container, "restartPolicy") == "Always":
-            always += _asked(container, names)
+            always += _asked(container, unit)
         else:
-            first = max(first, always + _asked(container, names))
-    return max(first, always + sum(_asked(container, names) for container in _list(at(spec, "containers"))))
+            first = max(first, always + _asked(container, unit))
+    return max(first, always + sum(_asked(container, unit) for container in _list(at(spec, "containers"))))
 
 
-def _asked(container: Any, names: Container[str]) -> int:
+def _asked(container: Any, unit: Unit) -> int:
     wanted: dict[str, Any] = {}
-    for field in ("requests", "limits"):
-        amounts = at(container, "resources", field)
+    for kind in ("requests", "limits"):
+        amounts = at(container, "resources", kind)
         wanted |= amounts if isinstance(amounts, dict) else {}
-    return sum(_whole(amount) for name, amount in wanted.items() if name in names)
+    return sum(math.ceil(_whole(amount) / size) for name, amount in wanted.items() if (size := unit(str(name))))
 
 
 def _list(value: Any) -> list[Any]:

@@ -153,11 +153,11 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
     kind = workload(run)
     assert kind is not None  # noqa: S101 - called for runs only
     overlay = overlays.get(run.key.scope)
-    resource = overlay.fields.gpu.resource if overlay is not None else None
+    units = {name: one.profile.units() for name, one in overlay.accelerators.items()} if overlay is not None else {}
     state = RunState.FINISHED if is_finished(run.metadata) else RunState.ACTIVE
     if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
         state = RunState.SUSPENDED
-    return RunVersion(run.key.name, state, demand(run, kind, resource, found), run.label(QUEUE_LABEL))
+    return RunVersion(run.key.name, state, demand(run, kind, units, found), run.label(QUEUE_LABEL))
 
 
 def _edited(pair: Pair) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import Findings, Location
 from gen.findings.rendered import LIMITS_UNKNOWN, MAY_STILL_RUN
 from gen.overlay.read import OverlayReader
-from gen.render.quota import Requested, check_quotas, quotas
+from gen.render.quota import GPUS, Requested, add_request, check_quotas, quotas
 from gen.repository.layout import overlay_file, overlays_path
 from gen.review.runs import RunAction
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.overlay.overlay import Overlay
+    from gen.render.quota import Quota
     from gen.review.demand import Demand
     from gen.review.runs import RunChange, RunVersion
 
@@ -74,8 +75,7 @@ def usage_changes(
     for key, demand in other:
         if demand.gpus:
             after[key] = after.get(key, Load()) + demand
-        requested[key.overlay, key.namespace, "gpus"] += demand.gpus
-        requested[key.overlay, key.namespace, "pods"] += demand.pods
+        add_request(requested, (key.overlay, key.namespace), demand.gpus, demand.pods, demand.accelerators)
     for run in runs:
         left = _after(run, overlays, found)
         for version, loads in ((run.before, before), (left, after)):
@@ -83,14 +83,14 @@ def usage_changes(
                 key = UsageKey(run.key.scope, run.key.namespace, version.queue)
                 loads[key] = loads.get(key, Load()) + version.demand
         if left is not None and left.active:
-            requested[run.key.scope, run.key.namespace, "gpus"] += left.demand.gpus
-            requested[run.key.scope, run.key.namespace, "pods"] += left.demand.pods
+            asked = left.demand
+            add_request(requested, (run.key.scope, run.key.namespace), asked.gpus, asked.pods, asked.accelerators)
     rows = tuple(
         Usage(
             key,
             before.get(key, Load()),
             after.get(key, Load()),
-            _quotas(overlays, key.overlay, key.namespace).get("gpus"),
+            _quotas(overlays, key.overlay, key.namespace).get(GPUS),
         )
         for key in sorted(before.keys() | after.keys())
     )
@@ -114,7 +114,7 @@ def _after(run: RunChange, overlays: Mapping[str, Overlay], found: Findings) -> 
     return run.before
 
 
-def _quotas(overlays: Mapping[str, Overlay], overlay: str, namespace: str) -> Mapping[str, int]:
+def _quotas(overlays: Mapping[str, Overlay], overlay: str, namespace: str) -> Mapping[Quota, int]:
     return quotas(overlays[overlay], namespace) if overlay in overlays else {}
 
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from gen import kinds
+from gen.accelerators import ACCELERATORS
 from gen.commands.new import OPTIONAL, job_text, optional
 from gen.diagnostics import BugError, Findings
 from gen.kinds import KINDS, Job, Role
@@ -225,13 +226,13 @@ def is_option(line: str) -> bool:
 
 
 def test_every_field_of_an_overlay_and_of_every_profile_is_described() -> None:
-    profiles = [*STORAGE.values(), *NETWORKS.values()]
+    profiles = [*STORAGE.values(), *NETWORKS.values(), *ACCELERATORS.values()]
     for model in reachable([OverlayFields, *profiles]):
         assert model.model_fields.keys() - field_docs(model).keys() == set(), model.__name__
         assert (model.__doc__ or "").strip(), model.__name__
 
 
-@pytest.mark.parametrize("registry", [STORAGE, NETWORKS], ids=["storage", "networks"])
+@pytest.mark.parametrize("registry", [STORAGE, NETWORKS, ACCELERATORS], ids=["storage", "networks", "accelerators"])
 def test_every_profile_has_a_golden_case(registry: dict[str, Any]) -> None:
     overlays = "".join(path.read_text() for path in golden_overlays())
     assert [name for name in registry if f"{name}:" not in overlays] == []

@@ -126,7 +126,7 @@ def test_the_plan_counts_its_pods_and_gpus(repo: Repository, kind: str) -> None:
     item = generated_object(text.encode(), f"rendered/{path}")
     assert item is not None
     assert workload(item) is facts
-    found = demand(item, facts, None, Findings())
+    found = demand(item, facts, {}, Findings())
     expected = (4, 6, 3600) if kind == "headed" else (3, 6, None)
     assert (found.pods, found.gpus, found.seconds) == expected
 

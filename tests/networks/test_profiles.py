@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gen.networks import NETWORKS, Effect, combined
+from gen.model.effect import Effect, combined
+from gen.networks import NETWORKS
 
 if TYPE_CHECKING:
     from tests.support import Repository

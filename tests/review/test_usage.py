@@ -22,7 +22,7 @@ def asked(path: str, text: str, found: Findings | None = None) -> Demand:
     assert isinstance(item, RenderedObject)
     kind = workload(item)
     assert kind is not None
-    return demand(item, kind, None, Findings() if found is None else found)
+    return demand(item, kind, {}, Findings() if found is None else found)
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -54,7 +54,7 @@ def test_unchanged_runs_are_counted_from_an_outline(repo: Repository, kind: str)
     expected = words[:1] if kind == "ray" else words[:2]  # Ray's command is a string
     assert [word for word in words[:2] if word in str(item.body)] == list(expected)
     whole = RenderedObject(item.key, item.path, item.text, parsed=item.body)
-    assert demand(item, KINDS[kind].facts, None, Findings()) == demand(whole, KINDS[kind].facts, None, Findings())
+    assert demand(item, KINDS[kind].facts, {}, Findings()) == demand(whole, KINDS[kind].facts, {}, Findings())
 
 
 def test_queues_limits_and_time(history: History) -> None:

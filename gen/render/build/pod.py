@@ -23,7 +23,7 @@ def pod_template(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
 
 
 def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
-    host = pod.network.host_network or None
+    host = pod.effect.host_network or None
     single, several = _split(pod.nodes)
     ssh = pod.code is not None and pod.code.ssh and pod.code.credentials is not None
     return present(
@@ -32,6 +32,7 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
         hostNetwork=host,
         # the default does not resolve service names on the host network
         dnsPolicy="ClusterFirstWithHostNet" if host else None,
+        schedulerName=pod.effect.scheduler,
         serviceAccountName=plan.service_account,
         priorityClassName=plan.priority,
         imagePullSecrets=[{"name": name} for name in plan.pull_secrets],
@@ -50,7 +51,7 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
 
 
 def _container(plan: Plan, pod: PodPlan) -> Body:
-    capabilities = pod.network.capabilities if pod.role.trains else ()
+    capabilities = pod.effect.capabilities
     return present(
         name=plan.container,
         image=pod.image,
@@ -82,7 +83,7 @@ def _node_affinity(labels: dict[str, tuple[str, ...]]) -> Body:
 
 def _spread(pod: PodPlan) -> Body:
     """Two pods of a role on one node would need the same ports."""
-    if not pod.network.spread or pod.role.most == 1:
+    if not pod.effect.spread or pod.role.most == 1:
         return {}
     selector = {"matchLabels": {RUN_LABEL: RUN, COMPONENT: pod.role.name}}
     term = {"labelSelector": selector, "topologyKey": HOSTNAME}

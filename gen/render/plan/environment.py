@@ -40,12 +40,11 @@ _CODE_FIELDS = {
 """Settings of git-sync, by which Arena configures it in the environment of the job, to fields of a job."""
 
 
-def environment(context: Context, role: Role, network: Mapping[str, str]) -> tuple[Body, ...]:
-    """Variables of the kind and the network, then those of the job: entries may refer to earlier ones."""
+def environment(context: Context, role: Role, devices: Mapping[str, str]) -> tuple[Body, ...]:
+    """Variables of the kind, the devices and the network, then those of the job: entries may refer to earlier ones."""
     hidden = () if role.gpus else without_devices(context)
     provided = {entry["name"]: entry for entry in (*role.env, *hidden)}
-    if role.trains:
-        provided |= {name: {"name": name, "value": value} for name, value in network.items()}
+    provided |= {name: {"name": name, "value": value} for name, value in devices.items()}
     written = _written(context, role)
     return (*(entry for name, entry in provided.items() if name not in written), *written.values())
 

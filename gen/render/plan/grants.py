@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import NOT_GRANTED, UNKNOWN_NETWORK, UNKNOWN_PRIORITY, UNKNOWN_QUEUE, UNKNOWN_SERVICE_ACCOUNT
 from gen.findings.jobs import INVALID_VALUE
-from gen.networks import POD_NETWORK, Effect, combined
+from gen.model.effect import Effect, combined
+from gen.networks import POD_NETWORK
 
 if TYPE_CHECKING:
     from gen.overlay.fields import NetworkFields

@@ -10,39 +10,39 @@ from gen.findings.jobs import NO_EFFECT
 from gen.kinds.plan import NodePlan
 from gen.kubernetes import CONTROL_PLANE, INSTANCE_TYPE, ZONE, Body
 from gen.model.scalars import shown
+from gen.render.plan.accelerators import accelerator_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gen.diagnostics import Route
     from gen.kinds import Role
+    from gen.model.effect import Effect
     from gen.model.job import Placement, Toleration
-    from gen.networks import Effect
+    from gen.render.plan.accelerators import Choice
     from gen.render.plan.context import Context
 
 _MACHINE = frozenset({INSTANCE_TYPE, ZONE, "kubernetes.io/arch", "kubernetes.io/os", "topology.kubernetes.io/region"})
 """Node labels that only describe the machine, and its place. They need no grant."""
 
 
-def plan_nodes(context: Context, role: Role, network: Effect) -> NodePlan:
+def plan_nodes(context: Context, role: Role, effect: Effect, choice: Choice | None) -> NodePlan:
     """Node labels and tolerations for the pods of one role."""
     placement: Placement = context.of_role(role, "placement")
     route = context.route_of(role, "placement")
     _check_selector(context, route, placement)
     _check_tolerations(context, route, placement.tolerations)
-    gpu = context.overlay.fields.gpu
-    labels: dict[str, tuple[str, ...]] = {key: (value,) for key, value in network.node_labels.items()}
+    labels: dict[str, tuple[str, ...]] = {key: (value,) for key, value in effect.node_labels.items()}
     for label, wanted in (
         (INSTANCE_TYPE, placement.instance_type),
         (ZONE, placement.zone),
-        (gpu.model_label, placement.gpu_model if role.gpus else None),
+        (choice.fields.models if choice is not None else None, placement.gpu_model),
     ):
-        if wanted is not None:
+        if label is not None and wanted is not None:
             labels[label] = (wanted,) if isinstance(wanted, str) else wanted
     labels |= {key: (value,) for key, value in placement.node_selector.items()}
     tolerations: list[Body] = [t.model_dump(by_alias=True, exclude_none=True) for t in placement.tolerations]
-    accepted = {"key": gpu.resource, "operator": "Exists", "effect": "NoSchedule"}
-    for toleration in ((accepted,) if role.gpus else ()) + network.tolerations:
+    for toleration in effect.tolerations:
         if toleration not in tolerations:
             tolerations.append(toleration)
     return NodePlan(labels=labels, tolerations=tuple(tolerations))
@@ -51,10 +51,17 @@ def plan_nodes(context: Context, role: Role, network: Effect) -> NodePlan:
 def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
     """Report a GPU model in a job file that no pod with GPUs uses. A default of the overlay is for jobs with GPUs."""
     with_gpus: dict[Route, bool] = {}
+    unlabelled: dict[Route, str] = {}
     for role in roles:
         if context.of_role(role, "placement").gpu_model is not None:
             field = (*context.route_of(role, "placement"), "gpuModel")
             with_gpus[field] = with_gpus.get(field, False) or bool(context.of_role(role, "gpus"))
+            if (choice := accelerator_of(context, role)) is not None and choice.fields.models is None:
+                unlabelled[field] = choice.name
+    for route, name in unlabelled.items():
+        if context.set_by_job(route):
+            message = f"`gpuModel` has no effect with accelerator `{name}`, which selects the nodes by itself"
+            context.error(INVALID_VALUE, route, message, "remove `gpuModel`, or use another `accelerator`")
     for route, used in with_gpus.items():
         if not used and context.set_by_job(route) and not context.given.left_out & {"gpus", "roles"}:
             hint = "set `gpus`, or remove `gpuModel`; select nodes without GPUs by `instanceType`"
@@ -62,7 +69,7 @@ def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
 
 
 def _check_selector(context: Context, placement_route: Route, placement: Placement) -> None:
-    allowed = _MACHINE | {context.overlay.fields.gpu.model_label}
+    allowed = _MACHINE | {one.models for one in context.overlay.accelerators.values()}
     for key, value in placement.node_selector.items():
         route: Route = (*placement_route, "nodeSelector", key)
         if key not in allowed and context.set_by_job(route) and not _matches(context.grant.node_labels, key, value):
@@ -71,9 +78,11 @@ def _check_selector(context: Context, placement_route: Route, placement: Placeme
 
 
 def _check_tolerations(context: Context, placement_route: Route, tolerations: Iterable[Toleration]) -> None:
+    devices = context.overlay.accelerators.values()
+    of_devices = {taint["key"] for one in devices for taint in one.profile.effect(1).tolerations}
     for index, toleration in enumerate(tolerations):
         route: Route = (*placement_route, "tolerations", index)
-        if toleration.key == context.overlay.fields.gpu.resource or not context.set_by_job(route):
+        if toleration.key in of_devices or not context.set_by_job(route):
             continue
         if toleration.key is None:
             hint = "set `key`; only `defaults` of the overlay can tolerate every taint"

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from gen import quantity
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMORY
 from gen.kinds.plan import PodPlan
-from gen.kubernetes import present
+from gen.kubernetes import ACCELERATOR_LABEL, present
 from gen.model.job import MAX_PODS
+from gen.render.plan.accelerators import accelerator_of, check_accelerators, pod_effect
 from gen.render.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_code
 from gen.render.plan.context import has_own
 from gen.render.plan.data import DataPlan, check_mounts, shared_memory
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from gen.kinds import Role
     from gen.kinds.role import Target
-    from gen.networks import Effect
+    from gen.model.effect import Effect
+    from gen.render.plan.accelerators import Choice
     from gen.render.plan.context import Context
 
 
@@ -40,6 +42,7 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, target: Target)
     _check_number(context, roles)
     _check_names(context, roles)
     _check_images(context, roles)
+    check_accelerators(context, roles)
     check_gpu_models(context, roles)
     check_unused(context, roles)
     restart = job.restart or job.facts.versions[target.api_version][0]
@@ -62,6 +65,8 @@ def _check_names(context: Context, roles: tuple[Role, ...]) -> None:
 
 def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart: str) -> PodPlan:
     role = replace(role, gpus=context.of_role(role, "gpus") or 0, restart=role.restart or restart)
+    choice = accelerator_of(context, role)
+    effect = pod_effect(role, network, choice)
     working_dir = context.of_role(role, "working_dir")
     code = plan_code(context, working_dir) if role.needs_data else None
     volumes = list(data.volumes if role.needs_data else ())
@@ -69,7 +74,7 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
     if code is not None:
         volumes += code_volumes(code)
         mounts.append(code_mount(code))
-    if (size := context.of_role(role, "shared_memory")) is not None:
+    if (size := _shared_memory(context, role, choice)) is not None:
         _check_shared_memory(context, role, size)
         volume, mount = shared_memory(size, context.route_of(role, "shared_memory"))
         volumes.append(volume)
@@ -83,22 +88,24 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
         command=_command(context, role),
         args=context.of_role(role, "args") if _runs(role, "args") else (),
         working_dir=working_dir or (DEFAULT_WORKING_DIR if code else None),
-        env=environment(context, role, network.env),
-        resources=_resources(context, role, network),
+        env=environment(context, role, effect.env),
+        resources=_resources(context, role, effect),
         mounts=tuple(mounts),
         volumes=tuple(volumes),
-        nodes=plan_nodes(context, role, network),
+        nodes=plan_nodes(context, role, effect, choice),
         labels={
-            **network.labels,
+            **effect.labels,
             **_merged(volume.labels for volume in volumes),
             **context.of_role(role, "pod_labels"),
+            **_accelerator_label(choice),
         },
         annotations={
-            **network.annotations,
+            **effect.annotations,
             **_merged(volume.annotations for volume in volumes),
             **context.of_role(role, "pod_annotations"),
         },
-        network=network,
+        effect=effect,
+        accelerator=choice.name if choice is not None else "",
         code=code,
     )
 
@@ -149,10 +156,18 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
     return tuple(command)
 
 
-def _resources(context: Context, role: Role, network: Effect) -> dict[str, str]:
-    gpu = {context.overlay.fields.gpu.resource: str(role.gpus)} if role.gpus else {}
+def _accelerator_label(choice: Choice | None) -> dict[str, str]:
+    return {ACCELERATOR_LABEL: choice.name} if choice is not None and choice.name else {}
+
+
+def _shared_memory(context: Context, role: Role, choice: Choice | None) -> str | None:
+    own: str | None = context.of_role(role, "shared_memory")
+    return own if own is not None or choice is None else choice.fields.shared_memory
+
+
+def _resources(context: Context, role: Role, effect: Effect) -> dict[str, str]:
     own = present(cpu=context.of_role(role, "cpu"), memory=context.of_role(role, "memory"))
-    return {**own, **gpu, **(network.resources if role.trains else {})}
+    return {**own, **effect.resources}
 
 
 def _check_shared_memory(context: Context, role: Role, size: str) -> None:

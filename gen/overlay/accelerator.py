@@ -1,0 +1,89 @@
+"""Accelerators of an overlay: `accelerators.<name>`, or the devices of `gpu` without a name."""
+
+# no postponed annotations here: pydantic would compile each of them again when the program starts
+import re
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import WithJsonSchema, create_model, model_validator
+
+from gen.accelerators import ACCELERATORS, AcceleratorProfile
+from gen.model.base import Model
+from gen.model.effect import Effect, combined
+from gen.model.job import Toleration
+from gen.model.names import LABEL_KEY, EnvName, LabelKey, LabelValue
+from gen.model.profile import chosen, profile_fields
+from gen.model.scalars import Bytes, Positive, Quantity, Text, conflict, matching
+
+NodeResource = Annotated[
+    str,
+    matching(
+        re.compile(r"hugepages-[1-9][0-9]*[KMG]i|ephemeral-storage|(?=.*/)" + LABEL_KEY),
+        317,
+        "a resource of nodes",
+        "use a form like `hugepages-2Mi`, `ephemeral-storage` or `vpc.amazonaws.com/efa`",
+    ),
+    WithJsonSchema({"title": "resource name", "type": "string"}),
+]
+
+
+class AcceleratorFields(Model):
+    """Accelerator that jobs can request by name: one profile, and settings that all profiles share."""
+
+    node_labels: dict[LabelKey, LabelValue] = {}
+    """Node labels that must match, in addition to those of the profile."""
+    tolerations: tuple[Toleration, ...] = ()
+    """Taints that the pods tolerate, in addition to that of the profile."""
+    model_label: LabelKey | None = None
+    """Node label that `placement.gpuModel` matches. Defaults to that of the profile, if it has one."""
+    per_node: Positive | None = None
+    """Devices of a node. A pod cannot request more."""
+    resources: dict[NodeResource, Quantity] = {}
+    """More resources of each pod with the accelerator, such as `hugepages-2Mi: 5Gi`."""
+    env: dict[EnvName, Text] = {}
+    """Environment of each training container with the accelerator. A job can override it."""
+    shared_memory: Bytes | None = None
+    """Size of `/dev/shm` in pods with the accelerator, unless the job sets `sharedMemory`."""
+
+    @property
+    def given(self) -> dict[str, AcceleratorProfile]:
+        """The profile by its key."""
+        return chosen(self, ACCELERATORS)
+
+    @property
+    def profile(self) -> AcceleratorProfile:
+        return next(iter(self.given.values()))
+
+    @property
+    def models(self) -> str | None:
+        """Node label with the model of the device; None if there is none, or if the profile selects by it."""
+        return None if self.profile.pins_model() else self.model_label or self.profile.models
+
+    def effect(self, count: int) -> Effect:
+        """Changes to a pod that requests `count` devices."""
+        tolerations = tuple(one.model_dump(by_alias=True, exclude_none=True) for one in self.tolerations)
+        own = Effect(node_labels=self.node_labels, tolerations=tolerations, resources=self.resources, env=self.env)
+        return combined([self.profile.effect(count), own])
+
+    @model_validator(mode="after")
+    def _one_profile(self) -> Self:
+        if len(given := chosen(self, ACCELERATORS)) != 1:
+            names = " and ".join(f"`{key}`" for key in given) or "none"
+            remedy = "set one of " + ", ".join(f"`{key}`" for key in sorted(ACCELERATORS))
+            raise conflict(f"expected exactly one accelerator profile, got {names}", remedy)
+        if self.model_label is not None and self.profile.pins_model():
+            raise conflict("`modelLabel` has no effect, because the profile has a `model`", "remove one of the two")
+        return self
+
+
+def accelerator_model() -> type[AcceleratorFields]:
+    """The model with a field for each profile that is registered."""
+    fields = profile_fields(ACCELERATORS)
+    return create_model("Accelerator", __base__=AcceleratorFields, __doc__=AcceleratorFields.__doc__, **fields)
+
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Accelerator: TypeAlias = AcceleratorFields
+else:
+    Accelerator = accelerator_model()

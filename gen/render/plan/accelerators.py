@@ -1,0 +1,123 @@
+"""Accelerators: which one the pods of a role request, and whether its devices can serve them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from gen.accelerators.base import Request
+from gen.diagnostics import did_you_mean
+from gen.findings.grants import NOT_GRANTED, UNKNOWN_ACCELERATOR
+from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD
+from gen.model.effect import Effect, combined, without_devices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gen.diagnostics import Route
+    from gen.kinds import Role
+    from gen.overlay.accelerator import AcceleratorFields
+    from gen.render.plan.context import Context
+
+
+class Choice(NamedTuple):
+    """The accelerator of a role."""
+
+    name: str
+    """Empty for the devices of `gpu`."""
+    fields: AcceleratorFields
+
+
+def accelerator_of(context: Context, role: Role) -> Choice | None:
+    """The accelerator of a role; None without GPUs, or if it cannot be used, which `check_accelerators` reports."""
+    if not context.of_role(role, "gpus"):
+        return None
+    known, name = context.overlay.accelerators, context.of_role(role, "accelerator")
+    if name is None and len(known) == 1:
+        name = next(iter(known))
+    return Choice(name, known[name]) if name in known else None
+
+
+def pod_effect(role: Role, network: Effect, choice: Choice | None) -> Effect:
+    """Changes to the pods of a role by its accelerator and the network of the job."""
+    of_network = network if role.trains else without_devices(network)
+    return of_network if choice is None else combined([choice.fields.effect(role.gpus), of_network])
+
+
+def check_accelerators(context: Context, roles: Iterable[Role]) -> None:
+    """Report accelerators that a job cannot use, or not in this number, once for each field that asks for them."""
+    pods: Counter[str] = Counter()
+    usable: dict[Route, tuple[Role, Choice]] = {}
+    missing: dict[Route, str | None] = {}
+    unused: set[Route] = set()
+    for role in roles:
+        field, wanted = context.route_of(role, "accelerator"), context.of_role(role, "accelerator")
+        choice = accelerator_of(context, role)
+        if choice is not None:
+            pods[choice.name] += role.most
+            usable[context.route_of(role, "gpus")] = (role, choice)
+        elif context.of_role(role, "gpus"):
+            missing[field] = wanted
+        elif wanted is not None:
+            unused.add(field)
+    used = {context.route_of(role, "accelerator") for role, _ in usable.values()}
+    for route, name in missing.items():
+        _report_missing(context, route, name)
+    for route in sorted(unused - used - missing.keys()):
+        _report_unused(context, route)
+    for role, choice in usable.values():
+        _check_grant(context, role, choice)
+        _check_permission(context, role, choice)
+        _check_request(context, role, choice, pods[choice.name])
+
+
+def _report_missing(context: Context, route: Route, wanted: str | None) -> None:
+    """Report that a role with GPUs has no accelerator, or one that the overlay does not have."""
+    known = [name for name in context.overlay.accelerators if name]
+    overlay = context.overlay.name
+    if wanted is None:
+        names = ", ".join(f"`{name}`" for name in known)
+        hint = f"add `accelerator`, such as `accelerator: {known[0]}`"
+        context.error(MISSING_FIELD, ("gpus",), f"`accelerator` is missing; overlay `{overlay}` has {names}", hint)
+        return
+    hint = did_you_mean(wanted, known, otherwise="remove it, or declare it under `accelerators` of the overlay")
+    context.error(UNKNOWN_ACCELERATOR, route, f"overlay `{overlay}` has no accelerator `{wanted}`", hint)
+
+
+def _report_unused(context: Context, route: Route) -> None:
+    """Report a field of the job that concerns no pod with GPUs. A default of the overlay is for jobs with GPUs."""
+    if context.set_by_job(route) and not context.given.left_out & {"gpus", "roles"}:
+        hint = "set `gpus`, or remove `accelerator`"
+        context.error(INVALID_VALUE, route, "`accelerator` has no effect on pods without GPUs", hint, key=True)
+
+
+def _check_grant(context: Context, role: Role, choice: Choice) -> None:
+    granted = context.grant.accelerators
+    if granted is not None and choice.name not in granted:
+        namespace, overlay = context.given.namespace, context.overlay.name
+        message = f"namespace `{namespace}` may not use accelerator `{choice.name}` in overlay `{overlay}`"
+        hint = did_you_mean(
+            choice.name, granted, otherwise=f"add it to `namespaces.{namespace}.accelerators` of the overlay"
+        )
+        context.error(NOT_GRANTED, context.route_of(role, "accelerator"), message, hint)
+
+
+def _check_permission(context: Context, role: Role, choice: Choice) -> None:
+    permission = choice.fields.profile.grant
+    if permission and permission not in context.grant.allow:
+        namespace, overlay = context.given.namespace, context.overlay.name
+        message = f"namespace `{namespace}` may not use `{permission}` in overlay `{overlay}`"
+        hint = f"add `{permission}` to `namespaces.{namespace}.allow` of the overlay"
+        context.error(NOT_GRANTED, context.route_of(role, "gpus"), message, hint)
+
+
+def _check_request(context: Context, role: Role, choice: Choice, pods: int) -> None:
+    count, route = context.of_role(role, "gpus"), context.route_of(role, "gpus")
+    most = choice.fields.per_node
+    if most is not None and count > most:
+        message = f"a pod requests {count} GPUs; nodes with accelerator `{choice.name}` have {most}"
+        context.error(INVALID_VALUE, route, message, f"set `gpus` to at most {most}, and use more `workers`")
+        return
+    problem = choice.fields.profile.problem(Request(count, pods))
+    if problem is not None:
+        context.error(INVALID_VALUE, route, problem.message, problem.hint)
