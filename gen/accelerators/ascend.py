@@ -11,6 +11,7 @@ from gen.accelerators.base import AcceleratorProfile, Problem, Request
 from gen.model.effect import Effect
 from gen.model.names import LabelValue
 from gen.model.scalars import Positive
+from gen.resources.volcano import SCHEDULER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ class Ascend(AcceleratorProfile):
             resources={self._resource: str(count)},
             labels={"ring-controller.atlas": f"ascend-{self.device.lower()}"},
             node_labels={key: value for key, value in labels.items() if value is not None},
-            scheduler="volcano",
+            scheduler=SCHEDULER,
         )
 
     def problem(self, request: Request) -> Problem | None:

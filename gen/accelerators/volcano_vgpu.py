@@ -9,6 +9,7 @@ from pydantic import Field
 from gen.accelerators.base import AcceleratorProfile
 from gen.model.effect import Effect
 from gen.model.scalars import Percentage, Positive
+from gen.resources.volcano import SCHEDULER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,4 +31,4 @@ class VolcanoVgpu(AcceleratorProfile):
     def effect(self, count: int) -> Effect:
         parts = {"volcano.sh/vgpu-memory": self.memory, "volcano.sh/vgpu-cores": self.cores}
         shares = {name: str(amount) for name, amount in parts.items() if amount is not None}
-        return Effect(resources={_NUMBER: str(count), **shares}, scheduler="volcano")
+        return Effect(resources={_NUMBER: str(count), **shares}, scheduler=SCHEDULER)
