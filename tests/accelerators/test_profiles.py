@@ -108,7 +108,7 @@ TWO: dict[str, Any] = {"h100": {"nvidia": "NVIDIA-H100-80GB-HBM3", "perNode": 8}
     [
         (TWO, "gpus: 2\n", "missing-field: `accelerator` is missing; overlay `dev` has `h100`, `mig`"),
         (TWO, "gpus: 2\naccelerator: h10\n", "unknown-accelerator: overlay `dev` has no accelerator `h10`"),
-        (TWO, "accelerator: h100\n", "invalid-value: `accelerator` has no effect on pods without GPUs"),
+        (TWO, "accelerator: h100\n", "no-effect: `accelerator` has no effect on pods without GPUs"),
         (
             TWO,
             "gpus: 16\naccelerator: h100\n",
@@ -127,7 +127,7 @@ TWO: dict[str, Any] = {"h100": {"nvidia": "NVIDIA-H100-80GB-HBM3", "perNode": 8}
         (
             TWO,
             "gpus: 8\naccelerator: h100\nplacement: {gpuModel: A100}\n",
-            "invalid-value: `gpuModel` has no effect with accelerator `h100`, which selects the nodes by itself",
+            "no-effect: `gpuModel` has no effect with accelerator `h100`, which selects the nodes by itself",
         ),
         (
             {"tpu": {"tpu": {"accelerator": "tpu-v5-lite-podslice", "topology": "4x4"}}},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gen.accelerators.base import Request
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import NOT_GRANTED, UNKNOWN_ACCELERATOR
-from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD
+from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT
 from gen.model.effect import Effect, combined, without_devices
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _report_unused(context: Context, route: Route) -> None:
     """Report a field of the job that concerns no pod with GPUs. A default of the overlay is for jobs with GPUs."""
     if context.set_by_job(route) and not context.given.left_out & {"gpus", "roles"}:
         hint = "set `gpus`, or remove `accelerator`"
-        context.error(INVALID_VALUE, route, "`accelerator` has no effect on pods without GPUs", hint, key=True)
+        context.error(NO_EFFECT, route, "`accelerator` has no effect on pods without GPUs", hint, key=True)
 
 
 def _check_grant(context: Context, role: Role, choice: Choice) -> None:

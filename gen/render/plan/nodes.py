@@ -61,7 +61,7 @@ def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
     for route, name in unlabelled.items():
         if context.set_by_job(route):
             message = f"`gpuModel` has no effect with accelerator `{name}`, which selects the nodes by itself"
-            context.error(INVALID_VALUE, route, message, "remove `gpuModel`, or use another `accelerator`")
+            context.error(NO_EFFECT, route, message, "remove `gpuModel`, or use another `accelerator`")
     for route, used in with_gpus.items():
         if not used and context.set_by_job(route) and not context.given.left_out & {"gpus", "roles"}:
             hint = "set `gpus`, or remove `gpuModel`; select nodes without GPUs by `instanceType`"
