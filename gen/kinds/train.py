@@ -111,11 +111,7 @@ class TrainJob(Job):
         return frozenset(variable for name in names for variable in RESERVED_ENV.get(name, ()))
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - JobSet names the pods
-        suffixes = [f"-{NODE}-0-{self.workers - 1}-xxxxx"]
-        suffixes += [f"-{LAUNCHER}-0-0-xxxxx"] if self._is_mpi else []
-        steps = {"dataset": self.initializer.dataset, "model": self.initializer.model}
-        suffixes += [f"-{name}-initializer-0-0-xxxxx" for name, step in steps.items() if step is not None]
-        return (Role(name=NODE, replica_type=NODE, replicas=self.workers, suffix=max(suffixes, key=len)),)
+        return (Role(name=NODE, replica_type=NODE, replicas=self.workers),)
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         (template,) = pods.values()

@@ -100,7 +100,7 @@ def any_demand(body: Body) -> Demand:
     pods = gpus = 0
     if resource is not None and resource.nodes is not None:
         pods = max(_whole_or(follow(body, resource.nodes.count), 1), 0)
-        gpus = pods * _asked({"resources": follow(body, resource.nodes.resources)}, _ACCELERATORS)
+        gpus = pods * _asked({"resources": follow(body, resource.nodes.resources)}, _any_unit)
     for template, counts in sets:
         number = math.prod(max(_whole_or(count, 1), 0) for count in counts)
         pods += number
