@@ -92,9 +92,7 @@ class Findings(Struct):
         related: Iterable[tuple[Location, str]] = (),
     ) -> None:
         self.items.append(
-            Diagnostic(
-                place, code.name, message_text(message), message_text(hint), tuple(related), Severity.WARNING
-            )
+            Diagnostic(place, code.name, message_text(message), message_text(hint), tuple(related), Severity.WARNING)
         )
 
     def extend(self, others: Iterable[Diagnostic]) -> None:

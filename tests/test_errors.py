@@ -18,7 +18,7 @@ from tests.support import Repository, cases, copy_case
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 CASES = cases("errors")
 

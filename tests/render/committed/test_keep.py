@@ -16,7 +16,7 @@ from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
     from gen.render.results import RenderedJob
-    from gen.report.types import Report
+    from gen.report.report import Report
 
 JOB = "kind: {kind}\nimage: a:1\ncommand: x\nworkers: 2\ngpus: 1\n"
 MORE = (
