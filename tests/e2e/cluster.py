@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import yaml
 
@@ -56,7 +57,9 @@ class Cluster:
         base = f"/apis/{version}" if "/" in version else f"/api/{version}"
         resource = self._resources_of(base)[body["kind"]]
         own = metadata.get("namespace") if isinstance(metadata, dict) else None
-        folder = f"/namespaces/{own if isinstance(own, str) and own else namespace}" if resource["namespaced"] else ""
+        folder = (
+            f"/namespaces/{quote(own) if isinstance(own, str) and own else namespace}" if resource["namespaced"] else ""
+        )
         return self.client.create(f"{base}{folder}/{resource['name']}", body, **DRY_RUN)
 
     def try_to_create_file(self, body: Body, text: bytes) -> Response:

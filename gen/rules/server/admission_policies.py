@@ -87,6 +87,9 @@ def admission_policies(view: ObjectView) -> Faults:
     """An admission policy has no validations or matched resources, or an invalid name or CEL expression."""
     spec, at = view.spec, ("spec",)
     yield from _POLICY.faults(spec, at)
+    for field in ("apiVersion", "kind") if "paramKind" in spec else ():
+        if field not in spec["paramKind"]:
+            yield Fault((*at, "paramKind", field), f"`{field}` is missing", f"add `{field}`")
     matched = spec.get("matchConstraints")
     if matched is not None:
         if not matched.get("resourceRules"):

@@ -85,9 +85,8 @@ def _claim(claim: Body, route: Route) -> Faults:
         yield from _references(constraint, at, known)
         if "matchAttribute" not in constraint and "distinctAttribute" not in constraint:
             yield Fault((*at, "matchAttribute"), "`matchAttribute` is missing", "add the attribute that must match")
-        for field in ("matchAttribute", "distinctAttribute"):
-            if field in constraint and (fault := _attribute(constraint[field])) is not None:
-                yield fault.at((*at, field))
+        if "matchAttribute" in constraint and (fault := _attribute(constraint["matchAttribute"])) is not None:
+            yield fault.at((*at, "matchAttribute"))
     yield from _configurations(claim, route, known)
 
 

@@ -52,6 +52,14 @@ _COUNTED_ANEW = {"Pod", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulS
 _FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}
 """Finalizers without a domain."""
 
+_ANY_FINALIZERS = {"PodDisruptionBudget", "CustomResourceDefinition", "RuntimeClass", "Event"} | {
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+}
+"""Kinds of Kubernetes for which the server does not require a domain."""
+
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _INT32 = re.compile(r"0|-?[0-9]{1,10}")
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
@@ -107,7 +115,7 @@ def metadata(view: ObjectView) -> Faults:
         yield fault.at((*route, "namespace"))
     yield from _labels_and_annotations(own, route)
     if "finalizers" in own:
-        any_word = view.is_custom or view.kind in {"PodDisruptionBudget", "CustomResourceDefinition"}
+        any_word = view.is_custom or view.kind in _ANY_FINALIZERS
         yield from finalizers(own["finalizers"], (*route, "finalizers"), any_word=any_word)
     if view.kind == "Namespace" and not view.is_custom:
         yield from FieldChecks({"finalizers.*": qualified_name}).faults(view.spec, ("spec",))
