@@ -87,7 +87,7 @@ class ArgoCD(Engine):
 
     def settings(self, site: Site) -> tuple[Settings, ...]:
         # of Jobs, too: to the check of Argo CD, one that was suspended and resumed is complete (`health_job.go`)
-        health = health_settings(workload.resource for workload in site.offered)
+        health = health_settings(workload.resource for workload in site.workloads)
         return (health, notification_settings()) if self.notify else (health,)
 
     def file(self, body: Body) -> str:

@@ -72,7 +72,7 @@ class Application(Struct, frozen=True, kw_only=True):
 
 
 def ignored_differences(site: Site) -> tuple[Body, ...]:
-    resources = (workload.resource for workload in site.offered)
+    resources = (workload.resource for workload in site.workloads)
     return tuple(_mutated(resource) for resource in resources if site.queues and "kueue" in resource.queues)
 
 

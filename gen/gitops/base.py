@@ -72,8 +72,6 @@ class Site(Struct, frozen=True, kw_only=True):
     """Whether the overlay grants queues."""
     workloads: tuple[Workload, ...]
     """Kinds of the overlay's runs, and those that it lists under `operators`."""
-    offered: tuple[Workload, ...]
-    """Kinds of runs that jobs may have: those, and all that gen knows if the overlay lists none."""
     kinds: tuple[tuple[str, str], ...]
     """Group and kind of every object that may belong to jobs."""
 

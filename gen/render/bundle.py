@@ -54,14 +54,13 @@ def render_bundles(
 def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str]) -> Site:
     """The overlay as its engines see it; `storage` has the paths of its storage files.
 
-    With `operators`, kinds that no job uses are absent.
+    Kinds that no job uses are absent unless `operators` lists them, so another version of gen changes no bundle.
     """
     fields = overlay.fields
     named = fields.namespaces.keys()
     rendered = {kind for job in jobs for kind in job.kinds}
     workloads = _workloads(overlay, rendered)
-    offered = workloads if fields.operators else _workloads(overlay, {str(job.facts) for job in KINDS.values()})
-    kinds = {*_companions(overlay), *offered, *(_group_and_kind(kind) for kind in rendered)}
+    kinds = {*_companions(overlay), *workloads, *(_group_and_kind(kind) for kind in rendered)}
     return Site(
         overlay=overlay.name,
         granted=None if not named or "*" in named else tuple(sorted(named)),
@@ -69,7 +68,6 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str
         stored=tuple(sorted({RenderedPath.parse(path).namespace for path in storage})),
         queues=any(grant.queues for grant in fields.namespaces.values()),
         workloads=tuple(workload for _, workload in sorted(workloads.items())),
-        offered=tuple(workload for _, workload in sorted(offered.items())),
         kinds=tuple(sorted(kinds)),
     )
 

@@ -193,7 +193,21 @@ def test_argo_cd_ignores_what_a_queue_changes(repo: Repository, kind: str) -> No
 
 def test_its_project_permits_it(repo: Repository, kind: str) -> None:
     spec = bundle(repo)["AppProject dev-jobs"]["spec"]
-    assert {"group": "example.com", "kind": FOREIGN[kind].facts.kind} in spec["namespaceResourceWhitelist"]
+    assert spec["namespaceResourceWhitelist"] == [
+        {"group": "", "kind": "ConfigMap"},
+        {"group": "", "kind": "Service"},
+        {"group": "apps", "kind": "Deployment"},
+        {"group": "example.com", "kind": FOREIGN[kind].facts.kind},
+    ]
+
+
+def test_a_kind_that_no_job_uses_changes_no_bundle(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    repo.job(JOB.format(kind="pytorch"))
+    before = bundle(repo)
+    for name, model in FOREIGN.items():
+        monkeypatch.setitem(kinds.KINDS, name, model)
+    assert bundle(repo) == before
 
 
 @pytest.mark.parametrize(("field", "value"), [("timeout", "1h"), ("retries", "3")])
