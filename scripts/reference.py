@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from gen.rules.rule import RuleSource
 from gen.storage import STORAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from gen.model.profile import Profile
 
@@ -26,6 +27,7 @@ _PROFILES: Mapping[str, Mapping[str, type[Profile]]] = {
     "Network profiles": NETWORKS,
     "Accelerator profiles": ACCELERATORS,
 }
+_LINK = re.compile(r"\[(\w+)\]\(#(\w+)\)")
 DOCS = Path(__file__).parent.parent / "docs"
 
 _JOB = """\
@@ -109,7 +111,13 @@ def overlay_reference() -> str:
             grant = f" Requires `allow: [{profile.grant}]` for the namespace in `namespaces`." if profile.grant else ""
             full = definition["anyOf"][1] if "anyOf" in definition else definition
             parts += [f"### {profile.__name__}\n", f"`{key}`: {full['description']}{short}{grant}\n", _table(full)]
-    return "\n".join(parts)
+    return _LINK.sub(lambda link: _of_jobs(link, job_schema()["definitions"]), "\n".join(parts))
+
+
+def _of_jobs(link: re.Match[str], definitions: Collection[str]) -> str:
+    """A link to a type of job files leads to their reference."""
+    name, target = link.groups()
+    return f"[{name}](reference-job.md#{target})" if name in definitions else link[0]
 
 
 def _described(schema: Mapping[str, Any], field: str) -> dict[str, Any]:

@@ -27,10 +27,10 @@ import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by processes in the background of a shell
 from gen.render import run
 parent, real = os.getpid(), run.render_file
-def render_file(root, job, overlays):
+def render_file(root, job, overlays, **options):
     if os.getpid() != parent:
         {what}
-    return real(root, job, overlays)
+    return real(root, job, overlays, **options)
 run.render_file = render_file
 sys.argv = ["gen", "render", "--parallel", "3", "--no-cache"]
 from gen.__main__ import main

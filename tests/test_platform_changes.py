@@ -37,11 +37,15 @@ CHANGES = {
 def job_of(kind: str) -> dict[str, Any]:
     files = {"files": {"/etc/a": "b"}, "data": {"nas": "/data"}, "tensorboard": True}
     code = {"git": "https://git.example.com/a.git", "ref": "v1"}
-    return {"kind": kind, **KINDS[kind].example, **files, "code": code}
+    more = {**files, "code": code}
+    unsupported = KINDS[kind].unsupported_fields()
+    return {"kind": kind, **KINDS[kind].example, **{k: v for k, v in more.items() if k not in unsupported}}
 
 
+WITH_PODS = sorted(kind for kind in KINDS if "code" not in KINDS[kind].unsupported_fields())
+"""Kinds whose pods gen builds. Those of a TrainJob come from its runtime."""
 JOB_FILES = {
-    f"jobs/team-{index % 3}/job-{index}.yaml": job_of(sorted(KINDS)[index % len(KINDS)]) for index in range(JOBS)
+    f"jobs/team-{index % 3}/job-{index}.yaml": job_of(WITH_PODS[index % len(WITH_PODS)]) for index in range(JOBS)
 }
 
 

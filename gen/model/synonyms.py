@@ -52,7 +52,7 @@ JOB: Final = _names({
     "code.ref": "branch revision",
     "placement.nodeSelector": "selector selectors nodeLabels",
     "placement.tolerations": "toleration taints",
-    "placement.gpuModel": "gpuType gpuProduct accelerator acceleratorType",
+    "placement.gpuModel": "gpuType gpuProduct acceleratorType",
     "placement.instanceType": "machineType nodeType instance",
     "placement.zone": "zones availabilityZone",
     "tensorboard.logdir": "logs logPath tensorboardLogdir",
@@ -117,7 +117,7 @@ TENSORBOARD: Final = _names({"logdir": "logs dir path log directory"})
 PLACEMENT: Final = _names({
     "nodeSelector": "selector labels nodeLabels",
     "tolerations": "toleration taints",
-    "gpuModel": "gpu gpuType gpuProduct accelerator",
+    "gpuModel": "gpu gpuType gpuProduct",
     "instanceType": "instance machineType nodeType",
     "zone": "zones availabilityZone",
 })  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from tests.adversary.bare import HEAD, MIXED, OVERLAY, codes, granted
@@ -129,4 +131,5 @@ def test_pods_without_gpus_see_none_if_the_overlay_hides_them(bare: Repository) 
     bare.job(HEAD + "gpus: 1\nworkers: 2\nroles: {master: {gpus: 0}}\ndata: {data: /data}\ntensorboard: true\n")
     assert devices(bare) == {"Deployment": [], "Master": [], "Worker": []}
     bare.overlay(OVERLAY + volumes + "gpu: {hideFromOthers: true}\n")
+    shutil.rmtree(bare.root / "rendered")  # its run would be kept
     assert devices(bare) == {"Deployment": ["void"], "Master": ["void"], "Worker": []}

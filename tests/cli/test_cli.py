@@ -153,7 +153,7 @@ def test_set_changes_a_file_and_says_what_is_next(repo: Repository) -> None:
     assert "run `gen render`" in done.stdout
     refused = gen("set", "team/demo", "atempt=3", "--output", "github", cwd=repo.root)
     assert refused.returncode == 1
-    assert refused.stdout.startswith("::error file=jobs/team/demo.yaml,line=5,col=1,title=unknown-field::")
+    assert refused.stdout.startswith("::error file=jobs/team/demo.yaml,line=1,col=1,title=unknown-field::")
 
 
 def test_init_makes_a_repository_that_is_clean(tmp_path: Path) -> None:

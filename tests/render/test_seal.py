@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 
@@ -93,6 +94,7 @@ def test_an_overlays_patch_is_part_of_the_run_when_it_changes_the_content(repo: 
     repo.overlay(OVERLAY + target + "{metadata: {annotations: {a: b}}}\n")
     assert run_name(repo, JOB) == plain
     repo.overlay(OVERLAY + target + "{spec: {nprocPerNode: auto}}\n")
+    shutil.rmtree(repo.root / "rendered")  # the run would be kept
     assert run_name(repo, JOB) != plain
 
 

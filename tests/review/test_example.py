@@ -32,7 +32,6 @@ def example(root: Path) -> History:
         file.write("state: finished\n")
     shutil.copy(root / "jobs/training/all-reduce.yaml", root / "jobs/training/all-reduce-2.yaml")
     edit(root / "jobs/training/all-reduce-2.yaml", "kind: mpi\n", "kind: mpi\ntimeout: 2h\n")
-    edit(root / "overlays/tke/overlay.yaml", "size: 10Gi\n    cfs", "size: 20Gi\n    cfs")
     history.rendering()
     return history
 

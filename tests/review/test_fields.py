@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -88,5 +89,6 @@ def test_a_changed_overlay_shows_in_the_changed_fields(history: History) -> None
     history.job(JOB)
     branch(history)
     history.overlay(OVERLAY + "images: [{from: registry.example.com/, to: mirror.example.com/}]\n")
+    shutil.rmtree(history.root / "rendered")  # the run would be kept
     (item,) = history.report()["objects"]
     assert [field["path"].rsplit(".", 1)[1] for field in item["fields"]] == ["image", "image"]

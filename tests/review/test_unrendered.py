@@ -94,7 +94,6 @@ def test_a1_a_listed_file_is_no_object(merged: History) -> None:
 
 def test_a1_what_gen_rendered_is_accepted(merged: History) -> None:
     merged.job(JOB, name="more")
-    merged.overlay((merged.root / "overlays/dev/overlay.yaml").read_text().replace("10Gi", "20Gi"))
     merged.rendering()
     plan = merged.plan()
     assert (plan.findings, plan.unrendered) == ((), ())

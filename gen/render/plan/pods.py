@@ -167,7 +167,7 @@ def _shared_memory(context: Context, role: Role, choice: Choice | None) -> str |
 
 def _resources(context: Context, role: Role, effect: Effect) -> dict[str, str]:
     own = present(cpu=context.of_role(role, "cpu"), memory=context.of_role(role, "memory"))
-    return {**own, **effect.resources}
+    return {**own, **{name: quantity.canonical(amount) for name, amount in effect.resources.items()}}
 
 
 def _check_shared_memory(context: Context, role: Role, size: str) -> None:

@@ -142,18 +142,27 @@ def test_a_foreign_file_in_the_place_of_ours_is_never_replaced(rendered: Reposit
     assert (rendered.root / RUN).read_bytes() == content
 
 
+EDITS: dict[str, Callable[[bytes], bytes]] = {
+    "CRLF": lambda raw: raw.replace(b"\n", b"\r\n"),
+    "byte order mark": lambda raw: b"\xef\xbb\xbf" + raw,
+    "no UTF-8": lambda raw: raw + b"# \xff\n",
+    "empty": lambda _raw: b"",
+}
+
+
+def first_line(raw: bytes) -> bytes:
+    return raw.split(b"\n", maxsplit=1)[0]
+
+
+def test_a_run_of_which_only_the_record_is_left_cannot_be_kept(rendered: Repository) -> None:
+    rendered.write(RUN, first_line((rendered.root / RUN).read_bytes()))
+    assert rendered.codes() == ["hand-edited"]
+
+
 @pytest.mark.parametrize(
-    "edit",
-    [
-        lambda raw: raw.replace(b"\n", b"\r\n"),
-        lambda raw: b"\xef\xbb\xbf" + raw,
-        lambda raw: raw + b"# \xff\n",
-        lambda raw: raw.split(b"\n")[0],
-        lambda _raw: b"",
-    ],
-    ids=["CRLF", "byte order mark", "no UTF-8", "the first line alone", "empty"],
+    ("path", "edit"),
+    [*((path, edit) for path in (RUN, VOLUME) for edit in EDITS.values()), (VOLUME, first_line)],
 )
-@pytest.mark.parametrize("path", [RUN, VOLUME])
 def test_what_an_editor_git_or_a_crash_made_of_ours_is_still_ours(
     rendered: Repository, edit: Callable[[bytes], bytes], path: str
 ) -> None:

@@ -1,0 +1,64 @@
+"""Settings of an overlay for GPUs, code sync and TensorBoard."""
+
+# no postponed annotations here: pydantic would compile each of them again when the program starts
+from collections.abc import Mapping
+from typing import ClassVar
+
+from gen.model.base import Model
+from gen.model.names import ImageRef, LabelKey, ObjectName, ResourceName
+from gen.model.scalars import Bytes, Quantity, Text, Truth
+from gen.model.synonyms import GPU as GPU_SYNONYMS
+
+
+class GPU(Model):
+    """How pods request GPUs, in a cluster with one kind of them. Otherwise, use `accelerators`."""
+
+    synonyms: ClassVar[Mapping[str, str]] = GPU_SYNONYMS
+    main: ClassVar[str] = "resource"
+
+    resource: ResourceName = "nvidia.com/gpu"
+    """Extended resource for GPUs, without `accelerators`. Pods with GPUs tolerate the taint with the same key."""
+    model_label: LabelKey = "nvidia.com/gpu.product"
+    """Node label that `placement.gpuModel` matches, without `accelerators`."""
+    hide_from_others: Truth = False
+    """Set `NVIDIA_VISIBLE_DEVICES: void` in training containers and TensorBoards without GPUs. Otherwise they see all
+    GPUs of their node if their image sets it to `all`. Changing it starts new runs of jobs with such pods."""
+
+
+class CodeSync(Model):
+    """Init containers that fetch source code."""
+
+    git_image: ImageRef = "registry.k8s.io/git-sync/git-sync:v4.7.1"
+    """Image of git-sync, version 4."""
+    rsync_image: ImageRef | None = None
+    """Image with the `rsync` command. Without it, jobs cannot use `code.rsync`; no maintained public image exists."""
+    cpu: Quantity = "500m"
+    """CPU of the container."""
+    memory: Bytes = "512Mi"
+    """Memory of the container."""
+
+
+class Ingress(Model):
+    """Ingress for TensorBoards that set `ingress: true`, at `/tensorboard/<namespace>/<job>`."""
+
+    host: ObjectName
+    """Host name."""
+    class_name: ObjectName | None = None
+    """IngressClass."""
+    tls_secret: ObjectName | None = None
+    """Secret with the TLS certificate."""
+    annotations: dict[LabelKey, Text] = {}
+    """Annotations for the ingress controller, such as for single sign-on; TensorBoard has no authentication."""
+
+
+class TensorBoardDefaults(Model):
+    """TensorBoard containers."""
+
+    image: ImageRef = "tensorflow/tensorflow:2.20.0"
+    """Image with the `tensorboard` command. TensorFlow images from 2.21 do not include it."""
+    cpu: Quantity = "1"
+    """CPU of the container."""
+    memory: Bytes = "2Gi"
+    """Memory of the container."""
+    ingress: Ingress | None = None
+    """Ingress. If omitted, use `kubectl port-forward`."""
