@@ -24,7 +24,7 @@ EXAMPLES: dict[str, tuple[Any, int, dict[str, str]]] = {
     "ascend": ("910", 4, {"huawei.com/Ascend910": "4"}),
     "extended": ("example.com/npu", 4, {"example.com/npu": "4"}),
     "gaudi": ("1Gi", 8, {"habana.ai/gaudi": "8", "hugepages-2Mi": "1Gi"}),
-    "hami": ({"memory": 3000}, 2, {"nvidia.com/gpu": "2", "nvidia.com/gpumem": "3000"}),
+    "hami": ({"memory": 3000}, 2, {"nvidia.com/gpu": "2", "nvidia.com/gpumem": "3k"}),
     "intel": ("xe", 1, {"gpu.intel.com/xe": "1"}),
     "mig": ("1g.10gb", 1, {"nvidia.com/mig-1g.10gb": "1"}),
     "neuron": ("device", 16, {"aws.amazon.com/neuron": "16"}),

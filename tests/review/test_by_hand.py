@@ -29,10 +29,27 @@ def by_hand(history: History) -> dict[str, tuple[str, str]]:
     return {finding.place.file.removeprefix(prefix): (finding.message, finding.hint) for finding in findings}
 
 
+BATCH = "kind: batch\nimage: a:1\ncommand: x\ntimeout: 1h\n"
+
+
 def test_a_job_needs_nobody(merged: History) -> None:
     merged.job(JOB, name="second")
-    merged.job("kind: batch\nimage: a:1\ncommand: x\ntimeout: 1h\n", name="first-of-its-kind")
     assert by_hand(merged) == {}
+
+
+def test_the_first_job_of_a_listed_kind_needs_nobody(history: History) -> None:
+    history.overlay(NAMED + "operators: {batch: batch/v1}\n")
+    history.job(JOB)
+    branch(history)
+    history.job(BATCH, name="first-of-its-kind")
+    assert by_hand(history) == {}
+
+
+def test_the_first_job_of_another_kind_is_permitted_by_hand(merged: History) -> None:
+    merged.job(BATCH, name="first-of-its-kind")
+    found = by_hand(merged)
+    assert found["appproject-dev-jobs.yaml"][0] == "`AppProject argocd/dev-jobs` permits `Job`"
+    assert sorted(found) == ["appproject-dev-jobs.yaml", "settings/argocd-cm.patch"]
 
 
 def test_another_namespace_is_permitted_by_hand(merged: History) -> None:
