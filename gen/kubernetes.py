@@ -78,3 +78,18 @@ def at(body: Any, *route: str | int) -> Any:
             return None
         body = body.get(step)
     return body
+
+
+def with_field(body: Body, route: tuple[str, ...], value: Any) -> Body:
+    """A copy with the value at a route through mappings, or without the field if the value is None."""
+    step, *rest = route
+    if rest:
+        inner = body.get(step)
+        if not isinstance(inner, dict):
+            if value is None:
+                return body
+            inner = {}
+        return {**body, step: with_field(inner, tuple(rest), value)}
+    if value is None:
+        return {key: other for key, other in body.items() if key != step}
+    return {**body, step: value}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from gen.kinds.base import Job, Problem
 from gen.kinds.role import Role, Target
-from gen.kubernetes import Body, present
+from gen.kubernetes import ACCELERATOR_LABEL, Body, present
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.names import EnvName, ObjectName
 from gen.model.scalars import Positive, Text, matching
@@ -183,7 +183,8 @@ def _changes(release: str, jobs: list[str], template: Body) -> Body:
     spec = present(**{name: pod.get(name) for name in _POD_FIELDS}, containers=containers)
     targets = [{"name": name} for name in jobs]
     if release == "2.0":
-        return present(podSpecOverrides=[{"targetJobs": targets, **spec}] if spec else None)
+        accelerator = present(**{ACCELERATOR_LABEL: template["metadata"]["labels"].get(ACCELERATOR_LABEL)})
+        return present(labels=accelerator, podSpecOverrides=[{"targetJobs": targets, **spec}] if spec else None)
     if release == "2.1":
         return {"podTemplateOverrides": [{"targetJobs": targets, **present(metadata=template["metadata"], spec=spec)}]}
     changed = present(metadata=template["metadata"], spec=spec)

@@ -71,6 +71,11 @@ class Overlay:
         only = Accelerator.model_validate({"extended": {"resource": gpu.resource}, "modelLabel": gpu.model_label})
         return {"": only}
 
+    @cached_property
+    def device_units(self) -> Mapping[str, Mapping[str, int]]:
+        """By accelerator: the extended resources of its devices, with the amount that is one device."""
+        return {name: one.profile.units() for name, one in self.accelerators.items()}
+
     def definition_file(self, path: Path) -> str:
         """A file of its definitions, relative to the repository."""
         folder = next(folder for folder in self.definitions if path.is_relative_to(folder))

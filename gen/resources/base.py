@@ -90,6 +90,8 @@ class Nodes(Struct, frozen=True, kw_only=True, eq=False):
     """Route of their number, which is 1 if it is absent."""
     resources: Path
     """Route of the requests and limits of each."""
+    labels: tuple[Pattern, ...] = ()
+    """Routes of their labels, one of which an object has."""
 
 
 Status = Conditions | Phases

@@ -7,20 +7,33 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_KEY, Conditions, Count, Derived, Nodes, PodSet, Resource
+from gen.resources.base import ANY_ITEM, ANY_KEY, Conditions, Count, Derived, Nodes, PodSet, Resource
 from gen.resources.jobset import CLAIMS, COUNTS, TEMPLATE
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"trainer.kubeflow.org/v1alpha1": ()}
 
 _V1ALPHA1 = "trainer.kubeflow.org/v1alpha1"
 
+_PODS = PodSet(
+    template=("spec", "template", *TEMPLATE),
+    counts=tuple(Count(route=("spec", "template", *count.route), default=count.default) for count in COUNTS),
+)
+
 TRAINJOB: Final = Resource(
     group="trainer.kubeflow.org",
     kind="TrainJob",
     versions={_V1ALPHA1: ("OnFailure",)},  # of the runtimes that the Trainer installs; a job cannot change it
     releases=dict.fromkeys(("2.3", "2.2", "2.1", "2.0"), _V1ALPHA1),
-    nodes=Nodes(count=("spec", "trainer", "numNodes"), resources=("spec", "trainer", "resourcesPerNode")),
-    # since 2.2, in 2.1, and in 2.0
+    nodes=Nodes(
+        count=("spec", "trainer", "numNodes"),
+        resources=("spec", "trainer", "resourcesPerNode"),
+        labels=(
+            ("spec", "runtimePatches", ANY_ITEM, "trainingRuntimeSpec", *_PODS.template[1:], "metadata", "labels"),
+            ("spec", "podTemplateOverrides", ANY_ITEM, "metadata", "labels"),
+            ("spec", "labels"),
+        ),
+    ),
+    # since 2.2, in 2.1, and in 2.0, as their labels
     partial_templates=("runtimePatches", "podTemplateOverrides", "podSpecOverrides"),
     container="node",
     is_run=True,
@@ -54,11 +67,6 @@ def frameworks_of(runtime: str) -> list[str]:
     found = [framework for word, framework in _FRAMEWORKS.items() if word in runtime]
     return found or list(RESERVED_ENV)
 
-
-_PODS = PodSet(
-    template=("spec", "template", *TEMPLATE),
-    counts=tuple(Count(route=("spec", "template", *count.route), default=count.default) for count in COUNTS),
-)
 
 _CLAIMS = ("spec", "template", *CLAIMS)
 

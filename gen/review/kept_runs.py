@@ -16,7 +16,7 @@ from gen.render.committed.read import CommittedRuns, as_written, body_of
 from gen.render.emit import HEADER
 from gen.repository.git import find_base
 from gen.repository.git_index import in_git
-from gen.resources import resource_of_object
+from gen.resources.content import content
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,23 +96,11 @@ def _same_run(before: str, after: str) -> bool:
     old, new = HEADER.match(before), HEADER.match(after)
     if old is None or new is None or old["record"] != new["record"]:
         return False
-    return _content(body_of(before)) == _content(body_of(after))
+    return _kept(body_of(before)) == _kept(body_of(after))
 
 
-def _content(body: Body) -> tuple[object, ...]:
-    """The object without metadata that may change, and without the field that suspends it."""
-    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
-    content = {key: value for key, value in body.items() if key != "metadata"}
-    if resource is not None and resource.suspend is not None:
-        content = _without(content, resource.suspend)
+def _kept(body: Body) -> tuple[object, ...]:
+    """The content of the run, with the metadata that may not change."""
     names = at(body, "metadata", "name"), at(body, "metadata", "namespace")
     labels = at(body, "metadata", "labels", RUN_LABEL), at(body, "metadata", "labels", QUEUE_LABEL)
-    return content, names, labels
-
-
-def _without(body: Body, route: tuple[str, ...]) -> Body:
-    step, *rest = route
-    inner = body.get(step)
-    if rest:
-        return {**body, step: _without(inner, tuple(rest))} if isinstance(inner, dict) else body
-    return {key: value for key, value in body.items() if key != step}
+    return content(body), names, labels

@@ -7,18 +7,20 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
-from gen.findings.rendered import NEVER_RAN, RUN_EDITED
+from gen.findings.rendered import NEVER_RAN, RUN_EDITED, UNKNOWN_USAGE
 from gen.kubernetes import QUEUE_LABEL, at
+from gen.resources.content import content
+from gen.resources.demand import Demand, demand
 from gen.resources.engines import is_finished
-from gen.review.demand import Demand, demand
 from gen.review.matching import Pair, workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.diagnostics import Findings
-    from gen.kubernetes import Body
     from gen.overlay.overlay import Overlay
+    from gen.resources.base import Resource
+    from gen.resources.demand import Units
     from gen.review.rendered_object import ObjectKey, RenderedObject
 
 
@@ -153,32 +155,27 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
     kind = workload(run)
     assert kind is not None  # noqa: S101 - called for runs only
     overlay = overlays.get(run.key.scope)
-    units = {name: one.profile.units() for name, one in overlay.accelerators.items()} if overlay is not None else {}
+    units = overlay.device_units if overlay is not None else {}
     state = RunState.FINISHED if is_finished(run.metadata) else RunState.ACTIVE
     if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
         state = RunState.SUSPENDED
-    return RunVersion(run.key.name, state, demand(run, kind, units, found), run.label(QUEUE_LABEL))
+    return RunVersion(run.key.name, state, _demand(run, kind, units, found), run.label(QUEUE_LABEL))
+
+
+def _demand(run: RenderedObject, kind: Resource, units: Units, found: Findings) -> Demand:
+    try:
+        return demand(run.outline, kind, units)
+    except ValueError as error:
+        message = f"cannot read the demand of {run.key}: {error}"
+        found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")
+        return Demand()
 
 
 def _edited(pair: Pair) -> bool:
     before, after = pair.before, pair.after
     if before is None or after is None or before is after or pair.replaced:
         return False
-    return _content(before) != _content(after)
-
-
-def _content(run: RenderedObject) -> Body:
-    """The object without metadata and without the field that suspends it."""
-    kind = workload(run)
-    content = {key: value for key, value in run.body.items() if key != "metadata"}
-    return content if kind is None or kind.suspend is None else _without(content, kind.suspend)
-
-
-def _without(body: Body, route: tuple[str, ...]) -> Body:
-    step, *rest = route
-    inner = body.get(step)
-    kept = {key: value for key, value in body.items() if key != step}
-    return {**kept, step: _without(inner, tuple(rest))} if rest and isinstance(inner, dict) else kept
+    return content(before.body) != content(after.body)
 
 
 def _check(run: RunChange, found: Findings) -> None:

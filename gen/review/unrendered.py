@@ -19,14 +19,14 @@ from gen.repository.control_files import is_control_file, refuse_control_file
 from gen.repository.layout import RenderedPath, source_job
 from gen.repository.safe_files import printable_path
 from gen.resources import RUNS
-from gen.review.demand import any_demand
+from gen.resources.demand import any_demand
 from gen.review.usage import UsageKey
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from gen.kubernetes import Body
-    from gen.review.demand import Demand
+    from gen.resources.demand import Demand
 
 _MAX_NAMES = 3
 """Objects of one file that a message names."""

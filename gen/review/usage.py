@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gen.overlay.overlay import Overlay
     from gen.render.quota import Quota
-    from gen.review.demand import Demand
+    from gen.resources.demand import Demand
     from gen.review.runs import RunChange, RunVersion
 
 

@@ -11,9 +11,8 @@ import yaml
 from msgspec.structs import replace
 
 from gen import kinds, resources
-from gen.diagnostics import Findings
+from gen.resources.demand import demand
 from gen.resources.pods import pod_sets
-from gen.review.demand import demand
 from gen.review.matching import workload
 from gen.review.rendered_object import generated_object
 from gen.rules.catalogue import rules_for
@@ -126,7 +125,7 @@ def test_the_plan_counts_its_pods_and_gpus(repo: Repository, kind: str) -> None:
     item = generated_object(text.encode(), f"rendered/{path}")
     assert item is not None
     assert workload(item) is facts
-    found = demand(item, facts, {}, Findings())
+    found = demand(item.body, facts, {})
     expected = (4, 6, 3600) if kind == "headed" else (3, 6, None)
     assert (found.pods, found.gpus, found.seconds) == expected
 

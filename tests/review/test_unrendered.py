@@ -60,6 +60,14 @@ def test_a1_a_foreign_object_that_was_merged_before_is_still_refused(merged: His
     assert found(merged.plan(base="HEAD")) == {("foreign-file", "rendered/dev/x.yaml")}
 
 
+def test_a1_an_amount_that_cannot_be_read_hides_no_other_object(merged: History) -> None:
+    """The API server rejects an object with such an amount."""
+    invalid = MINER.replace("name: zz", "name: yy").replace("nvidia.com/gpu: 8", "nvidia.com/gpu: many")
+    assert "many" in invalid
+    merged.write("rendered/dev/jobs/team/zz/deployment-zz.yaml", f"{invalid}---\n{MINER}")
+    assert headline(merged.plan()).startswith("refused: 2 objects not rendered by gen (100 pods, 400 GPUs)")
+
+
 def test_a1_a_forged_header_changes_nothing(merged: History) -> None:
     path = "rendered/dev/jobs/team/demo/deployment-zz.yaml"
     for source in ("jobs/team/demo.yaml", "overlays/dev/overlay.yaml", "jobs/team/none.yaml", "jobs/../x.yaml"):

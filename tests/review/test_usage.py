@@ -1,60 +1,14 @@
-"""GPUs and GPU-hours, read from rendered objects."""
+"""GPUs and GPU-hours of namespaces and queues, compared with their quotas."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from gen.commands.new import job_text
-from gen.diagnostics import Findings
 from gen.kinds import KINDS
-from gen.review.demand import Demand, demand
-from gen.review.matching import workload
-from gen.review.rendered_object import RenderedObject, generated_object, parse_object
 from tests.history import JOB, History, branch
-from tests.support import OVERLAY, Repository
-
-
-def asked(path: str, text: str, found: Findings | None = None) -> Demand:
-    item = parse_object(text.encode(), path, Findings())
-    assert isinstance(item, RenderedObject)
-    kind = workload(item)
-    assert kind is not None
-    return demand(item, kind, {}, Findings() if found is None else found)
-
-
-@pytest.mark.parametrize("kind", list(KINDS))
-def test_the_demand_of_each_kind_matches_its_job(repo: Repository, kind: str) -> None:
-    limited = "timeout" not in KINDS[kind].unsupported_fields()
-    repo.job(job_text(kind, with_schema=False) + ("timeout: 90m\n" if limited else ""))
-    assert repo.render()[1] == 0
-    (text,) = [text for text in repo.rendered().values() if f"\nkind: {KINDS[kind].facts.kind}\n" in text]
-    found = asked("rendered/dev/jobs/team/demo/x.yaml", text)
-    assert (found.gpus, found.seconds) == (2, 5400 if limited else None), "two workers with one each"
-    assert found.pods == (3 if kind in ("mpi", "ray") else 2), "one more that leads"
-
-
-@pytest.mark.parametrize("kind", list(KINDS))
-def test_unchanged_runs_are_counted_from_an_outline(repo: Repository, kind: str) -> None:
-    fields = {"timeout": "1h", "env": {"A": "b"}, "files": {"/a": "b"}, "data": {"nas": "/data"}, "network": "host"}
-    fields = {name: value for name, value in fields.items() if name not in KINDS[kind].unsupported_fields()}
-    if not KINDS[kind].uses_host_network:
-        del fields["network"]
-    command = ["sh", "  env:\n - x\n y\n\n", "\n- limits:", "a\n  command:\n  - b\n"]
-    repo.job(json.dumps({"kind": kind, **KINDS[kind].example, **fields, "command": command}))
-    assert repo.render()[1] == 0
-    resource = KINDS[kind].facts.kind
-    (text,) = [text for text in repo.rendered().values() if f"\nkind: {resource}\n" in text]
-    item = generated_object(text.encode(), "rendered/dev/jobs/team/demo/x.yaml")
-    assert item is not None
-    words = ("'env'", "'command'", "'args'", "'volumes'", "'volumeMounts'")
-    assert [word for word in words if word in str(item.outline)] == []
-    expected = words[:1] if kind == "ray" else words[:2]  # Ray's command is a string
-    assert [word for word in words[:2] if word in str(item.body)] == list(expected)
-    whole = RenderedObject(item.key, item.path, item.text, parsed=item.body)
-    assert demand(item, KINDS[kind].facts, {}, Findings()) == demand(whole, KINDS[kind].facts, {}, Findings())
+from tests.support import OVERLAY
 
 
 def test_queues_limits_and_time(history: History) -> None:
@@ -104,42 +58,37 @@ def test_the_gpu_resource_of_the_overlay_is_counted(history: History) -> None:
     assert history.plan().usage[0].after.gpus == 24
 
 
-def pod(**spec: Any) -> str:
-    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}
-    return json.dumps({**body, "spec": {"parallelism": 2, "template": {"spec": spec}}})
+def test_a_demand_that_cannot_be_read_is_reported(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.job(JOB, name="other")
+    history.rendering()
+    file = next((history.root / "rendered/dev/jobs/team/other").glob("pytorchjob-*"))
+    file.write_text(file.read_text().replace('nvidia.com/gpu: "8"', "nvidia.com/gpu: many"))
+    assert ("unknown-usage", "error") in history.codes()
 
 
-def container(count: object, **more: Any) -> dict[str, Any]:
-    return {"name": f"c{count}", "resources": {"limits": {"nvidia.com/gpu": count, "cpu": "8"}}, **more}
+RELEASES = [(kind, served) for kind, model in KINDS.items() for served in model.facts.served]
 
 
-@pytest.mark.parametrize(
-    ("spec", "gpus"),
-    [
-        ({"containers": [container(1), container("2")]}, 3),
-        ({"containers": [container(1)], "initContainers": [container(4), container(2)]}, 4),
-        ({"containers": [container(1)], "initContainers": [container(1, restartPolicy="Always"), container(1)]}, 2),
-        ({"containers": [container(1)], "initContainers": [container(1, restartPolicy="Always"), container(4)]}, 5),
-        ({"containers": [{}], "initContainers": [container(1, restartPolicy="Always")]}, 1),
-        ({"containers": [{"resources": {"requests": {"nvidia.com/gpu": "1"}}}]}, 1),
-        ({"containers": "none", "initContainers": [3]}, 0),
-        ({}, 0),
-    ],
-)
-def test_a_pod_counts_as_the_scheduler_counts_it(spec: dict[str, Any], gpus: int) -> None:
-    assert asked("rendered/dev/a.yaml", pod(**spec)).gpus == 2 * gpus
-
-
-@pytest.mark.parametrize("amount", ["many", -1, {}, [1], "1e99"])
-def test_an_invalid_amount_is_reported(amount: object) -> None:
-    found = Findings()
-    assert asked("rendered/dev/a.yaml", pod(containers=[container(amount)]), found) == Demand()
-    assert [(finding.code, finding.place.file) for finding in found] == [("unknown-usage", "rendered/dev/a.yaml")]
-
-
-@pytest.mark.parametrize("spec", ["spec: 3", "spec: {pytorchReplicaSpecs: [1]}", "spec: {pytorchReplicaSpecs: {a: b}}"])
-def test_malformed_specs_are_read(spec: str) -> None:
-    asked("rendered/dev/a.yaml", f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {{name: a}}\n{spec}\n")
+@pytest.mark.parametrize(("kind", "served"), RELEASES)
+def test_gpus_are_counted_by_accelerator(history: History, kind: str, served: str) -> None:
+    """Quotas of a render and of a plan count the same devices, also for pods without a template."""
+    declared = "accelerators: {h100: {nvidia: H100}, mig: {mig: 1g.10gb}}\n"
+    quota = OVERLAY + f"operators: {{{kind}: '{served}'}}\n" + declared
+    job = {**KINDS[kind].example, "kind": kind, "workers": 2, "gpus": 3, "accelerator": "h100", "timeout": "1h"}
+    job = {field: value for field, value in job.items() if field not in KINDS[kind].unsupported_fields()}
+    if served in ("2.0", "2.1"):
+        del job["timeout"]
+    history.overlay(quota.replace('  "*":\n', '  "*":\n    accelerators: {h100: 6}\n'))
+    branch(history)
+    history.job(json.dumps(job))
+    history.rendering()
+    assert [code for code, severity in history.codes() if severity == "error"] == []
+    history.overlay(quota.replace('  "*":\n', '  "*":\n    accelerators: {h100: 5}\n'))
+    expected = "namespace `team` {} 6 GPUs of accelerator `h100` in overlay `dev`; its quota is 5"
+    assert expected.format("would request") in [finding.message for finding in history.plan().findings]
+    assert expected.format("requests") in [finding.message for finding in history.render()[0].findings]
 
 
 def limited(grant: str) -> str:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from gen import quantity
 from gen.diagnostics import Findings, Location
 from gen.findings.jobs import SUSPENDED_IN_QUEUE
-from gen.kubernetes import QUEUE_LABEL, RUN, Body, at
+from gen.kubernetes import QUEUE_LABEL, RUN, Body, at, with_field
 from gen.render.build.metadata import run_metadata
 from gen.render.build.stage import build
 from gen.render.committed.report import report_faults
@@ -21,7 +18,8 @@ from gen.render.patch.stage import apply_patches
 from gen.render.results import Behind
 from gen.render.seal import filled
 from gen.resources import resource_of_object
-from gen.resources.pods import pod_sets, templates_by_shape
+from gen.resources.demand import Demand, demand
+from gen.resources.pods import templates_by_shape
 
 if TYPE_CHECKING:
     from gen.kinds.base import Job
@@ -30,9 +28,6 @@ if TYPE_CHECKING:
     from gen.render.committed.read import CommittedObject, CommittedRun
     from gen.render.manifest import Valid
     from gen.render.results import RenderedJob
-
-_GPU = re.compile(r"/.*(?:gpu|npu|mig-)")
-"""Extended resources that count as GPUs, whatever the overlay calls them today."""
 
 
 def keep(
@@ -53,12 +48,13 @@ def keep(
     else:
         report_faults(kept, valid, run, plan, overlay, found)
     files = emit(Sealed((*kept, *shared)), overlay.name, str(run.record))
-    gpus, pods = _demand(workload, overlay) if plan.state == "active" else (0, 0)
+    asked = _demand(workload, overlay) if plan.state == "active" else Demand()
     return replace(
         fresh,
         files=tuple(files),
-        gpus=gpus,
-        pods=pods + (plan.tensorboard is not None),
+        gpus=asked.gpus,
+        accelerators=dict(asked.accelerators),
+        pods=asked.pods + (plan.tensorboard is not None),
         kinds=tuple(dict.fromkeys(one.group_kind for one in (*kept, *shared))),
         behind=Behind(
             run=run.run,
@@ -92,7 +88,7 @@ def _kept(one: CommittedObject, run: CommittedRun, manifests: tuple[Manifest, ..
     suspend = resource.suspend if is_workload and resource is not None else None
     if suspend is not None:
         wanted = at(new.body, *suspend) if new is not None else plan.state == "suspended" or None
-        kept = _with(kept, suspend, wanted)
+        kept = with_field(kept, suspend, wanted)
     return Manifest(
         body=kept,
         name=one.name,
@@ -115,16 +111,6 @@ def _queue(body: Body) -> str:
     return str(at(body, "metadata", "labels", QUEUE_LABEL) or "")
 
 
-def _with(body: Body, route: tuple[str, ...], value: object) -> Body:
-    """A copy with the value at the route, or without the field if the value is None."""
-    step, *rest = route
-    if rest:
-        return {**body, step: _with(body.get(step) or {}, tuple(rest), value)}
-    if value is None:
-        return {key: inner for key, inner in body.items() if key != step}
-    return {**body, step: value}
-
-
 def _claims(workload: Body) -> set[str]:
     """Names of the claims that the pods mount."""
     specs = [at(template, "spec") or {} for _, template in templates_by_shape(workload)]
@@ -132,14 +118,10 @@ def _claims(workload: Body) -> set[str]:
     return {str(claim) for volume in volumes if (claim := at(volume, "persistentVolumeClaim", "claimName"))}
 
 
-def _demand(workload: Body, overlay: Overlay) -> tuple[int, int]:
-    """GPUs and pods of the run. The overlay may have named another resource for GPUs when it was rendered."""
+def _demand(workload: Body, overlay: Overlay) -> Demand:
+    """The demand of the committed run; none if it cannot be read, which is reported as a value of a wrong type."""
     resource = resource_of_object(workload.get("apiVersion"), workload["kind"])
-    gpus = pods = 0
-    for one in pod_sets(resource, workload) if resource is not None else ():
-        count = math.prod(int(number) for number in one.largest)
-        limits = [at(container, "resources", "limits") or {} for container in at(one.template, "spec", "containers")]
-        names = {overlay.fields.gpu.resource, *(name for known in limits for name in known if _GPU.search(name))}
-        pods += count
-        gpus += count * sum(int(quantity.amount(str(known[name]))) for known in limits for name in names & known.keys())
-    return gpus, pods
+    try:
+        return demand(workload, resource, overlay.device_units) if resource is not None else Demand()
+    except ValueError:
+        return Demand()

@@ -16,7 +16,7 @@ from gen.review.usage import Load
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.review.demand import Demand
+    from gen.resources.demand import Demand
     from gen.review.review import Review
     from gen.review.runs import RunChange
 

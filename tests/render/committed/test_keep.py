@@ -223,6 +223,20 @@ def test_quotas_count_the_values_of_kept_runs(repo: Repository) -> None:
     assert repo.render(restart=True)[1] == 0
 
 
+def test_quotas_count_the_accelerator_of_kept_runs(repo: Repository) -> None:
+    """The default accelerator changed, so the kept run holds devices that a new run would not request."""
+    declared = "accelerators: {npu: {ascend: 910B}, h100: {nvidia: H100}}\n"
+    repo.overlay(OVERLAY + declared + "defaults: {accelerator: npu}\n")
+    repo.job(JOB.format(kind="pytorch").replace("gpus: 1\n", "gpus: 8\n"))
+    rendered(repo)
+    quota = OVERLAY.replace('"*":\n', '"*":\n    accelerators: {npu: 15, h100: 0}\n')
+    repo.overlay(quota + declared + "defaults: {accelerator: h100}\n")
+    report, _ = repo.render()
+    assert [item.message for item in report.findings if item.code == "over-quota"] == [
+        "namespace `team` requests 16 GPUs of accelerator `npu` in overlay `dev`; its quota is 15"
+    ]
+
+
 def test_a_claim_of_a_kept_run_is_not_removed(repo: Repository) -> None:
     repo.overlay(OVERLAY + "defaults: {data: {nas: /data}}\n")
     repo.job(JOB.format(kind="pytorch"))

@@ -1,45 +1,40 @@
-"""The demand of a run, read from its object: pods, GPUs and the limit of the run time."""
+"""The demand of an object, read from its pod templates: pods, GPUs and the limit of the run time."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct, field
+
 from gen import quantity
-from gen.diagnostics import Location
-from gen.findings.rendered import UNKNOWN_USAGE
 from gen.kubernetes import ACCELERATOR_LABEL, at
 from gen.resources import resource_of_object
-from gen.resources.pods import follow, pod_sets, templates_by_shape
+from gen.resources.pods import follow, matches, pod_sets, templates_by_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from gen.diagnostics import Findings, Route
+    from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.resources.base import Nodes, Resource
-    from gen.review.rendered_object import RenderedObject
 
     Units = Mapping[str, Mapping[str, int]]
     """By accelerator: extended resources, with the amount that is one device."""
     Unit = Callable[[str], int | None]
     """The amount of an extended resource that is one device; None for other resources."""
 
-_GPUS: Final[Mapping[str, int]] = {"nvidia.com/gpu": 1, "amd.com/gpu": 1}
-"""Resources that count as GPUs, in addition to those of the overlay."""
 _REPLICAS = ("replicas", "minReplicas", "parallelism", "numWorkers", "workers", "count")
 """Common names of fields that multiply the pods of a template."""
-
-
-_ACCELERATOR = re.compile(r"/.*(?:gpu|mig-|npu|dcu|mlu|tpu|xpu|gaudi|neuron|ascend|vcuda)", re.IGNORECASE)
+_ACCELERATOR: Final = re.compile(r"/.*(?:gpu|mig-|npu|dcu|mlu|tpu|xpu|gaudi|neuron|ascend|vcuda)", re.IGNORECASE)
 """Names of extended resources for accelerators of any vendor."""
+_PART: Final = re.compile(r"/.*(?:mem|percentage|-core|gpucore)", re.IGNORECASE)
+"""Names of extended resources for the memory or the cores of an accelerator, such as `nvidia.com/gpumem`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """Pods and GPUs of a run while it is active."""
 
     pods: int = 0
@@ -58,37 +53,52 @@ class Demand:
         return None if self.seconds is None else self.gpus * self.seconds / 3600
 
 
-def demand(run: RenderedObject, kind: Resource, units: Units, found: Findings) -> Demand:
-    """The demand of a run; `units` has the extended resources of each accelerator of the overlay."""
-    every = {**_GPUS, **{name: unit for one in units.values() for name, unit in one.items()}}
+def demand(body: Body, kind: Resource, units: Units) -> Demand:
+    """The demand of a run; `units` has the extended resources of each accelerator of the overlay.
+
+    Devices that the overlay does not declare (any more) count one each. Raises ValueError for an amount that cannot be
+    read.
+    """
+    every = {name: unit for one in units.values() for name, unit in one.items()}
     pods = gpus = 0
     accelerators: Counter[str] = Counter()
-    try:
-        for one in pod_sets(kind, run.outline):
-            count = math.prod(map(_whole, one.largest))
-            pods += count
-            name = at(one.template, "metadata", "labels", ACCELERATOR_LABEL)
-            own = units.get(name, every) if isinstance(name, str) else every
-            asked = count * _pod_gpus(at(one.template, "spec"), own.get)
-            gpus += asked
-            if isinstance(name, str):
-                accelerators[name] += asked
-        if kind.nodes is not None:
-            nodes, resources = _nodes(kind.nodes, run.outline)
-            pods += nodes
-            gpus += nodes * _asked({"resources": resources}, every.get)
-        seconds = None if kind.deadline is None else at(run.outline, *kind.deadline)
-        return Demand(pods, gpus, None if seconds is None else _whole(seconds), dict(accelerators))
-    except ValueError as error:
-        message = f"cannot read the demand of {run.key}: {error}"
-        found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")
-        return Demand()
+    for count, name, spec in _pods(body, kind):
+        asked = count * _pod_gpus(spec, _unit({**every, **units.get(name, {})}))
+        pods += count
+        gpus += asked
+        if name:
+            accelerators[name] += asked
+    seconds = None if kind.deadline is None else at(body, *kind.deadline)
+    return Demand(pods, gpus, None if seconds is None else _whole(seconds), dict(accelerators))
 
 
-def _nodes(nodes: Nodes, body: Body) -> tuple[int, Any]:
-    """The number of pods without a template, and the resources of each."""
-    count = follow(body, nodes.count)
-    return 1 if count is None else _whole(count), follow(body, nodes.resources)
+def _pods(body: Body, kind: Resource) -> Iterator[tuple[int, str, Any]]:
+    """The pods of each template: their number, the name of their accelerator, which may be empty, and their spec."""
+    for one in pod_sets(kind, body):
+        name = at(one.template, "metadata", "labels", ACCELERATOR_LABEL)
+        yield math.prod(map(_whole, one.largest)), _text(name), at(one.template, "spec")
+    if kind.nodes is not None:
+        count = follow(body, kind.nodes.count)
+        labels = (found for route in kind.nodes.labels for _, found in matches(body, route))
+        name = next((name for label in labels if (name := _text(at(label, ACCELERATOR_LABEL)))), "")
+        yield 1 if count is None else _whole(count), name, _node(kind.nodes, body)
+
+
+def _node(nodes: Nodes, body: Body) -> Body:
+    """The spec of a pod without a template: a container with its resources."""
+    return {"containers": [{"resources": follow(body, nodes.resources)}]}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _unit(declared: Mapping[str, int]) -> Unit:
+    def unit(name: str) -> int | None:
+        known = declared.get(name)
+        return _any_unit(name) if known is None and _PART.search(name) is None else known
+
+    return unit
 
 
 def any_demand(body: Body) -> Demand:
@@ -100,12 +110,20 @@ def any_demand(body: Body) -> Demand:
     pods = gpus = 0
     if resource is not None and resource.nodes is not None:
         pods = max(_whole_or(follow(body, resource.nodes.count), 1), 0)
-        gpus = pods * _asked({"resources": follow(body, resource.nodes.resources)}, _any_unit)
+        gpus = pods * _least(_node(resource.nodes, body))
     for template, counts in sets:
         number = math.prod(max(_whole_or(count, 1), 0) for count in counts)
         pods += number
-        gpus += number * _pod_gpus(at(template, "spec"), _any_unit)
+        gpus += number * _least(at(template, "spec"))
     return Demand(pods, gpus)
+
+
+def _least(spec: Any) -> int:
+    """GPUs of a pod; none if an amount cannot be read, because the API server rejects the object."""
+    try:
+        return _pod_gpus(spec, _any_unit)
+    except (ValueError, OverflowError):
+        return 0
 
 
 def _counts(body: Body, route: Route) -> Iterator[Any]:
