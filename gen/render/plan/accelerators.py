@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gen.accelerators.base import Request
 from gen.diagnostics import did_you_mean
-from gen.findings.grants import NOT_GRANTED, UNKNOWN_ACCELERATOR
+from gen.findings.grants import UNKNOWN_ACCELERATOR
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT
 from gen.model.effect import Effect, combined, without_devices
+from gen.render.plan.grants import check_allowed, check_listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,8 +67,9 @@ def check_accelerators(context: Context, roles: Iterable[Role]) -> None:
     for route in sorted(unused - used - missing.keys()):
         _report_unused(context, route)
     for role, choice in usable.values():
-        _check_grant(context, role, choice)
-        _check_permission(context, role, choice)
+        field, granted = context.route_of(role, "accelerator"), context.grant.accelerators
+        check_listed(context, field, "accelerator", choice.name, granted)
+        check_allowed(context, context.route_of(role, "gpus"), choice.fields.profile.grant)
         _check_request(context, role, choice, pods[choice.name])
 
 
@@ -89,26 +91,6 @@ def _report_unused(context: Context, route: Route) -> None:
     if context.set_by_job(route) and not context.given.left_out & {"gpus", "roles"}:
         hint = "set `gpus`, or remove `accelerator`"
         context.error(NO_EFFECT, route, "`accelerator` has no effect on pods without GPUs", hint, key=True)
-
-
-def _check_grant(context: Context, role: Role, choice: Choice) -> None:
-    granted = context.grant.accelerators
-    if granted is not None and choice.name not in granted:
-        namespace, overlay = context.given.namespace, context.overlay.name
-        message = f"namespace `{namespace}` may not use accelerator `{choice.name}` in overlay `{overlay}`"
-        hint = did_you_mean(
-            choice.name, granted, otherwise=f"add it to `namespaces.{namespace}.accelerators` of the overlay"
-        )
-        context.error(NOT_GRANTED, context.route_of(role, "accelerator"), message, hint)
-
-
-def _check_permission(context: Context, role: Role, choice: Choice) -> None:
-    permission = choice.fields.profile.grant
-    if permission and permission not in context.grant.allow:
-        namespace, overlay = context.given.namespace, context.overlay.name
-        message = f"namespace `{namespace}` may not use `{permission}` in overlay `{overlay}`"
-        hint = f"add `{permission}` to `namespaces.{namespace}.allow` of the overlay"
-        context.error(NOT_GRANTED, context.route_of(role, "gpus"), message, hint)
 
 
 def _check_request(context: Context, role: Role, choice: Choice, pods: int) -> None:

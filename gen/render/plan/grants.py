@@ -11,6 +11,9 @@ from gen.model.effect import Effect, combined
 from gen.networks import POD_NETWORK
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gen.diagnostics import Route
     from gen.overlay.fields import NetworkFields
     from gen.render.plan.context import Context
 
@@ -42,35 +45,39 @@ def check_grants(context: Context) -> None:
             context.error(code, (field,), message, hint)
 
 
+def check_listed(context: Context, route: Route, noun: str, name: str, granted: Collection[str] | None) -> None:
+    """Report a network or an accelerator that the namespace may not use; None grants all of them."""
+    if granted is not None and name not in granted:
+        namespace, overlay = context.given.namespace, context.overlay.name
+        message = f"namespace `{namespace}` may not use {noun} `{name}` in overlay `{overlay}`"
+        remedy = f"add it to `namespaces.{namespace}.{noun}s` of the overlay"
+        context.error(NOT_GRANTED, route, message, did_you_mean(name, granted, otherwise=remedy))
+
+
+def check_allowed(context: Context, route: Route, permission: str) -> None:
+    """Report a permission that a profile needs and the namespace does not have; it may be empty."""
+    if permission and permission not in context.grant.allow:
+        namespace, overlay = context.given.namespace, context.overlay.name
+        message = f"namespace `{namespace}` may not use `{permission}` in overlay `{overlay}`"
+        hint = f"add `{permission}` to `namespaces.{namespace}.allow` of the overlay"
+        context.error(NOT_GRANTED, route, message, hint)
+
+
 def network_effect(context: Context) -> Effect:
     """Effect of the job's network on its pods; no effect if it cannot be used, which is reported."""
     name = context.job.network
     if name == POD_NETWORK:
         return Effect()
-    namespace, overlay = context.given.namespace, context.overlay
-    known = overlay.fields.networks
+    overlay = context.overlay
+    known, networks = overlay.fields.networks, context.grant.networks
     if name not in known:
         message = f"overlay `{overlay.name}` has no network `{name}`"
         context.error(UNKNOWN_NETWORK, ("network",), message, did_you_mean(name, [*known, POD_NETWORK]))
         return Effect()
-    if context.grant.networks is not None and name not in context.grant.networks:
-        hint = did_you_mean(name, [*context.grant.networks, POD_NETWORK])
-        context.error(
-            NOT_GRANTED,
-            ("network",),
-            f"namespace `{namespace}` may not use network `{name}` in overlay `{overlay.name}`",
-            hint,
-        )
+    check_listed(context, ("network",), "network", name, [*networks, POD_NETWORK] if networks is not None else None)
     network: NetworkFields = known[name]
-    for word in (profile.grant for profile in network.profiles if profile.grant):
-        if word not in context.grant.allow:
-            hint = f"add `{word}` to `namespaces.{namespace}.allow` of the overlay"
-            context.error(
-                NOT_GRANTED,
-                ("network",),
-                f"namespace `{namespace}` may not use `{word}` in overlay `{overlay.name}`",
-                hint,
-            )
+    for profile in network.profiles:
+        check_allowed(context, ("network",), profile.grant)
     effect = combined(profile.effect() for profile in network.profiles)
     if effect.host_network and not context.job.uses_host_network:
         message = f"a {context.job.facts.kind} cannot use the network of its nodes, as `{name}` does"
