@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from gen.accelerators.base import AcceleratorProfile, tolerated
-from gen.model.effect import Effect
+from gen.accelerators.base import tolerated
+from gen.accelerators.whole import WholeGpus
 from gen.model.names import LabelValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from gen.kubernetes import Body
 
 NVIDIA_GPU = "nvidia.com/gpu"
-_MODEL = "nvidia.com/gpu.product"
 
 
-class Nvidia(AcceleratorProfile):
+class Nvidia(WholeGpus):
     """Whole NVIDIA GPUs."""
 
-    short: ClassVar[str] = "model"
-    models: ClassVar[str | None] = _MODEL
+    resource: ClassVar[str] = NVIDIA_GPU
+    models: ClassVar[str | None] = "nvidia.com/gpu.product"
+    tolerations: ClassVar[tuple[Body, ...]] = tolerated(NVIDIA_GPU)
 
     model: LabelValue | None = None
     """Model, as GPU feature discovery labels its nodes: `NVIDIA-H100-80GB-HBM3`. If omitted, any."""
-
-    def units(self) -> Mapping[str, int]:
-        return {NVIDIA_GPU: 1}
-
-    def effect(self, count: int) -> Effect:
-        labels = {_MODEL: self.model} if self.model is not None else {}
-        return Effect(resources={NVIDIA_GPU: str(count)}, node_labels=labels, tolerations=tolerated(NVIDIA_GPU))
-
-    def pins_model(self) -> bool:
-        return self.model is not None
