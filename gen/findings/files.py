@@ -52,15 +52,15 @@ ANCHOR = Code(
 )
 TAG = Code(
     "tag",
-    "A job file or overlay uses a tag (`!`), or a manifest uses a tag that YAML itself does not define.",
+    "A job file or overlay uses a tag (`!`), or a manifest uses a tag that `kubectl` ignores or cannot decode.",
     "A tag changes the type of a value, and only some readers support it.",
     "Remove the tag, or quote a string that starts with `!`.",
 )
 IGNORED_DOCUMENT = Code(
     "ignored-document",
-    "A manifest has a document that `kubectl` ignores.",
-    "`kubectl` separates documents at lines that contain only `---`, and reads one document of each part.",
-    "Begin the document on the line after `---`.",
+    "A manifest has a document, or text after `...`, that `kubectl` ignores.",
+    "`kubectl` separates documents at lines that contain only `---`, and reads one document of each part, up to `...`.",
+    "Add a line `---` before the document, or remove the text.",
 )
 DUPLICATE_KEY = Code(
     "duplicate-key",

@@ -6,7 +6,7 @@ From `scannerc.go` of go-yaml 2 and `YAMLReader` of `apimachinery/pkg/util/yaml/
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without saying so
 from yaml.error import MarkedYAMLError
@@ -21,7 +21,11 @@ from yaml.events import (
 )
 
 from gen.findings.files import INVALID_YAML
+from gen.load.document_ends import has_ends, without_ignored
 from gen.load.events import Refused
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Findings
 
 _STARTS = (MappingStartEvent, SequenceStartEvent)
 _ENDS = (MappingEndEvent, SequenceEndEvent)
@@ -34,15 +38,16 @@ def differs(text: str) -> bool:
     """Whether the two may read a text differently; fast."""
     backslash = "\\" in text and ("\\/" in text or "\\'" in text)
     directive = "%" in text and (text.startswith("%") or "\n%" in text)
-    return backslash or directive or ("?" in text and _FLOW.search(text) is not None)
+    return backslash or directive or has_ends(text) or ("?" in text and _FLOW.search(text) is not None)
 
 
-def as_kubectl(text: str) -> str:
-    r"""The text with `\'` in double quotes, which only go-yaml supports, as `\x27`.
+def as_kubectl(text: str, file: str, found: Findings) -> str:
+    r"""The text with `\'` in double quotes, which only go-yaml supports, as `\x27`, and without what kubectl ignores.
 
     Raises `Refused` for what only libyaml reads, and the parser's YAMLError.
     """
     if differs(text):
+        text = without_ignored(text, file, found)
         text = _with_escaped_quotes(text)
         _refuse_unreadable(text)
     return text

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import math
+import re
+from calendar import monthrange
 from dataclasses import dataclass, field
+from operator import lt
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from yaml.events import MappingStartEvent, SequenceEndEvent
@@ -42,11 +46,9 @@ class ManifestPolicy(Policy):
 
     def start(self, event: Any) -> None:
         self.anchors.clear()
-        end = event.end_mark.index
-        line = self.text[end : self.text.find("\n", end) % (len(self.text) + 1)].strip()
-        if self.started and line and not line.startswith("#"):
+        if self.started and self.text[event.start_mark.index - 1] != "\n":  # libyaml knows other ends of lines
             message = "kubectl ignores this document: it is not separated by a line `---`"
-            self.found.warning(IGNORED_DOCUMENT, self._place(event), message, "begin the document on the next line")
+            self.found.warning(IGNORED_DOCUMENT, self._place(event), message, "use line feeds as ends of lines")
         self.started = True
 
     def _place(self, event: Any) -> Location:
@@ -65,23 +67,21 @@ class ManifestPolicy(Policy):
 
     def marked(self, event: Any) -> Any:
         tag = event.tag.removeprefix(_TAGS) if event.tag is not None else "str" if not event.implicit[0] else ""
-        if tag in {"str", "!", "timestamp"}:
-            value: Any = event.value
-        elif tag in {"", "int", "float", "bool", "null"}:
+        value: Any = event.value
+        if tag in {"", "int", "float", "bool", "null"}:
             value = self.plain(event)
-        elif _is_local(event.tag):
-            self._warn_about_tag(event)
-            value = event.value
-        else:
-            raise Refused(event, TAG, f"unsupported tag `{event.tag}`", "remove the tag, or quote the value")
-        if tag in _DECODED and value.__class__ not in _DECODED[tag]:
+        elif tag == "binary":
+            value = self._binary(event)
+        elif tag not in _PLAIN_TAGS:
+            self._ignore_tag(event)
+        if (tag in _DECODED and value.__class__ not in _DECODED[tag]) or (tag == "timestamp" and not _is_time(value)):
             raise Refused(event, TAG, f"`{event.value[:40]}` is not a valid `!!{tag}`", "remove the tag")
         if event.anchor is not None:
             self.anchors[event.anchor] = value
         return value
 
     def key(self, event: Any, value: Any, holder: Body) -> Any:
-        if event.value == "<<" and event.implicit[0]:
+        if event.value == "<<" and (event.implicit[0] or event.tag == f"{_TAGS}merge"):
             return MERGE
         if value is None:
             raise Refused(event, INVALID_KEY, "missing key", "write a key before the `:`")
@@ -95,16 +95,30 @@ class ManifestPolicy(Policy):
 
     def container(self, event: Any) -> Any:
         if event.tag not in {None, f"{_TAGS}map", f"{_TAGS}seq"}:
-            if not _is_local(event.tag):
-                raise Refused(event, TAG, f"unsupported tag `{event.tag}`", "remove the tag")
-            self._warn_about_tag(event)
+            self._ignore_tag(event)
         value: Any = {} if event.__class__ is MappingStartEvent else []
         if event.anchor is not None:
             self.anchors[event.anchor] = value
         return value
 
-    def _warn_about_tag(self, event: Any) -> None:
-        message = f"kubectl ignores the tag `{event.tag}`"
+    def _binary(self, event: Any) -> str:
+        """The text in base64, which go-yaml decodes; JSON has no bytes."""
+        try:
+            decoded = base64.b64decode(event.value.replace("\n", "").replace("\r", ""), validate=True)
+        except ValueError:
+            hint = "encode the value with `base64`, or remove the tag"
+            raise Refused(event, TAG, "the value of `!!binary` is not valid base64", hint) from None
+        text = decoded.decode("utf-8", "replace")
+        if text.encode() != decoded:
+            message = "kubectl replaces the bytes of `!!binary` that are not UTF-8"
+            self.found.warning(TAG, self._place(event), message, "use `binaryData` of a ConfigMap, without the tag")
+        return text
+
+    def _ignore_tag(self, event: Any) -> None:
+        """Warn about a tag that changes nothing for kubectl. Tags that run code in other readers are never accepted."""
+        if event.tag.startswith(f"{_TAGS}python/"):
+            raise Refused(event, TAG, f"unsupported tag `{event.tag}`", "remove the tag")
+        message = f"kubectl ignores the tag `{event.tag.replace(_TAGS, '!!')}`"
         self.found.warning(TAG, self._place(event), message, "remove the tag, or replace it before you apply the file")
 
     def alias(self, event: Any, stack: Stack, holder: Any, *, expects_key: bool) -> Any:
@@ -143,11 +157,21 @@ class ManifestPolicy(Policy):
 
 _DECODED: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
 """Types of values that a tag can have."""
+_PLAIN_TAGS = frozenset({"str", "!", "timestamp", "merge"})
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+    r"(?:[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
+    r"| [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?)?"
+)
 
 
-def _is_local(tag: str) -> bool:
-    """Whether a tag is one of another tool, such as `!Ref`."""
-    return tag.startswith("!") and not tag.startswith("!!")
+def _is_time(value: str) -> bool:
+    """Whether go-yaml reads a text as a time, see `allowedTimestampFormats` of its `resolve.go`."""
+    if _TIME.fullmatch(value) is None:
+        return False
+    year, month, day, *clock = (int(part) for part in re.findall(r"[0-9]+", value)[:6])
+    limits = (24, 60, 60)
+    return 0 < month <= 12 and 0 < day <= monthrange(year, month)[1] and all(map(lt, clock, limits))  # noqa: PLR2004 - months
 
 
 def extent(value: Any, known: dict[int, tuple[int, int]]) -> tuple[int, int]:

@@ -125,7 +125,7 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
     if (document := read_compiled(text)) is not None:
         return Manifests(file, text, (document,))
     try:
-        text = as_kubectl(text)
+        text = as_kubectl(text, file, found)
         stream = read_events(CParser(text), ManifestPolicy(file, found, text))
         read = [(mark, document) for mark, document in stream if document is not None]
     except Refused as problem:

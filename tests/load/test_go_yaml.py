@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["go_reader"]
 
+AFTER_END = ["\nhello", " hello", "\n@ [ }", "\nc: d", "\n# c\n\nc: *d", "\n%YAML 1.1\n", "\n...\nc"]
+"""Behind the end of a document, where kubectl reads nothing."""
 READ = [
     (r'a: "don\'t"', "don't"),
     (r'a: "\"it\'s\", don\'t"', "\"it's\", don't"),
@@ -31,6 +33,22 @@ READ = [
     ("a: !!str yes", "yes"),
     ("a: {<<: {x: 1}, b: 2}", {"x": 1, "b": 2}),
     ('{"a": "b\\/c"}', "b/c"),
+    ("a: !!binary aGVsbG8=", "hello"),
+    ("a: !!binary |\n  aGVs\n  bG8=", "hello"),
+    ("a: {!!binary aGVsbG8=: b, c: !<tag:yaml.org,2002:binary> ''}", {"hello": "b", "c": ""}),
+    ("a: !!set {b, c}", {"b": None, "c": None}),
+    ("a: !!set\n  ? b\n  ? c", {"b": None, "c": None}),
+    ("a: !!set [b, c]", ["b", "c"]),
+    ("a: !!omap [b: c, d: e]", [{"b": "c"}, {"d": "e"}]),
+    ("a: !!omap\n- b: c\n- b: d", [{"b": "c"}, {"b": "d"}]),
+    ("a: !!omap {b: c}", {"b": "c"}),
+    ("a: !!pairs [b: c]", [{"b": "c"}]),
+    ("a: !!set b", "b"),
+    ("a: !!map 1", "1"),
+    ("a: !!str {b: c}", {"b": "c"}),
+    ("a: {!!merge <<: {b: c}, d: e}", {"b": "c", "d": "e"}),
+    ("a: !!timestamp 2001-12-14t21:59:43.10-05:00", "2001-12-14t21:59:43.10-05:00"),
+    *((f"a: b\n...{text}", "b") for text in AFTER_END),
 ]
 REFUSED = [
     "a: [http://h/p?q=1]",
@@ -42,6 +60,14 @@ REFUSED = [
     "a: !!bool x",
     "a: {e: f, <<: {e: 1}}",
     "a: !!python/object:x {}",
+    "a: !!binary a b",
+    "a: !!binary aGVsbG8",
+    "a: !!timestamp x",
+    "a: !!timestamp 2001-02-30",
+    "a: {!!null '': b}",
+    "a: b\n...\n\x07",
+    "a: b\n....",
+    "...\na: b",
 ]
 
 
@@ -64,14 +90,43 @@ def test_a_form_that_kubectl_does_not_read_is_refused(text: str) -> None:
     assert read(text)[1] != []
 
 
-@pytest.mark.parametrize("text", ["a: !Ref b", "a: !custom {b: c}"])
+@pytest.mark.parametrize("text", ["a: !Ref b", "a: !custom {b: c}", "a: !!set {b}", "a: !!omap [b: c]", "a: !!map b"])
 def test_a_tag_that_kubectl_ignores_is_a_warning(text: str) -> None:
     assert read(text)[1:] == ([], ["tag"])
 
 
-def test_a_document_that_kubectl_ignores_is_a_warning() -> None:
-    assert read("a: b\n--- {c: d}")[1:] == ([], ["ignored-document"])
-    assert read("--- {a: b}\n--- # comment\nc: d\n---\ne: f")[1:] == ([], [])
+@pytest.mark.parametrize("end", AFTER_END)
+def test_text_that_kubectl_ignores_is_a_warning(end: str) -> None:
+    assert read(f"a: b\n...{end}")[1:] == ([], ["ignored-document"])
+    assert read(f"a: b\n...{end}\n---\nc: d") == (({"a": "b"}, {"c": "d"}), [], ["ignored-document"])
+
+
+def test_a_document_that_kubectl_does_not_separate_is_a_warning() -> None:
+    assert read("a: b\r---\rc: d")[1:] == ([], ["ignored-document"])
+
+
+def test_the_end_of_a_document_without_text_is_no_finding() -> None:
+    text = "# a\n---\na: b\n...\n# c\n---  # d\ne: |\n  ...\n  f\n...\n...\n"
+    assert read(text) == (({"a": "b"}, {"e": "...\nf\n"}), [], [])
+
+
+def test_ignored_text_has_a_place() -> None:
+    found = Findings()
+    read_manifests(b"a: b\n...\n# c\n\n  d\n---\na: {<<: 1}\n", "a.yaml", found)
+    assert [(one.code, one.place.line, one.place.column) for one in found] == [
+        ("ignored-document", 5, 3),
+        ("invalid-key", 7, 9),
+    ]
+
+
+@pytest.mark.parametrize("text", ["--- {a: b}", "a: b\n--- {c: d}", "--- &x\na: b", "--- !x\na: b", "a: b\n---x: c"])
+def test_kubectl_refuses_text_after_a_separator(text: str) -> None:
+    """`YAMLReader` of apimachinery: "invalid Yaml document separator"."""
+    assert read(text)[1:] == (["invalid-yaml"], [])
+
+
+def test_bytes_that_json_cannot_have_are_a_warning() -> None:
+    assert read("a: !!binary gICA") == (({"a": "\ufffd" * 3},), [], ["tag"])
 
 
 @pytest.mark.slow
