@@ -123,12 +123,16 @@ def test_an_overlay_holds_none_either(repo: Repository, overlay: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "job",
-    ["params: {dbPassword: abc}", "env: {TOKEN: '{{ params.t }}'}\nparams: {t: abc}", "env: {TOKEN: \"{{ '{{' }}\"}"],
+    ("job", "expected"),
+    [
+        ("params: {dbPassword: abc}", ["no-effect", "secret-value"]),
+        ("env: {TOKEN: '{{ params.t }}'}\nparams: {t: abc}", ["secret-value"]),
+        ("env: {TOKEN: \"{{ '{{' }}\"}", ["secret-value"]),
+    ],
 )
-def test_an_expression_hides_nothing(repo: Repository, job: str) -> None:
+def test_an_expression_hides_nothing(repo: Repository, job: str, expected: list[str]) -> None:
     repo.job(JOB.format(command="x") + job + "\n")
-    assert [code for code in repo.codes() if code != "no-effect"] == ["secret-value"]
+    assert sorted(repo.codes()) == expected
 
 
 @pytest.mark.parametrize("value", ["/x", "/etc", "abc/def", "1234", "/a b/c"])
