@@ -98,7 +98,8 @@ def overlay_reference() -> str:
     definitions = schema["definitions"]
     fields = {**schema, "properties": {**schema["properties"], "defaults": _described(schema, "defaults")}}
     profiles = {profile.__name__ for registry in _PROFILES.values() for profile in registry.values()}
-    elsewhere = profiles | job_schema()["definitions"].keys()
+    of_jobs = job_schema()["definitions"].keys()
+    elsewhere = profiles | of_jobs
     own = {name: definition for name, definition in definitions.items() if name not in elsewhere}
     parts = [_OVERLAY, _table(fields), *_sections(own)]
     for title, registry in _PROFILES.items():
@@ -111,7 +112,7 @@ def overlay_reference() -> str:
             grant = f" Requires `allow: [{profile.grant}]` for the namespace in `namespaces`." if profile.grant else ""
             full = definition["anyOf"][1] if "anyOf" in definition else definition
             parts += [f"### {profile.__name__}\n", f"`{key}`: {full['description']}{short}{grant}\n", _table(full)]
-    return _LINK.sub(lambda link: _of_jobs(link, job_schema()["definitions"]), "\n".join(parts))
+    return _LINK.sub(lambda link: _of_jobs(link, of_jobs), "\n".join(parts))
 
 
 def _of_jobs(link: re.Match[str], definitions: Collection[str]) -> str:

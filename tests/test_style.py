@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,33 +117,33 @@ def texts(value: ast.expr) -> Iterator[str]:
             yield from texts(operand)
 
 
-MESSAGES = [
-    message
-    for path in sorted((PROJECT / "gen").rglob("*.py"))
-    for message in messages_in(path.read_text("utf-8"), str(path.relative_to(PROJECT)))
-]
+@cache
+def messages() -> list[Message]:
+    """All messages of the program."""
+    files = sorted((PROJECT / "gen").rglob("*.py"))
+    return [one for path in files for one in messages_in(path.read_text("utf-8"), str(path.relative_to(PROJECT)))]
 
 
-def listed(messages: list[Message]) -> str:
-    return "\n".join(f"{message.place}: {message.text}" for message in messages)
+def listed(found: list[Message]) -> str:
+    return "\n".join(f"{message.place}: {message.text}" for message in found)
 
 
 def test_messages_are_found() -> None:
-    assert len(MESSAGES) > 500
+    assert len(messages()) > 500
 
 
 def test_messages_have_no_trailing_full_stop() -> None:
-    wrong = [message for message in MESSAGES if message.ends_with_stop]
+    wrong = [message for message in messages() if message.ends_with_stop]
     assert not wrong, listed(wrong)
 
 
 def test_messages_start_in_lower_case() -> None:
-    wrong = [message for message in MESSAGES if message.starts_with_capital]
+    wrong = [message for message in messages() if message.starts_with_capital]
     assert not wrong, listed(wrong)
 
 
 def test_messages_have_no_odd_phrases() -> None:
-    wrong = [message for message in MESSAGES if message.odd_phrase]
+    wrong = [message for message in messages() if message.odd_phrase]
     assert len(wrong) <= MAX_ODD_MESSAGES, listed(wrong)
 
 

@@ -121,8 +121,9 @@ def of_kind(resource: Resource, status: dict[str, Any] | None) -> dict[str, Any]
     return {**status, "conditions": renamed} if "conditions" in status else status
 
 
-@pytest.fixture
-def rendered(repo: Repository) -> dict[str, dict[str, Any]]:
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    repo = Repository.at(tmp_path_factory.mktemp("health") / "repo")
     repo.overlay(OVERLAY + GITOPS + ALL)
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
     assert repo.render()[1] == 0

@@ -117,6 +117,9 @@ ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+pytestmark = pytest.mark.slow
+
+
 @dataclass(frozen=True)
 class Machine:
     """A machine of CI with a clone, and a folder that has the base branch with gen installed."""
