@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow  # pip installs the plugin, and each test starts s
 
 PACKAGE = Path(__file__).parent / "acme"
 NAMED = 'kubernetes: "1.34"\nplugins: {acme-gen: ">=1,<2"}\nvolumes: {tapes: {size: 1Ti, tape: {library: a}}}\n'
-NAMED += "networks: {fast: {mesh: inner}}\n"
+NAMED += "networks: {fast: {mesh: inner}}\naccelerators: {beads: {abacus: {}}}\n"
 JOB = "kind: swarm\nimage: swarm:1\ncommand: fly\nworkers: 3\ngpus: 2\ntimeout: 1h\n"
 JOB += "data: {tapes: /tapes}\nnetwork: fast\n"
 
@@ -68,7 +68,7 @@ def installed(folder: Path, repo: Repository) -> Installation:
     return Installation(folder, repo)
 
 
-def test_its_kind_storage_and_network_render(installed: Installation) -> None:
+def test_its_kind_storage_network_and_accelerator_render(installed: Installation) -> None:
     done = installed.gen("render")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     swarm = installed.one("Swarm")
@@ -76,6 +76,8 @@ def test_its_kind_storage_and_network_render(installed: Installation) -> None:
     (bees,) = swarm["spec"]["bees"]
     assert (bees["count"], swarm["spec"]["maxSeconds"]) == (3, 3600)
     assert bees["template"]["metadata"]["annotations"]["acme.example.com/mesh"] == "inner"
+    (container,) = bees["template"]["spec"]["containers"]
+    assert container["resources"]["limits"]["acme.example.com/abacus"] == "2"
     assert installed.one("PersistentVolume")["spec"]["csi"]["driver"] == "tape.acme.example.com"
     assert installed.gen("check").returncode == 0
     assert installed.gen("validate", "rendered").returncode == 0
@@ -97,7 +99,7 @@ def test_the_plan_counts_its_gpus(installed: Installation) -> None:
     subprocess.run([*git, "switch", "-q", "-c", "topic"], cwd=installed.repository.root, check=True)
     assert installed.gen("render").returncode == 0
     plan = json.loads(installed.gen("plan", "--output", "json").stdout)
-    assert [run["after"]["gpus"] for run in plan["runs"]] == [6]
+    assert [run["after"]["gpus"] for run in plan["runs"]] == [6], "abaci, by the profile of the plugin"
 
 
 def test_new_and_the_schemas_know_it(installed: Installation) -> None:
