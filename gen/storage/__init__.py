@@ -6,6 +6,7 @@ from typing import Final
 
 from gen.storage.azure_blob import AzureBlob
 from gen.storage.azure_file import AzureFile
+from gen.storage.azure_lustre import AzureLustre
 from gen.storage.base import StorageProfile, Volume
 from gen.storage.cephfs import CephFS
 from gen.storage.cfs import CFS
@@ -21,6 +22,7 @@ from gen.storage.fsx_lustre import FSxLustre
 from gen.storage.gcs_fuse import GCSFuse
 from gen.storage.host_path import HostPath
 from gen.storage.juicefs import JuiceFS
+from gen.storage.local import Local
 from gen.storage.nas import NAS
 from gen.storage.nfs import NFS
 from gen.storage.oss import OSS
@@ -30,6 +32,7 @@ from gen.storage.storage_class import StorageClass
 STORAGE: Final[dict[str, type[StorageProfile]]] = {
     "azureBlob": AzureBlob,
     "azureFile": AzureFile,
+    "azureLustre": AzureLustre,
     "cephfs": CephFS,
     "cfs": CFS,
     "claim": Claim,
@@ -44,6 +47,7 @@ STORAGE: Final[dict[str, type[StorageProfile]]] = {
     "gcsFuse": GCSFuse,
     "hostPath": HostPath,
     "juicefs": JuiceFS,
+    "local": Local,
     "nas": NAS,
     "nfs": NFS,
     "oss": OSS,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from msgspec import Struct
 
-from gen.kubernetes import Body, present
+from gen.kubernetes import ZONE, Body, present
 from gen.model.profile import Profile
 
 if TYPE_CHECKING:
@@ -87,6 +87,11 @@ class StaticProfile(ClaimedProfile):
     mount_options: ClassVar[tuple[str, ...]] = ()
     """Mount options of all volumes of this profile. Those of the overlay are appended."""
 
+    @property
+    def node_terms(self) -> tuple[Body, ...]:
+        """Expressions over the labels of the nodes that can mount it; empty for all nodes of its zone."""
+        return ()
+
     @abstractmethod
     def persistent_source(self, volume: Volume) -> Body:
         """Volume source in the `spec` of the PersistentVolume."""
@@ -139,10 +144,6 @@ def persistent_volume_claim(volume: Volume, storage_class: str, volume_name: str
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
 
 
-def _in_zone(zone: str) -> Body:
-    return {"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}
-
-
 def _persistent_volume(profile: StaticProfile, volume: Volume) -> Body:
     spec: Body = {
         "capacity": {"storage": volume.size},
@@ -158,8 +159,9 @@ def _persistent_volume(profile: StaticProfile, volume: Volume) -> Body:
     }
     if options := [*profile.mount_options, *volume.mount_options]:
         spec["mountOptions"] = options
-    if volume.zone is not None:
-        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [_in_zone(volume.zone)]}]}}
+    zone = ({"key": ZONE, "operator": "In", "values": [volume.zone]},) if volume.zone is not None else ()
+    if expressions := [*zone, *profile.node_terms]:
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": expressions}]}}
     spec |= profile.persistent_source(volume)
     metadata = {"name": volume.persistent_volume}
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}

@@ -114,7 +114,7 @@ def test_every_setting_of_volumes_and_every_profile_has_an_example() -> None:
 def test_no_setting_of_a_volume_is_accepted_and_ignored(setting: str, profile: str, repo: Repository) -> None:
     case = Case("pytorch", {"job": {"data": {"a": "/a"}}})
     case.write(repo)
-    grants = {"namespaces": {"team": {"allow": ["hostPath"]}}}
+    grants = {"namespaces": {"team": {"allow": [word] if (word := STORAGE[profile].grant) else []}}}
     with_it, without_it = (
         case.outcome(repo, grants | {"volumes": {"a": PROFILES[profile] | more}})
         for more in ({setting: SETTINGS[setting]}, {})

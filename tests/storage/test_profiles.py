@@ -140,6 +140,13 @@ EXAMPLES = {
         {"driver": "filestore.csi.storage.gke.io", "volumeAttributes": {"ip": "10.0.0.2", "volume": "vol1"}},
         handle="modeInstance/us-central1-c/ml/vol1",
     ),
+    "azureLustre": Example(
+        {"server": "10.0.0.9", "fileSystem": "fs", "path": "/team"},
+        {
+            "driver": "azurelustre.csi.azure.com",
+            "volumeAttributes": {"mgs-ip-address": "10.0.0.9", "fs-name": "fs", "sub-dir": "team"},
+        },
+    ),
     "fluid": Example({"dataset": "imagenet"}, {"persistentVolumeClaim": {"claimName": "imagenet"}}),
     "fsxLustre": Example(
         {"fileSystem": FS, "dnsName": f"{FS}.fsx.us-east-1.amazonaws.com", "mountName": "fsx"},
@@ -163,6 +170,7 @@ EXAMPLES = {
         {"driver": "csi.juicefs.com", "fsType": "juicefs"},
         secret="juicefs",  # noqa: S106 - the name of a Secret
     ),
+    "local": Example({"path": "/mnt/disk", "node": "node-1"}, {"local": {"path": "/mnt/disk"}}),
     "nas": Example(
         {"server": "nas.example.com", "path": "/a", "vers": "4.0", "mode": "755", "modeType": "recursive"},
         {
@@ -207,6 +215,8 @@ EXAMPLES = {
 
 STATIC = [name for name, profile in STORAGE.items() if issubclass(profile, StaticProfile)]
 CLAIMED = [name for name, profile in STORAGE.items() if issubclass(profile, ClaimedProfile)]
+WITH_OPTIONS = [name for name in STATIC if "mountOptions" in STORAGE[name].settings]
+WITH_ZONE = [name for name in STATIC if "zone" in STORAGE[name].settings]
 UNCLAIMED = [name for name in STORAGE if name not in CLAIMED]
 
 
@@ -303,7 +313,7 @@ def test_each_namespace_has_its_own_persistent_volume(repo: Repository, name: st
     assert {body["spec"]["claimRef"]["namespace"] for body in volumes} == {"team", "other"}
 
 
-@pytest.mark.parametrize("name", STATIC)
+@pytest.mark.parametrize("name", WITH_OPTIONS)
 def test_a_persistent_volume_has_the_mount_options_of_the_overlay(repo: Repository, name: str) -> None:
     volume = one(render(repo, name, mountOptions=["nolock"]), "PersistentVolume")
     assert volume["spec"]["mountOptions"][-1] == "nolock"
@@ -312,7 +322,7 @@ def test_a_persistent_volume_has_the_mount_options_of_the_overlay(repo: Reposito
     assert volume["spec"]["mountOptions"][:-1] == list(profile.mount_options)
 
 
-@pytest.mark.parametrize("name", STATIC)
+@pytest.mark.parametrize("name", WITH_ZONE)
 def test_a_persistent_volume_has_the_zone_of_the_overlay(repo: Repository, name: str) -> None:
     (term,) = one(render(repo, name, zone="us-east-1a"), "PersistentVolume")["spec"]["nodeAffinity"]["required"][
         "nodeSelectorTerms"
@@ -322,12 +332,19 @@ def test_a_persistent_volume_has_the_zone_of_the_overlay(repo: Repository, name:
     ]
 
 
+def test_a_local_volume_is_on_its_node(repo: Repository) -> None:
+    spec = one(render(repo, "local"), "PersistentVolume")["spec"]
+    (term,) = spec["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-1"]}]
+
+
 @pytest.mark.parametrize("name", STATIC)
 def test_a_read_only_volume_is_read_only_everywhere(repo: Repository, name: str) -> None:
     objects = render(repo, name, readOnly=True)
     spec = one(objects, "PersistentVolume")["spec"]
-    (source,) = [spec[key] for key in ("csi", "nfs") if key in spec]
-    assert source["readOnly"] is True
+    sources = [spec[key] for key in ("csi", "nfs") if key in spec]
+    assert [source["readOnly"] for source in sources] == [True] * len(sources)
+    assert sources or "local" in spec, "a local volume has no such field"
     assert spec["accessModes"] == ["ReadOnlyMany"]
     assert pod(objects)["volumes"][0]["persistentVolumeClaim"]["readOnly"] is True
     assert pod(objects)["containers"][0]["volumeMounts"][0]["readOnly"] is True
