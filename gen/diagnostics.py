@@ -171,14 +171,20 @@ MAX_HINT_NAMES = 16
 """Names in a hint; longer lists do not help."""
 
 
-def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "", most: int = MAX_HINT_NAMES) -> str:
-    """A hint with the most similar name, else with at most so many of the names, else `otherwise`."""
+def did_you_mean(
+    word: str, known: Iterable[str], *, otherwise: str = "", besides: str = "", most: int = MAX_HINT_NAMES
+) -> str:
+    """A hint with the most similar name, else with at most so many of the names, else `otherwise`.
+
+    `besides` is a remedy other than the names, which is added unless one of them is similar.
+    """
     names = sorted(known)
     if guess := near(word, names):
         return f"did you mean `{guess}`?"
     if not names:
-        return otherwise
+        return otherwise or besides
+    remedy = f", or {besides}" if besides else ""
     if len(names) == 1:
-        return f"expected `{names[0]}`"
+        return f"expected `{names[0]}`{remedy}"
     more = f" and {len(names) - most} more" if len(names) > most + 1 else ""
-    return "expected one of " + ", ".join(f"`{name}`" for name in (names[:most] if more else names)) + more
+    return "expected one of " + ", ".join(f"`{name}`" for name in (names[:most] if more else names)) + more + remedy

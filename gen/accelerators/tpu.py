@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import WithJsonSchema
+from pydantic import WithJsonSchema, model_validator
 
 from gen.accelerators.base import AcceleratorProfile, Problem, Request, tolerated
 from gen.model.effect import Effect
 from gen.model.names import LabelValue
-from gen.model.scalars import Positive, matching
+from gen.model.scalars import Positive, conflict, matching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +40,15 @@ class Tpu(AcceleratorProfile):
     """Chips of a slice, the node label `cloud.google.com/gke-tpu-topology`: `2x4`, `4x4x4`."""
     chips_per_host: Positive | None = None
     """Chips of a host. Defaults to 4, or to all chips of a smaller topology."""
+
+    @model_validator(mode="after")
+    def _whole_hosts(self) -> Self:
+        if self.chips % self.chips_of_host:
+            message = (
+                f"a slice `{self.topology}` has {self.chips} chips, which do not fill hosts of {self.chips_of_host}"
+            )
+            raise conflict(message, "correct `topology`, or set `chipsPerHost`")
+        return self
 
     @property
     def chips(self) -> int:

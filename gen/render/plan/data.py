@@ -92,7 +92,7 @@ def _declared(context: Context, name: str) -> VolumeFields | None:
         return None
     namespace = context.given.namespace
     if granted is not None and name not in granted:
-        hint = did_you_mean(name, granted, otherwise=f"add it to `namespaces.{namespace}.volumes` of the overlay")
+        hint = did_you_mean(name, granted, besides=f"add it to `namespaces.{namespace}.volumes` of the overlay")
         context.error(
             NOT_GRANTED,
             route,

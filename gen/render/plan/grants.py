@@ -51,7 +51,7 @@ def check_listed(context: Context, route: Route, noun: str, name: str, granted: 
         namespace, overlay = context.given.namespace, context.overlay.name
         message = f"namespace `{namespace}` may not use {noun} `{name}` in overlay `{overlay}`"
         remedy = f"add it to `namespaces.{namespace}.{noun}s` of the overlay"
-        context.error(NOT_GRANTED, route, message, did_you_mean(name, granted, otherwise=remedy))
+        context.error(NOT_GRANTED, route, message, did_you_mean(name, granted, besides=remedy))
 
 
 def check_allowed(context: Context, route: Route, permission: str) -> None:
