@@ -121,7 +121,7 @@ class Mesh(NetworkProfile):
     name: Text
     """Name of the mesh."""
 
-    def effect(self) -> Effect:
+    def effect(self, gpus: int) -> Effect:  # noqa: ARG002 - the same for every pod
         return Effect(labels={"mesh.example.com/name": self.name}, env={"MESH": self.name})
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gen.accelerators.base import AcceleratorProfile, Problem, Request, one_share
+from gen.accelerators.base import AcceleratorProfile, Request, one_share
 from gen.model.effect import Effect
+from gen.model.profile import Problem
 from gen.model.scalars import Percentage, Positive, conflict
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.accelerators.base import AcceleratorProfile, Problem, Request
+from gen.accelerators.base import AcceleratorProfile, Request
 from gen.model.effect import Effect
 from gen.model.names import LabelValue
+from gen.model.profile import Problem
 from gen.model.scalars import Positive
 from gen.resources.volcano import SCHEDULER
 

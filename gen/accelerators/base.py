@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
-from gen.model.profile import Profile
+from gen.model.profile import Problem, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,13 +22,6 @@ class Request(Struct, frozen=True):
     """Devices of each pod, at least one."""
     pods: int
     """Pods of the job with this accelerator."""
-
-
-class Problem(Struct, frozen=True):
-    """A request that the devices cannot serve."""
-
-    message: str
-    hint: str
 
 
 class AcceleratorProfile(Profile, ABC):

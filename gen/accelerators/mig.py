@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import WithJsonSchema
 
-from gen.accelerators.base import AcceleratorProfile, Problem, Request, one_share, tolerated
+from gen.accelerators.base import AcceleratorProfile, Request, one_share, tolerated
 from gen.accelerators.nvidia import NVIDIA_GPU
 from gen.model.effect import Effect
+from gen.model.profile import Problem
 from gen.model.scalars import matching
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from gen.accelerators.base import AcceleratorProfile, Problem, Request, one_share
+from gen.accelerators.base import AcceleratorProfile, Request, one_share
 from gen.model.effect import Effect
+from gen.model.profile import Problem
 from gen.model.scalars import Percentage, Positive
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from gen.accelerators.base import AcceleratorProfile, Problem, Request, one_share, tolerated
+from gen.accelerators.base import AcceleratorProfile, Request, one_share, tolerated
 from gen.accelerators.nvidia import NVIDIA_GPU
 from gen.model.effect import Effect
 from gen.model.names import ResourceName
+from gen.model.profile import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import WithJsonSchema, model_validator
 
-from gen.accelerators.base import AcceleratorProfile, Problem, Request, tolerated
+from gen.accelerators.base import AcceleratorProfile, Request, tolerated
 from gen.model.effect import Effect
 from gen.model.names import LabelValue
+from gen.model.profile import Problem
 from gen.model.scalars import Positive, conflict, matching
 
 if TYPE_CHECKING:

@@ -34,6 +34,12 @@ NO_EFFECT = Code(
     "The rendered files would be the same without it, so its author probably expects something else.",
     "Remove the field, or change the other field that the finding names.",
 )
+OVERRIDDEN_DEFAULT = Code(
+    "overridden-default",
+    "A job replaces the value of an environment variable that its network sets.",
+    "With another value, NCCL may use a slower network, or wait for ever.",
+    "Remove the variable, unless the training needs another value.",
+)
 UNKNOWN_KIND = Code(
     "unknown-kind",
     "`kind` is not one of the supported kinds of jobs.",

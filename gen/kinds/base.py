@@ -66,6 +66,8 @@ class Job(JobFields, ABC):
     """Job fields, as authors write them, that the kind cannot express, each with the reason."""
     uses_host_network: ClassVar[bool] = True
     """Whether the pods of the kind can use the network of their nodes."""
+    adds_containers: ClassVar[bool] = True
+    """Whether gen writes all containers of the pods."""
     example: ClassVar[Mapping[str, object]]
     """The fields of a small job of this kind, for `gen new`."""
 

@@ -71,6 +71,7 @@ class TrainJob(Job):
 
     facts: ClassVar[Resource] = TRAINJOB
     uses_host_network: ClassVar[bool] = False
+    adds_containers: ClassVar[bool] = False
     unsupported: ClassVar[Mapping[str, str]] = {
         "code": "a TrainJob cannot add a container to the pods of its runtime",
         "imagePullPolicy": _IN_RUNTIME,

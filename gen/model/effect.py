@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -10,7 +10,17 @@ from msgspec.structs import replace
 from gen.kubernetes import Body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+class NodeMount(Struct, frozen=True, kw_only=True):
+    """A volume that a profile adds to the training pods, and where the training container mounts it."""
+
+    name: str
+    source: Body
+    path: str | None = None
+    """Mount path in the training container; None for a volume of sidecars."""
+    read_only: bool = True
 
 
 class Effect(Struct, frozen=True, kw_only=True):
@@ -20,6 +30,10 @@ class Effect(Struct, frozen=True, kw_only=True):
     spread: bool = False
     """Run at most one pod of a role per node, because the pods would use the same ports."""
     annotations: Mapping[str, str] = field(default_factory=dict)
+    training_annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations of training pods only."""
+    attachments: tuple[str, ...] = ()
+    """Networks that Multus attaches to training pods, in the short form of its annotation."""
     labels: Mapping[str, str] = field(default_factory=dict)
     node_labels: Mapping[str, str] = field(default_factory=dict)
     """Node labels that must match."""
@@ -30,17 +44,30 @@ class Effect(Struct, frozen=True, kw_only=True):
     """Linux capabilities of each training container."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Environment of each training container, unless the job sets it."""
+    mounts: tuple[NodeMount, ...] = ()
+    """Volumes of training pods."""
+    sidecars: tuple[Body, ...] = ()
+    """Containers that run beside each training container, and end with it."""
     scheduler: str | None = None
     """Scheduler of the pods, if the default one cannot place them."""
 
 
 def without_devices(effect: Effect) -> Effect:
     """The part of an effect for pods that do not train, such as a launcher."""
-    return replace(effect, resources={}, capabilities=(), env={})
+    return replace(
+        effect,
+        resources={},
+        capabilities=(),
+        env={},
+        training_annotations={},
+        attachments=(),
+        mounts=(),
+        sidecars=(),
+    )
 
 
 def combined(effects: Iterable[Effect]) -> Effect:
-    """Merge effects."""
+    """Merge effects. `clashes` finds what would be lost."""
     total = Effect()
     for effect in effects:
         total = Effect(
@@ -50,4 +77,23 @@ def combined(effects: Iterable[Effect]) -> Effect:
 
 
 def _sum(one: Any, other: Any) -> Any:
-    return {**one, **other} if isinstance(one, dict) else one + other if isinstance(one, tuple) else one or other
+    if isinstance(one, dict):
+        return {**one, **other}
+    return (*one, *(entry for entry in other if entry not in one)) if isinstance(one, tuple) else one or other
+
+
+class Clash(NamedTuple):
+    """A key to which two effects give different values."""
+
+    key: str
+    one: str
+    other: str
+
+
+def clashes(one: Effect, other: Effect) -> Iterator[Clash]:
+    """Every key to which two effects give different values."""
+    for name in Effect.__struct_fields__:
+        mine, theirs = getattr(one, name), getattr(other, name)
+        if isinstance(mine, dict):
+            shared = sorted(mine.keys() & theirs.keys())
+            yield from (Clash(key, mine[key], theirs[key]) for key in shared if mine[key] != theirs[key])

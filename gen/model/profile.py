@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import Struct
 from pydantic import Field, model_validator
 
 from gen.model.base import Model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+class Problem(Struct, frozen=True):
+    """A request that the devices or the network of a profile cannot serve."""
+
+    message: str
+    hint: str
 
 
 class Profile(Model):

@@ -1,13 +1,19 @@
-"""Base class of network profiles."""
+"""Base classes of network profiles."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from gen.model.profile import Profile
+from msgspec.structs import replace
+
+from gen.model.names import EnvName
+from gen.model.profile import Problem, Profile
+from gen.model.scalars import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gen.model.effect import Effect
 
 
@@ -15,8 +21,47 @@ class NetworkProfile(Profile, ABC):
     """Network profile: a way to connect pods."""
 
     excludes: ClassVar[frozenset[str]] = frozenset()
-    """Profiles that cannot be combined with this one."""
+    """Profiles that cannot be combined with this one. One of the two names the other."""
+    platform: ClassVar[str] = ""
+    """The cloud that has it, if only one has it. Profiles of two clouds cannot be combined."""
+    disabled_by: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Environment variables with the values that make programs use another network."""
+    kubernetes: ClassVar[str] = ""
+    """First Kubernetes version that it works with, if gen supports older ones."""
+
+    env: dict[EnvName, Text] = {}
+    """Environment of each training container, in addition to that of the profile, or instead of it. A job can override
+    it, and gets a warning."""
 
     @abstractmethod
-    def effect(self) -> Effect:
-        """Changes to the pods of a job."""
+    def effect(self, gpus: int) -> Effect:
+        """Changes to a pod of a job with `gpus` GPUs, without `env`."""
+
+    def problem(self, gpus: int) -> Problem | None:  # noqa: ARG002 - most profiles serve any number
+        """Why a training pod with `gpus` GPUs cannot use the network."""
+        return None
+
+    def problem_with(self, others: Mapping[str, NetworkProfile]) -> Problem | None:  # noqa: ARG002 - most need none
+        """Why the profile does not work together with the others of its network, or without some other."""
+        return None
+
+    def total(self, gpus: int) -> Effect:
+        """Changes to a pod of a job with `gpus` GPUs."""
+        effect = self.effect(gpus)
+        return replace(effect, env={**effect.env, **self.env})
+
+
+class PodInterfaces(NetworkProfile, ABC):
+    """Profile that gives pods interfaces of their own, which pods on the network of the node do not get."""
+
+    excludes: ClassVar[frozenset[str]] = frozenset({"hostNetwork"})
+
+
+class Fabric(NetworkProfile, ABC):
+    """Profile for devices that programs use through RDMA instead of TCP."""
+
+    disabled_by: ClassVar[Mapping[str, tuple[str, ...]]] = {"NCCL_IB_DISABLE": ("1",), "NCCL_NET": ("Socket",)}
+
+
+PINNED_MEMORY = ("IPC_LOCK",)
+"""Capability to register memory with RDMA devices."""

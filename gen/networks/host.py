@@ -14,10 +14,9 @@ class HostNetwork(NetworkProfile):
 
     short: ClassVar[str] = "enabled"
     grant: ClassVar[str] = "hostNetwork"
-    excludes: ClassVar[frozenset[str]] = frozenset({"terway"})
 
     enabled: Truth
     """Use the host network."""
 
-    def effect(self) -> Effect:
+    def effect(self, gpus: int) -> Effect:  # noqa: ARG002 - the same for every pod
         return Effect(host_network=self.enabled, spread=self.enabled)

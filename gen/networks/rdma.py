@@ -12,9 +12,9 @@ from typing import Annotated, ClassVar
 from pydantic import WithJsonSchema
 
 from gen.model.effect import Effect
-from gen.model.names import EnvName, ResourceName
-from gen.model.scalars import Positive, Text, matching
-from gen.networks.base import NetworkProfile
+from gen.model.names import ResourceName
+from gen.model.scalars import Positive, matching
+from gen.networks.base import PINNED_MEMORY, Fabric
 
 Capability = Annotated[
     str,
@@ -23,7 +23,7 @@ Capability = Annotated[
 ]
 
 
-class RDMA(NetworkProfile):
+class RDMA(Fabric):
     """RDMA devices, requested as an extended resource."""
 
     short: ClassVar[str] = "resource"
@@ -32,10 +32,8 @@ class RDMA(NetworkProfile):
     """Extended resource of the device plugin."""
     count: Positive = 1
     """Number of devices to request per training pod."""
-    capabilities: tuple[Capability, ...] = ("IPC_LOCK",)
+    capabilities: tuple[Capability, ...] = PINNED_MEMORY
     """Linux capabilities for pinned memory. Lingjun nodes also require `SYS_RESOURCE`."""
-    env: dict[EnvName, Text] = {}
-    """NCCL settings of the fabric, such as `NCCL_IB_HCA`. A job can override them."""
 
-    def effect(self) -> Effect:
-        return Effect(resources={self.resource: str(self.count)}, capabilities=self.capabilities, env=self.env)
+    def effect(self, gpus: int) -> Effect:  # noqa: ARG002 - a number of shares
+        return Effect(resources={self.resource: str(self.count)}, capabilities=self.capabilities)

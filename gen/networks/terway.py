@@ -19,7 +19,7 @@ from pydantic import WithJsonSchema, model_validator
 from gen.model.effect import Effect
 from gen.model.names import LabelKey, LabelValue
 from gen.model.scalars import conflict, matching
-from gen.networks.base import NetworkProfile
+from gen.networks.base import PodInterfaces
 
 Version = Annotated[
     str,
@@ -33,10 +33,10 @@ _EXCLUSIVE = {"k8s.aliyun.com/exclusive-mode-eni-type": "eniOnly"}
 _EXCLUSIVE_TAINT = {"key": "exclusive-eni", "operator": "Equal", "value": "true", "effect": "NoSchedule"}
 
 
-class Terway(NetworkProfile):
+class Terway(PodInterfaces):
     """Dedicated elastic network interface (ENI) per pod, on an ACK cluster with Terway."""
 
-    excludes: ClassVar[frozenset[str]] = frozenset({"hostNetwork"})
+    platform: ClassVar[str] = "Alibaba Cloud"
 
     version: Version
     """Version of Terway on the cluster."""
@@ -60,7 +60,7 @@ class Terway(NetworkProfile):
     def _release(self) -> tuple[int, ...]:
         return tuple(int(part) for part in self.version.removeprefix("v").split(".")[:2])
 
-    def effect(self) -> Effect:
+    def effect(self, gpus: int) -> Effect:  # noqa: ARG002 - one interface for every pod
         if self._release < _CAPITALS:
             return Effect(annotations={"k8s.aliyun.com/eni": "true"})
         if self._release < _REMOVED:

@@ -52,6 +52,7 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
     if POD_NETWORK in fields.networks:
         place = layers.place(("networks", POD_NETWORK), key=True)
         found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
+    _networks(fields, layers, found)
     for namespace, grant in fields.namespaces.items():
         for what, code, known, otherwise in _known_to_grants(fields):
             word = code.name.removeprefix("unknown-")
@@ -79,6 +80,27 @@ def _volume_settings(fields: OverlayFields, layers: Layers, found: Findings) -> 
                 message = f"`{field.alias}` has no effect on a volume with `{profile}`"
                 place = layers.place(("volumes", name, field.alias), key=True)
                 found.error(NO_EFFECT, place, message, f"remove `{field.alias}`")
+
+
+def _networks(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Report profiles that the cluster is too old for, and volumes with the name of one that a network adds to pods."""
+    version = minor_version(fields.kubernetes) if fields.kubernetes is not None else ""
+    for name, network in fields.networks.items():
+        for key, profile in network.given.items():
+            if version in versions() and profile.kubernetes and _older(version, profile.kubernetes):
+                message = f"`{key}` requires Kubernetes {profile.kubernetes} or later, and the cluster has {version}"
+                place = layers.place(("networks", name, key), key=True)
+                found.error(INVALID_VALUE, place, message, "remove the network, or upgrade the cluster")
+        for mount in network.effect(0).mounts:
+            if mount.name in fields.volumes:
+                place = layers.place(("volumes", mount.name), key=True)
+                message = f"network `{name}` adds a volume with the name `{mount.name}` to pods"
+                found.error(RESERVED_NAME, place, message, "choose another name")
+
+
+def _older(version: str, other: str) -> bool:
+    known = versions()
+    return known.index(version) < known.index(other)
 
 
 def _gpu_settings(fields: OverlayFields, layers: Layers, found: Findings) -> None:

@@ -17,9 +17,10 @@ from gen.model.patches import PatchFields
 from gen.model.profile import chosen, profile_fields
 from gen.model.scalars import Size, Text, Truth, conflict, matching
 from gen.model.synonyms import OVERLAY, SELECT, VOLUME
-from gen.networks import NETWORKS, NetworkProfile
+from gen.networks import NETWORKS
 from gen.overlay.accelerator import Accelerator, accelerator_model
 from gen.overlay.grant import Grant, NamespaceKey
+from gen.overlay.network import Network, network_model
 from gen.overlay.settings import GPU, CodeSync, TensorBoardDefaults
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
@@ -76,31 +77,6 @@ class VolumeFields(Model):
         return self
 
 
-class NetworkFields(Model):
-    """Network that jobs can use by name: one or more network profiles."""
-
-    @property
-    def given(self) -> dict[str, NetworkProfile]:
-        """The profiles by their keys."""
-        return chosen(self, NETWORKS)
-
-    @property
-    def profiles(self) -> tuple[NetworkProfile, ...]:
-        return tuple(self.given.values())
-
-    @model_validator(mode="after")
-    def _profiles_agree(self) -> Self:
-        given = chosen(self, NETWORKS)
-        if not given:
-            remedy = "set one of " + ", ".join(f"`{key}`" for key in sorted(NETWORKS))
-            raise conflict("expected a network profile, got none", remedy)
-        for key, profile in given.items():
-            if clash := sorted(profile.excludes & given.keys()):
-                problem = f"`{key}` and `{clash[0]}` cannot be combined"
-                raise conflict(problem, f"declare two networks, one with `{key}` and one with `{clash[0]}`")
-        return self
-
-
 def _names(keys: Iterable[str]) -> str:
     return " and ".join(f"`{key}`" for key in keys) or "none"
 
@@ -109,17 +85,12 @@ def _volume() -> type[VolumeFields]:
     return create_model("Volume", __base__=VolumeFields, __doc__=VolumeFields.__doc__, **profile_fields(STORAGE))
 
 
-def _network() -> type[NetworkFields]:
-    return create_model("Network", __base__=NetworkFields, __doc__=NetworkFields.__doc__, **profile_fields(NETWORKS))
-
-
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     Volume: TypeAlias = VolumeFields
-    Network: TypeAlias = NetworkFields
 else:
-    Volume, Network = _volume(), _network()
+    Volume = _volume()
 PluginName = Annotated[
     str,
     matching(
@@ -234,7 +205,7 @@ class OverlayFields(Model):
 def _extended(_profiles: tuple[str, ...]) -> type[OverlayFields]:
     fields: dict[str, Any] = {
         "volumes": (dict[Label, _volume()], OverlayFields.model_fields["volumes"]),  # type: ignore[misc] # made at run time
-        "networks": (dict[Label, _network()], OverlayFields.model_fields["networks"]),  # type: ignore[misc] # as above
+        "networks": (dict[Label, network_model()], OverlayFields.model_fields["networks"]),  # type: ignore[misc] # as above
         "accelerators": (
             dict[Label, accelerator_model()],  # type: ignore[misc] # as above
             OverlayFields.model_fields["accelerators"],

@@ -55,9 +55,10 @@ def test_every_profile_has_an_example() -> None:
 def test_training_containers_request_the_devices(repo: Repository, name: str) -> None:
     fields, count, expected = EXAMPLES[name]
     repo.overlay(overlay({"x": {name: fields}}))
-    repo.job(f"{JOB}gpus: {count}\n")
+    repo.job(f"{JOB}gpus: {count}\nmemory: 64Gi\n")
     template = repo.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
     resources = template["spec"]["containers"][0]["resources"]
+    expected = {"memory": "64Gi", **expected}
     assert resources == {"limits": expected, "requests": expected}
     assert template["metadata"]["labels"]["gen/accelerator"] == "x"
     tolerated = {taint["key"] for taint in template["spec"].get("tolerations", ())}
@@ -68,9 +69,9 @@ def test_training_containers_request_the_devices(repo: Repository, name: str) ->
 def test_a_plan_counts_devices_and_holds_them_against_the_quota(history: History, name: str) -> None:
     fields, count, _ = EXAMPLES[name]
     history.overlay(overlay({"x": {name: fields}}, accelerators={"x": 2 * count}))
-    history.job(f"{JOB}gpus: {count}\n", name="first")
+    history.job(f"{JOB}gpus: {count}\nmemory: 64Gi\n", name="first")
     branch(history)
-    history.job(f"{JOB}gpus: {count}\n", name="second")
+    history.job(f"{JOB}gpus: {count}\nmemory: 64Gi\n", name="second")
     history.rendering()
     review = history.plan()
     assert review.findings == ()

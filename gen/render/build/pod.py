@@ -44,6 +44,7 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
         initContainers=[
             *([code_container(pod.code)] if pod.code else ()),
             *([wait_container(pod, pod.role.wait_for)] if pod.role.wait_for else ()),
+            *(dict(sidecar) for sidecar in pod.effect.sidecars),
         ],
         containers=[_container(plan, pod)],
         volumes=pod_volumes(pod.volumes),

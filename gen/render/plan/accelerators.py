@@ -9,7 +9,6 @@ from gen.accelerators.base import Request
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import UNKNOWN_ACCELERATOR
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT
-from gen.model.effect import Effect, combined, without_devices
 from gen.render.plan.grants import check_allowed, check_listed
 
 if TYPE_CHECKING:
@@ -37,12 +36,6 @@ def accelerator_of(context: Context, role: Role) -> Choice | None:
     if name is None and len(known) == 1:
         name = next(iter(known))
     return Choice(name, known[name]) if name in known else None
-
-
-def pod_effect(role: Role, network: Effect, choice: Choice | None) -> Effect:
-    """Changes to the pods of a role by its accelerator and the network of the job."""
-    of_network = network if role.trains else without_devices(network)
-    return of_network if choice is None else combined([choice.fields.effect(role.gpus), of_network])
 
 
 def check_accelerators(context: Context, roles: Iterable[Role]) -> None:

@@ -1,20 +1,16 @@
-"""References that a namespace needs a grant for: queue, priority, service account, network."""
+"""References that a namespace needs a grant for: queue, priority, service account."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
-from gen.findings.grants import NOT_GRANTED, UNKNOWN_NETWORK, UNKNOWN_PRIORITY, UNKNOWN_QUEUE, UNKNOWN_SERVICE_ACCOUNT
-from gen.findings.jobs import INVALID_VALUE
-from gen.model.effect import Effect, combined
-from gen.networks import POD_NETWORK
+from gen.findings.grants import NOT_GRANTED, UNKNOWN_PRIORITY, UNKNOWN_QUEUE, UNKNOWN_SERVICE_ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gen.diagnostics import Route
-    from gen.overlay.fields import NetworkFields
     from gen.render.plan.context import Context
 
 _GRANTED = (
@@ -61,25 +57,3 @@ def check_allowed(context: Context, route: Route, permission: str) -> None:
         message = f"namespace `{namespace}` may not use `{permission}` in overlay `{overlay}`"
         hint = f"add `{permission}` to `namespaces.{namespace}.allow` of the overlay"
         context.error(NOT_GRANTED, route, message, hint)
-
-
-def network_effect(context: Context) -> Effect:
-    """Effect of the job's network on its pods; no effect if it cannot be used, which is reported."""
-    name = context.job.network
-    if name == POD_NETWORK:
-        return Effect()
-    overlay = context.overlay
-    known, networks = overlay.fields.networks, context.grant.networks
-    if name not in known:
-        message = f"overlay `{overlay.name}` has no network `{name}`"
-        context.error(UNKNOWN_NETWORK, ("network",), message, did_you_mean(name, [*known, POD_NETWORK]))
-        return Effect()
-    check_listed(context, ("network",), "network", name, [*networks, POD_NETWORK] if networks is not None else None)
-    network: NetworkFields = known[name]
-    for profile in network.profiles:
-        check_allowed(context, ("network",), profile.grant)
-    effect = combined(profile.effect() for profile in network.profiles)
-    if effect.host_network and not context.job.uses_host_network:
-        message = f"a {context.job.facts.kind} cannot use the network of its nodes, as `{name}` does"
-        context.error(INVALID_VALUE, ("network",), message, "use a network without `hostNetwork`, or another kind")
-    return effect

@@ -6,14 +6,14 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gen.findings.grants import NOT_GRANTED
-from gen.findings.jobs import NO_EFFECT
+from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
 from gen.kinds.plan import NodePlan
 from gen.kubernetes import CONTROL_PLANE, INSTANCE_TYPE, ZONE, Body
 from gen.model.scalars import shown
 from gen.render.plan.accelerators import accelerator_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from gen.diagnostics import Route
     from gen.kinds import Role
@@ -30,7 +30,7 @@ def plan_nodes(context: Context, role: Role, effect: Effect, choice: Choice | No
     """Node labels and tolerations for the pods of one role."""
     placement: Placement = context.of_role(role, "placement")
     route = context.route_of(role, "placement")
-    _check_selector(context, route, placement)
+    _check_selector(context, route, placement, effect.node_labels)
     _check_tolerations(context, route, placement.tolerations)
     labels: dict[str, tuple[str, ...]] = {key: (value,) for key, value in effect.node_labels.items()}
     for label, wanted in (
@@ -68,10 +68,13 @@ def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
             context.error(NO_EFFECT, route, "`gpuModel` has no effect on pods without GPUs", hint)
 
 
-def _check_selector(context: Context, placement_route: Route, placement: Placement) -> None:
+def _check_selector(context: Context, placement_route: Route, placement: Placement, ours: Mapping[str, str]) -> None:
     allowed = _MACHINE | {one.models for one in context.overlay.accelerators.values()}
     for key, value in placement.node_selector.items():
         route: Route = (*placement_route, "nodeSelector", key)
+        if ours.get(key, value) != value:
+            message = f"the network or the accelerator of the job needs nodes with `{key}={ours[key]}`, not `{value}`"
+            context.error(INVALID_VALUE, route, message, f"remove `{key}`, or use another network or accelerator")
         if key not in allowed and context.set_by_job(route) and not _matches(context.grant.node_labels, key, value):
             message = f"namespace `{context.given.namespace}` may not select nodes by `{key}={value}`"
             _refuse(context, route, message, "nodeLabels", f"{key}={value}")

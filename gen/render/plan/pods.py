@@ -8,16 +8,18 @@ from msgspec.structs import replace
 
 from gen import quantity
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMORY
-from gen.kinds.plan import PodPlan
+from gen.kinds.plan import MountPlan, PodPlan, VolumePlan
 from gen.kubernetes import ACCELERATOR_LABEL, present
+from gen.model.effect import combined
 from gen.model.job import MAX_PODS
-from gen.render.plan.accelerators import accelerator_of, check_accelerators, pod_effect
+from gen.render.plan.accelerators import accelerator_of, check_accelerators
 from gen.render.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_code
 from gen.render.plan.context import has_own
 from gen.render.plan.data import DataPlan, check_mounts, shared_memory
 from gen.render.plan.environment import environment
 from gen.render.plan.images import granted
 from gen.render.plan.names import check_pod_metadata
+from gen.render.plan.networks import annotations_of, check_network, check_pod, role_effect
 from gen.render.plan.nodes import check_gpu_models, plan_nodes
 from gen.render.plan.tensorboard import COMPONENT
 from gen.render.plan.unused import check_unused
@@ -30,9 +32,10 @@ if TYPE_CHECKING:
     from gen.model.effect import Effect
     from gen.render.plan.accelerators import Choice
     from gen.render.plan.context import Context
+    from gen.render.plan.networks import Connection
 
 
-def plan_pods(context: Context, data: DataPlan, network: Effect, target: Target) -> tuple[PodPlan, ...]:
+def plan_pods(context: Context, data: DataPlan, network: Connection | None, target: Target) -> tuple[PodPlan, ...]:
     """One plan for each role with pods."""
     job = context.job
     roles = job.adapted(job.replica_roles(context.object_name), target)
@@ -44,6 +47,7 @@ def plan_pods(context: Context, data: DataPlan, network: Effect, target: Target)
     _check_images(context, roles)
     check_accelerators(context, roles)
     check_gpu_models(context, roles)
+    check_network(context, roles, network)
     check_unused(context, roles)
     restart = job.restart or job.facts.versions[target.api_version][0]
     return tuple(_pod(context, role, data, network, restart) for role in roles)
@@ -63,10 +67,11 @@ def _check_names(context: Context, roles: tuple[Role, ...]) -> None:
         context.error(INVALID_VALUE, ("roles", COMPONENT), message, "choose another name for the role", key=True)
 
 
-def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart: str) -> PodPlan:
+def _pod(context: Context, role: Role, data: DataPlan, network: Connection | None, restart: str) -> PodPlan:
     role = replace(role, gpus=context.of_role(role, "gpus") or 0, restart=role.restart or restart)
     choice = accelerator_of(context, role)
-    effect = pod_effect(role, network, choice)
+    of_network = role_effect(context, role, network)
+    effect = combined([choice.fields.effect(role.gpus), of_network]) if choice is not None else of_network
     working_dir = context.of_role(role, "working_dir")
     code = plan_code(context, working_dir) if role.needs_data else None
     volumes = list(data.volumes if role.needs_data else ())
@@ -79,8 +84,15 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
         volume, mount = shared_memory(size, context.route_of(role, "shared_memory"))
         volumes.append(volume)
         mounts.append(mount)
+    for added in effect.mounts:
+        volumes.append(VolumePlan(name=added.name, source=added.source))
+        if added.path is not None:
+            mount = MountPlan(volume=added.name, path=added.path, read_only=added.read_only, route=("network",))
+            mounts.append(mount)
     check_mounts(context, mounts)
     check_pod_metadata(context, role)
+    resources = _resources(context, role, effect)
+    check_pod(context, role, of_network, choice, resources)
     return PodPlan(
         role=role,
         image=granted(context, context.of_role(role, "image") or "", context.route_of(role, "image")),
@@ -89,7 +101,7 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
         args=context.of_role(role, "args") if _runs(role, "args") else (),
         working_dir=working_dir or (DEFAULT_WORKING_DIR if code else None),
         env=environment(context, role, effect.env),
-        resources=_resources(context, role, effect),
+        resources=resources,
         mounts=tuple(mounts),
         volumes=tuple(volumes),
         nodes=plan_nodes(context, role, effect, choice),
@@ -100,7 +112,7 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Effect, restart:
             **_accelerator_label(choice),
         },
         annotations={
-            **effect.annotations,
+            **annotations_of(effect),
             **_merged(volume.annotations for volume in volumes),
             **context.of_role(role, "pod_annotations"),
         },

@@ -12,8 +12,9 @@ from gen.kinds.role import Target
 from gen.kubernetes import RUN
 from gen.render.plan.context import Context
 from gen.render.plan.data import plan_data
-from gen.render.plan.grants import check_grants, network_effect
+from gen.render.plan.grants import check_grants
 from gen.render.plan.names import check_metadata, check_name
+from gen.render.plan.networks import on_host, plan_network
 from gen.render.plan.pods import plan_pods
 from gen.render.plan.tensorboard import plan_tensorboard
 
@@ -46,14 +47,14 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     api_version = job.facts.api_version(served)
     check_metadata(context)
     check_grants(context)
-    network = network_effect(context)
+    network = plan_network(context)
     target = Target(
         api_version=api_version,
         served=served,
         namespace=given.namespace,
         name=run.name,
         run=context.object_name,
-        host_network=network.host_network,
+        host_network=on_host(network),
     )
     _check_kind(context, target)
     data = plan_data(context)

@@ -17,5 +17,5 @@ class Mesh(NetworkProfile):
     name: Text
     """Name of the mesh."""
 
-    def effect(self) -> Effect:
+    def effect(self, gpus: int) -> Effect:  # noqa: ARG002 - the same for every pod
         return Effect(annotations={"acme.example.com/mesh": self.name})
