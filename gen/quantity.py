@@ -125,12 +125,24 @@ def _ceiling(value: Decimal) -> int:
     return int(value.to_integral_value(rounding=ROUND_CEILING))
 
 
+_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+
+
 def seconds(text: str) -> int:
     """`12h`, `1d12h`, `90m`, `30s`, or a number of seconds. ValueError for anything else, and for zero."""
     match = _DURATION.fullmatch(text + "s" if text.isascii() and text.isdigit() else text)
     if match is None:
         raise ValueError(f"invalid duration `{text}`")
-    total = sum(int(part or 0) * unit for part, unit in zip(match.groups(), (86400, 3600, 60, 1), strict=True))
+    total = sum(int(part or 0) * unit for part, unit in zip(match.groups(), _SECONDS.values(), strict=True))
     if total == 0:
         raise ValueError(f"duration `{text}` is zero")
     return total
+
+
+def duration(whole: int) -> str:
+    """Seconds in the form that `seconds` reads, such as `1d12h`."""
+    parts = []
+    for unit, size in _SECONDS.items():
+        count, whole = divmod(whole, size)
+        parts += [f"{count}{unit}"] if count else []
+    return "".join(parts) or "0s"

@@ -19,6 +19,7 @@ LAYERS = (
     ("edit",),
     ("report",),
     ("review",),
+    ("inventory",),
     ("render",),
     ("check",),
     ("rules",),

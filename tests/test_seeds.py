@@ -67,6 +67,7 @@ def board(overlay: str, name: str) -> tuple[str, str, Body]:
     service = job(overlay, name, "Service", "-tensorboard")
     labels = template["metadata"]["labels"]
     assert service["spec"]["selector"].items() <= labels.items()
+    assert [port["port"] for port in service["spec"]["ports"]] == [80, 6006], "of ingresses, and of port-forward"
     assert deployment["spec"]["selector"]["matchLabels"].items() <= labels.items()
     (logdir,) = [arg.removeprefix("--logdir=") for arg in shown["args"] if arg.startswith("--logdir=")]
     mount = shown["volumeMounts"][0]

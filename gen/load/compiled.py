@@ -47,17 +47,21 @@ _SUSPECTS = BytesAhoCorasick(
 
 def read_compiled(text: str) -> Any | None:
     """The one document in a text, or None unless all readers certainly agree on it."""
+    value = None if differs(text) else mapping_of(text)
+    return value if value is not None and _is_sure(value, text) else None
+
+
+def mapping_of(text: str) -> dict[Any, Any] | None:
+    """The one mapping in a text as YAML 1.2; None if it has anchors or tags, or is invalid."""
     if _loads is None or len(text) > MAX_CHARACTERS or text.count("[") + text.count("{") > MAX_BRACKETS:
         return None
     if any(mark in text and (_OTHER_BREAKS.search(text) or _has_mark(text, mark)) for mark in _MARKS):
-        return None
-    if differs(text):
         return None
     try:
         value = _loads(text)
     except ValueError:  # ryaml's errors are subclasses
         return None
-    return value if value.__class__ is dict and _is_sure(value, text) else None
+    return value if value.__class__ is dict else None
 
 
 def _has_mark(text: str, mark: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gen.inventory.listing import Listing
     from gen.report.report import Report
     from gen.review.review import Review
 
@@ -35,3 +36,11 @@ PLAN_REPORTERS: Final[dict[str, Callable[[Review], str]]] = {
     "json": partial(_report, "plan.json:as_json"),
 }
 """Formats of `gen plan`."""
+
+LIST_REPORTERS: Final[dict[str, Callable[[Listing], str]]] = {
+    "text": partial(_report, "listing.text:as_text"),
+    "json": partial(_report, "listing.json:as_json"),
+    "csv": partial(_report, "listing.csv:as_csv"),
+    "markdown": partial(_report, "listing.markdown:as_markdown"),
+}
+"""Formats of `gen list`."""

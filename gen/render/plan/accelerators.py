@@ -9,14 +9,16 @@ from gen.accelerators.base import Request
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import UNKNOWN_ACCELERATOR
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT
+from gen.render.plan.context import role_value
 from gen.render.plan.grants import check_allowed, check_listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gen.diagnostics import Route
-    from gen.kinds import Role
+    from gen.kinds import Job, Role
     from gen.overlay.accelerator import AcceleratorFields
+    from gen.overlay.overlay import Overlay
     from gen.render.plan.context import Context
 
 
@@ -32,10 +34,16 @@ def accelerator_of(context: Context, role: Role) -> Choice | None:
     """The accelerator of a role; None without GPUs, or if it cannot be used, which `check_accelerators` reports."""
     if not context.of_role(role, "gpus"):
         return None
-    known, name = context.overlay.accelerators, context.of_role(role, "accelerator")
-    if name is None and len(known) == 1:
-        name = next(iter(known))
-    return Choice(name, known[name]) if name in known else None
+    known, name = context.overlay.accelerators, device_name(context.job, role, context.overlay)
+    return Choice(name, known[name]) if name is not None and name in known else None
+
+
+def device_name(job: Job, role: Role, overlay: Overlay | None) -> str | None:
+    """The accelerator that a role names, or the only one of the overlay; empty for the devices of `gpu`."""
+    name: str | None = role_value(job, role, "accelerator")
+    if name is None and overlay is not None and len(overlay.accelerators) == 1:
+        return next(iter(overlay.accelerators))
+    return name
 
 
 def check_accelerators(context: Context, roles: Iterable[Role]) -> None:

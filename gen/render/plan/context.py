@@ -26,6 +26,15 @@ def has_own(role: Role, field: str) -> bool:
     return role.fields is not None and field in role.fields.model_fields_set
 
 
+def role_value(job: Job, role: Role, field: str) -> Any:
+    """Value of a field for a role: its own, or the job's if that applies to the role."""
+    if has_own(role, field):
+        return getattr(role.fields, field)
+    if not role.trains and field in _TRAINING_ONLY:
+        return None
+    return getattr(job, field)
+
+
 class Context(Struct, frozen=True):
     """One run in one overlay, while its plan is made."""
 
@@ -56,12 +65,8 @@ class Context(Struct, frozen=True):
         self.found.error(code, self.place(*route, key=key), message, hint)
 
     def of_role(self, role: Role, field: str) -> Any:
-        """Value of a field for a role: its own, or the job's if that applies to the role."""
-        if has_own(role, field):
-            return getattr(role.fields, field)
-        if not role.trains and field in _TRAINING_ONLY:
-            return None
-        return getattr(self.job, field)
+        """`role_value` for this job."""
+        return role_value(self.job, role, field)
 
     def takes(self, role: Role, field: str) -> bool:
         """Whether a role takes the value of the job."""

@@ -1,0 +1,1 @@
+"""What the job files of a repository ask for, read without rendering them."""

@@ -1,0 +1,106 @@
+"""The listed values of a job in an overlay. Jobs that differ only in other fields are read by the models once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import orjson
+from msgspec import Struct, field
+
+from gen.diagnostics import Findings, Severity
+from gen.model.job import JobFields
+from gen.model.names import JOB_NAME
+from gen.render.parse.job import parse_job
+from gen.render.plan.accelerators import device_name
+from gen.render.plan.context import role_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gen.diagnostics import Diagnostic
+    from gen.load import Data, Source
+    from gen.overlay.overlay import Overlay
+    from gen.render.parse.job import JobInput
+    from gen.repository.layout import JobFile
+
+_SHOWN: Final = frozenset({"kind", "state", "attempt", "workers", "roles", "gpus", "accelerator", "queue", "timeout"})
+HIDDEN: Final = frozenset(str(one.alias) for one in JobFields.model_fields.values()) - _SHOWN
+"""Fields of all kinds that the list does not show, and that decide nothing it shows."""
+
+_ALONE: Final = frozenset({"state", "attempt", "queue", "timeout"})
+"""Fields that no number depends on."""
+
+
+class Numbers(Struct, frozen=True, kw_only=True):
+    """Values of a job; None after an error."""
+
+    state: str | None = None
+    attempt: int | None = None
+    workers: int | None = None
+    gpus: int | None = None
+    accelerators: Mapping[str, int] = {}
+    queue: str | None = None
+    timeout: int | None = None
+    errors: tuple[Diagnostic, ...] = ()
+
+
+class NumberReader(Struct):
+    """Reads jobs, and keeps the values of those without errors."""
+
+    _known: dict[tuple[str, bytes], Numbers] = field(default_factory=dict)
+
+    def numbers(
+        self, job: JobFile, data: Mapping[str, Any] | None, overlay: Overlay | None, read: Callable[[], Source | None]
+    ) -> Numbers:
+        """The values of a job. `data` is the content of its file, if no other text means the same; `read` parses it
+        with places.
+        """
+        if data is None:
+            return _read(read(), job.namespace, overlay)
+        shown = {name: value for name, value in data.items() if name not in HIDDEN}
+        key = overlay.name if overlay else "", orjson.dumps(shown)
+        usual = b"{{" not in key[1] and JOB_NAME.fullmatch(str(data.get("name", job.stem))) is not None
+        if usual and key in self._known:
+            return self._known[key]
+        numbers = _read(read(), job.namespace, overlay)
+        if usual and not numbers.errors:
+            self._known[key] = numbers
+        return numbers
+
+
+def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Numbers:
+    found = Findings()
+    if source is None:
+        return Numbers()
+    job = parse_job(_without_hidden(source), namespace, overlay, found)
+    errors = tuple(item for item in found if item.severity is Severity.ERROR)
+    if job is None:
+        return Numbers(errors=errors)
+    known: dict[str, Any] = {name: getattr(job.job, name) for name in _ALONE if name not in job.left_out}
+    if job.left_out <= _ALONE | HIDDEN:
+        known |= _counts(job, overlay)
+    return Numbers(**known, errors=errors)
+
+
+def _without_hidden(source: Source) -> Source:
+    """The file without hidden fields. Parameters stay if an expression may need them."""
+    if not isinstance(source.data, dict):
+        return source
+    shown = {name: value for name, value in source.data.items() if name not in HIDDEN or name == "name"}
+    if b"{{" in orjson.dumps(shown) and "params" in source.data:
+        shown["params"] = source.data["params"]
+    return replace(source, data=cast("Data", shown))
+
+
+def _counts(job: JobInput, overlay: Overlay | None) -> dict[str, Any]:
+    roles = job.job.replica_roles(job.name)
+    named: Counter[str] = Counter()
+    gpus = 0
+    for role in roles:
+        asked = (role_value(job.job, role, "gpus") or 0) * role.most
+        gpus += asked
+        if asked and (name := device_name(job.job, role, overlay)):
+            named[name] += asked
+    return {"workers": sum(role.most for role in roles if role.trains), "gpus": gpus, "accelerators": dict(named)}

@@ -1,0 +1,68 @@
+"""Columns of tables of jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gen import quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gen.inventory.listing import JobRow, Listing
+
+UNKNOWN: Final = "?"
+"""A value that an error hides."""
+
+
+def _known(value: object) -> str:
+    return UNKNOWN if value is None else str(value)
+
+
+def _optional(row: JobRow, value: object) -> str:
+    """A value that jobs need not have. After an error, it is not known whether they do."""
+    return (UNKNOWN if row.state is None else "") if value is None else str(value)
+
+
+def _gpus(row: JobRow) -> str:
+    """`16`, `16 h100`, or `8 a100 + 16 h100`."""
+    if row.gpus is None:
+        return UNKNOWN
+    rest = row.gpus - sum(row.accelerators.values())
+    named = [f"{count} {name}" for name, count in sorted(row.accelerators.items())]
+    return " + ".join([*([str(rest)] if rest or not named else []), *named])
+
+
+COLUMNS: Final[Mapping[str, Callable[[JobRow], str]]] = {
+    "overlay": lambda row: row.overlay or "",
+    "namespace": lambda row: row.namespace,
+    "job": lambda row: row.job,
+    "kind": lambda row: _known(row.kind),
+    "state": lambda row: _known(row.state),
+    "attempt": lambda row: _known(row.attempt),
+    "workers": lambda row: _known(row.workers),
+    "GPUs": _gpus,
+    "queue": lambda row: _optional(row, row.queue),
+    "timeout": lambda row: _optional(row, None if row.timeout is None else quantity.duration(row.timeout)),
+    "owner": lambda row: " ".join(row.owners),
+    "changed": lambda row: row.changed.date[:10] if row.changed is not None else "",
+    "errors": lambda row: " ".join(row.errors),
+}
+"""Text of a column, by its heading."""
+
+
+def cells(listing: Listing) -> list[list[str]]:
+    """The texts of all rows."""
+    return [[text(row) for text in COLUMNS.values()] for row in listing.rows]
+
+
+def totals(listing: Listing) -> str:
+    """`3 jobs, 40 GPUs of active jobs`."""
+    from gen.diagnostics import counted  # noqa: PLC0415
+
+    active = [row for row in listing.rows if row.state == "active" and row.overlay is not None]
+    gpus = sum(row.gpus or 0 for row in active)
+    overlays = len({row.overlay for row in listing.rows if row.overlay is not None})
+    return (
+        f"{counted(listing.jobs, 'job')} in {counted(overlays, 'overlay')}; active jobs request {counted(gpus, 'GPU')}"
+    )

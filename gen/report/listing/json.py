@@ -1,0 +1,44 @@
+"""Jobs as one JSON document. `version` changes when a field is removed or its meaning changes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gen.report.json import finding_data
+from gen.report.sanitize import escape_json
+
+if TYPE_CHECKING:
+    from gen.inventory.listing import JobRow, Listing
+
+
+def as_json(listing: Listing) -> str:
+    document = {
+        "version": 1,
+        "jobs": [_row(row) for row in listing.rows],
+        "findings": [finding_data(finding) for finding in listing.findings],
+    }
+    return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _row(row: JobRow) -> dict[str, Any]:
+    changed = row.changed
+    return {
+        "overlay": row.overlay,
+        "namespace": row.namespace,
+        "job": row.job,
+        "file": row.file,
+        "kind": row.kind,
+        "state": row.state,
+        "attempt": row.attempt,
+        "workers": row.workers,
+        "gpus": row.gpus,
+        "accelerators": dict(row.accelerators),
+        "queue": row.queue,
+        "timeoutSeconds": row.timeout,
+        "owners": list(row.owners),
+        "changed": None
+        if changed is None
+        else {"commit": changed.commit, "date": changed.date, "author": changed.author},
+        "errors": list(row.errors),
+    }
