@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean
 from gen.rules.problem import Problem
+from gen.schemas.times import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,6 +59,9 @@ def _of_value(error: ValidationError, kind: Any, route: Route) -> Problem:
         words = sorted({word for branch in _branches(error) for word in branch})
         if words:
             return _of_type(route, value, words)
+    if (example := TIMES.get(getattr(kind, "pattern", ""))) is not None:
+        hint = f"remove it, or use a time such as `{example}`"
+        return Problem("invalid-value", route, f"`{_shown(value)}` is not a valid time", hint)
     return Problem("invalid-value", route, " ".join(error.message.split())[:200])
 
 

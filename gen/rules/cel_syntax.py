@@ -1,4 +1,6 @@
-"""Syntax and names of CEL expressions in policies, webhooks and definitions. gen does not check their types.
+"""Syntax, names and obvious types of CEL expressions in policies, webhooks and definitions.
+
+gen only knows the type of a result that the expression itself shows, such as that of `1`, `a + "b"` or `!a`.
 
 An expression with a construct that the parser lacks (optional values) is not checked.
 """
@@ -7,8 +9,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from gen.rules.cel_types import type_of
 from gen.rules.fault import Fault, unknown_name
 
 if TYPE_CHECKING:
@@ -65,8 +68,11 @@ def unescaped(name: str) -> str:
     return name
 
 
-def syntax_fault(expression: str, names: AbstractSet[str]) -> Fault | None:
-    """The fault of an expression over some names."""
+BOOLEAN: Final = frozenset({"bool"})
+
+
+def syntax_fault(expression: str, names: AbstractSet[str], types: AbstractSet[str] | None = BOOLEAN) -> Fault | None:
+    """The fault of an expression over some names that must have one of some types; None for any type."""
     if not expression.strip():
         return Fault((), "the expression is empty", "write a CEL expression")
     if _OPTIONAL.search(expression) or len(expression) > _MAX_LENGTH:
@@ -76,6 +82,10 @@ def syntax_fault(expression: str, names: AbstractSet[str]) -> Fault | None:
         return Fault((), "not a valid CEL expression", "correct its syntax: brackets, quotes and operators")
     for name in sorted(_free(tree) - names - _TYPES - _LIBRARIES):
         return unknown_name(f"unknown name `{name}` in the expression", name, names, "use one of the variables")
+    if types is not None and (found := type_of(tree)) and found not in types:
+        expected = " or ".join(sorted(types))
+        hint = f"write an expression of the type {expected}, such as a comparison" if "bool" in types else "use a text"
+        return Fault((), f"the type of the expression is {found}; expected {expected}", hint)
     return None
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
+    "core.ConfigMapNodeConfigSource": ("namespace", "name", "kubeletConfigKey"),
     "core.Event": ("involvedObject",),
     "core.HTTPHeader": ("value",),
     "core.ISCSIVolumeSource": ("lun",),
@@ -22,6 +23,8 @@ _OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
     "core.ScaleIOPersistentVolumeSource": ("secretRef",),
     "core.SleepAction": ("seconds",),
     "core.Sysctl": ("value",),
+    "core.TypedLocalObjectReference": ("kind", "name"),
+    "core.TypedObjectReference": ("kind", "name"),
     "batch.PodFailurePolicy": ("rules",),
     "batch.PodFailurePolicyOnPodConditionsPattern": ("status",),
     "discovery.EndpointSlice": ("endpoints",),
@@ -40,7 +43,7 @@ _OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
 }
 """By API group and type."""
 
-_SINCE: Final[dict[str, int]] = {"core.SleepAction": 33}
+_SINCE: Final[dict[str, int]] = {"core.SleepAction": 33, "core.TypedObjectReference": 26}
 """Minor versions since which a server accepts the empty value; all supported ones for other types."""
 
 _OF_STATUS: Final = ("Condition", "Status", "NodeSystemInfo", "NodeAddress", "AttachedVolume", "DaemonEndpoint", "IP")

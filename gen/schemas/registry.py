@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gen.diagnostics import BugError
 from gen.schemas.optional_fields import drop_requirements
+from gen.schemas.times import add_time_patterns
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -180,6 +181,7 @@ class Schemas:
     def definitions(self) -> Schema:
         document = self._document("definitions", self._folder / "_definitions.json")
         drop_requirements(document["$defs"], self._minor)
+        add_time_patterns(document["$defs"])
         return document
 
     @cached_property

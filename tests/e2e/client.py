@@ -18,6 +18,10 @@ _TIMEOUT_S = 60
 """For one request: several megabytes of CRD take the server seconds."""
 
 
+_CLOSED = (RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLEOFError)
+"""The server closes idle connections."""
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """What the server said. Its warnings stand beside an acceptance too."""
@@ -98,7 +102,7 @@ class Client:
         connection = self._idle.pop() if self._idle else self._connection()
         try:
             answer = self._answered(connection, method, path, content, headers)
-        except (RemoteDisconnected, BrokenPipeError, ConnectionResetError):  # the server closes idle connections
+        except _CLOSED:
             answer = self._answered(connection, method, path, content, headers)
         except BaseException:
             connection.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from gen.resources import RESOURCES
 from tests.support import HERE, PROJECT
 
 if TYPE_CHECKING:
@@ -46,8 +47,14 @@ class PodTemplate:
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": self.body["spec"]}
 
 
+OTHER_RELEASES = ("train-in-2.0", "train-mpi-in-2.1")
+"""Cases for releases of operators whose definitions differ, in the same version, from those of the server."""
+_PARTIAL = {field for resource in RESOURCES.values() for field in resource.partial_templates}
+
+
 def all_rendered() -> list[Rendered]:
-    folders = [PROJECT / "rendered", *sorted((HERE / "golden").glob("*/rendered"))]
+    cases = (folder for folder in (HERE / "golden").iterdir() if folder.name not in OTHER_RELEASES)
+    folders = [PROJECT / "rendered", *sorted(case / "rendered" for case in cases)]
     return [_read(path) for folder in folders for path in sorted(folder.rglob("*.yaml"))]
 
 
@@ -62,9 +69,14 @@ def _read(path: Path) -> Rendered:
 
 
 def _templates(node: Any, route: str = "") -> Iterator[tuple[str, Body]]:
-    """Every mapping with a `spec` that holds containers; other templates, such as a job's, are walked through."""
+    """Every mapping with a `spec` that holds containers; other templates, such as a job's, are walked through.
+
+    Parts of templates, which an operator merges into others, make no pods.
+    """
     children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, child in children:
+        if key in _PARTIAL:
+            continue
         here = f"{route}.{key}".lstrip(".")
         if key == "template" and "containers" in child.get("spec", {}):
             yield here, child

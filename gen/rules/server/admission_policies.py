@@ -7,8 +7,9 @@ From `validateValidatingAdmissionPolicySpec` and `validateValidatingAdmissionPol
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from gen.rules.cel_syntax import BOOLEAN
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.name_checks import config_key, dns_1035_label, dns_name, lower_case
@@ -18,6 +19,9 @@ from gen.rules.server.admission_rules import REQUEST_NAMES, conditions, expressi
 from gen.rules.value_checks import both, if_set, not_empty, one_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.rules.fault import Faults
@@ -27,7 +31,11 @@ _GROUP = "admissionregistration.k8s.io"
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VARIABLE = re.compile(r"\bvariables\.([A-Za-z_]\w*)")
 _MAX_AUDITS = 20
-_REASONS = ("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge")
+_VARIABLES: Final[dict[str, AbstractSet[str] | None]] = {"expression": None}
+_VALIDATIONS: Final = {"expression": BOOLEAN, "messageExpression": frozenset({"string"})}
+_AUDITS: Final = {"valueExpression": frozenset({"string", "null_type"})}
+"""Types of the expressions of each; None for any type."""
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 
 
 def _identifier(value: Any) -> Fault | None:
@@ -110,12 +118,12 @@ def _validations(spec: Body, at: Route, names: frozenset[str] | set[str]) -> Fau
     known: list[str] = []
     for index, variable in enumerate(spec.get("variables") or ()):
         here = (*at, "variables", index)
-        yield from _expressions(variable, ("expression",), here, names, known)
+        yield from _expressions(variable, _VARIABLES, here, names, known)
         if variable.get("name") in known:
             yield Fault((*here, "name"), f"duplicate variable `{variable.get('name')}`", "rename one of the two")
         known.append(variable.get("name", ""))
     for index, rule in enumerate(rules):
-        fields = ("expression", "messageExpression") if rule.get("messageExpression") else ("expression",)
+        fields = {field: types for field, types in _VALIDATIONS.items() if field == "expression" or rule.get(field)}
         yield from _expressions(rule, fields, (*at, "validations", index), names, known)
     if len(audits) > _MAX_AUDITS:
         message = f"more than {_MAX_AUDITS} audit annotations"
@@ -123,14 +131,18 @@ def _validations(spec: Body, at: Route, names: frozenset[str] | set[str]) -> Fau
     for where, (key,) in duplicates(audits, (*at, "auditAnnotations"), "key"):
         yield Fault((*where, "key"), f"duplicate annotation `{key}`", "rename one of the two")
     for index, audit in enumerate(audits):
-        yield from _expressions(audit, ("valueExpression",), (*at, "auditAnnotations", index), names, known)
+        yield from _expressions(audit, _AUDITS, (*at, "auditAnnotations", index), names, known)
 
 
 def _expressions(
-    holder: Body, fields: tuple[str, ...], route: Route, names: frozenset[str] | set[str], known: list[str]
+    holder: Body,
+    fields: Mapping[str, AbstractSet[str] | None],
+    route: Route,
+    names: frozenset[str] | set[str],
+    known: list[str],
 ) -> Faults:
-    for field in fields:
-        faults = list(expression(holder, field, route, names | {"variables"}))
+    for field, types in fields.items():
+        faults = list(expression(holder, field, route, names | {"variables"}, types))
         yield from faults
         for name in _VARIABLE.findall(holder.get(field, "")) if not faults else ():
             if name not in known:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.rules.cel_syntax import syntax_fault
+from gen.rules.cel_syntax import BOOLEAN, syntax_fault
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import qualified_name
 from gen.rules.selectors import selector
 from gen.rules.server.autoscaling import path_segment
-from gen.rules.value_checks import not_empty, one_of
+from gen.rules.value_checks import if_set, not_empty, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -28,7 +28,7 @@ _RULE: Final = FieldChecks(
     {
         "operations.*": one_of(ALL, "CREATE", "UPDATE", "DELETE", "CONNECT"),
         "apiVersions.*": not_empty,
-        "resourceNames.*": path_segment,
+        "resourceNames.*": if_set(path_segment),
         "scope": one_of(ALL, "Cluster", "Namespaced"),
     }
 )
@@ -103,7 +103,9 @@ def conditions(found: list[Body], route: Route, names: AbstractSet[str]) -> Faul
         yield from expression(condition, "expression", (*route, index), names)
 
 
-def expression(holder: Body, field: str, route: Route, names: AbstractSet[str]) -> Faults:
-    """Faults of a required CEL expression."""
-    if (fault := syntax_fault(holder.get(field, ""), names)) is not None:
+def expression(
+    holder: Body, field: str, route: Route, names: AbstractSet[str], types: AbstractSet[str] | None = BOOLEAN
+) -> Faults:
+    """Faults of a required CEL expression of one of some types."""
+    if (fault := syntax_fault(holder.get(field, ""), names, types)) is not None:
         yield fault.at((*route, field))

@@ -30,6 +30,8 @@ _SOURCES = {
 }
 _TARGETS = {"AverageValue": "averageValue", "Utilization": "averageUtilization", "Value": "value"}
 _OF_APPS = {"Deployment", "StatefulSet", "ReplicaSet"}
+_VERSIONS = {"autoscaling/v1", "autoscaling/v2"}
+"""Beta versions have other metrics."""
 
 
 def path_segment(value: Any) -> Fault | None:
@@ -50,6 +52,7 @@ _SCALER = FieldChecks(
     {
         "minReplicas": at_least(1),
         "maxReplicas": at_least(1),
+        "targetCPUUtilizationPercentage": at_least(1),
         "scaleTargetRef.kind": path_segment,
         "scaleTargetRef.name": path_segment,
         **{
@@ -95,7 +98,7 @@ _OF_TARGET = {
 )
 def autoscaling(view: ObjectView) -> Faults:
     """An autoscaler has no target, a limit below its minimum, an invalid behavior or an incomplete metric."""
-    if view.kind != "HorizontalPodAutoscaler" or view.body["apiVersion"] != "autoscaling/v2":
+    if view.body["apiVersion"] not in _VERSIONS:
         return
     spec, route = view.spec, ("spec",)
     if not spec:

@@ -15,7 +15,7 @@ from gen.diagnostics import counted
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.name_checks import config_key, lower_case, qualified_name
 from gen.rules.rule import server
-from gen.rules.value_checks import not_empty, one_of
+from gen.rules.value_checks import if_set, not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
@@ -55,7 +55,7 @@ def classes(view: ObjectView) -> Faults:
 def _storage_class(body: Body) -> Faults:
     checks: dict[str, Check] = {
         "volumeBindingMode": one_of("Immediate", "WaitForFirstConsumer"),
-        "reclaimPolicy": one_of("Delete", "Retain"),
+        "reclaimPolicy": if_set(one_of("Delete", "Retain")),
         "provisioner": lambda value: not_empty(value) or lower_case(qualified_name)(value),
     }
     for field, check in checks.items():

@@ -33,6 +33,7 @@ _USAGES: Final = (
 )
 _REQUEST_BLOCK = "-----BEGIN CERTIFICATE REQUEST-----"
 _MAX_CONTROLLER = 250
+_COMPUTE: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 
 
 def _controller(value: Any) -> Fault | None:
@@ -51,10 +52,19 @@ def _signer(value: Any) -> Fault | None:
     return Fault((), f"`{value}` is not a valid signer name", hint)
 
 
+def _of_containers(value: Any) -> Fault | None:
+    """The overhead of a pod has the resources of containers, see `ValidateOverhead`."""
+    for name in value:
+        if "/" not in name and name not in _COMPUTE and not name.startswith("hugepages-"):
+            return Fault((name,), f"`{name}` is not a resource of containers", "use `cpu`, `memory` or a device")
+    return None
+
+
 _RUNTIME = FieldChecks(
     {
         "handler": dns_label,
         "overhead.podFixed.*": not_negative,
+        "overhead.podFixed": _of_containers,
         "scheduling.tolerations.*.key": if_set(qualified_name),
         "scheduling.tolerations.*.operator": if_set(one_of("Equal", "Exists")),
         "scheduling.tolerations.*.effect": if_set(one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
@@ -94,8 +104,10 @@ def nodes(view: ObjectView) -> Faults:
     yield from _NODE.faults(view.body, ())
     for at, (key, effect) in duplicates(view.spec.get("taints") or [], ("spec", "taints"), "key", "effect"):
         yield Fault(at, f"duplicate taint `{key}` with `{effect}`", "remove one of the two")
-    ranges = view.spec.get("podCIDRs") or []
-    if ranges and view.spec.get("podCIDR", ranges[0]) == ranges[0]:  # else the server drops `podCIDRs`
+    ranges, first = view.spec.get("podCIDRs") or [], view.spec.get("podCIDR")
+    if first and (fault := cidr(first)) is not None:
+        yield fault.at(("spec", "podCIDR"))
+    if ranges and (first or ranges[0]) == ranges[0]:  # else the server drops `podCIDRs`
         yield from FieldChecks({"podCIDRs.*": cidr}).faults(view.spec, ("spec",))
 
 

@@ -6,12 +6,13 @@ From `pkg/apis/resource/validation/validation.go`.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from gen.rules.cel_syntax import syntax_fault
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks, duplicates
-from gen.rules.name_checks import dns_label, dns_name, driver_name, qualified_name
+from gen.rules.name_checks import dns_label, dns_name, driver_name, label_value, qualified_name
 from gen.rules.rule import server
 from gen.rules.server.storage import template_metadata
 from gen.rules.value_checks import at_least, both, if_set, not_empty, one_of
@@ -26,25 +27,30 @@ _GROUP = "resource.k8s.io"
 _VERSIONS: Final = {f"{_GROUP}/v1", f"{_GROUP}/v1beta2"}
 """Older versions have other fields."""
 _NAMES: Final = frozenset({"device"})
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 _MAX_ENTRIES, _MAX_ALTERNATIVES, _MAX_PARAMETERS = 32, 8, 10 << 10
 _REQUEST = FieldChecks(
     {
         "deviceClassName": both(not_empty, dns_name),
-        "allocationMode": one_of("ExactCount", "All"),
+        "allocationMode": if_set(one_of("ExactCount", "All")),
         "count": at_least(0),
         "tolerations.*.key": if_set(qualified_name),
         "tolerations.*.operator": if_set(one_of("Equal", "Exists")),
+        "tolerations.*.value": label_value,
         "tolerations.*.effect": if_set(one_of("NoSchedule", "NoExecute")),
     }
 )
 
 
 def _attribute(value: str) -> Fault | None:
-    if "/" in value:
-        return qualified_name(value)
-    return Fault(
-        (), f"`{value}` has no domain", f"add the domain of the driver, such as `gpu.example.com/{value or 'a'}`"
-    )
+    domain, slash, name = value.rpartition("/")
+    if not slash:
+        hint = f"add the domain of the driver, such as `gpu.example.com/{value or 'a'}`"
+        return Fault((), f"`{value}` has no domain", hint)
+    if _IDENTIFIER.fullmatch(name) is None:
+        hint = "after the domain, use at most 32 letters, digits and `_`, not beginning with a digit"
+        return Fault((), f"`{value}` is not a valid attribute", hint)
+    return driver_name(domain)
 
 
 @server(
@@ -83,10 +89,11 @@ def _claim(claim: Body, route: Route) -> Faults:
     for index, constraint in enumerate(claim.get("constraints") or ()):
         at = (*route, "constraints", index)
         yield from _references(constraint, at, known)
-        if "matchAttribute" not in constraint and "distinctAttribute" not in constraint:
+        field = next((name for name in ("matchAttribute", "distinctAttribute") if name in constraint), None)
+        if field is None:
             yield Fault((*at, "matchAttribute"), "`matchAttribute` is missing", "add the attribute that must match")
-        if "matchAttribute" in constraint and (fault := _attribute(constraint["matchAttribute"])) is not None:
-            yield fault.at((*at, "matchAttribute"))
+        elif (fault := _attribute(constraint[field])) is not None:
+            yield fault.at((*at, field))
     yield from _configurations(claim, route, known)
 
 
@@ -123,11 +130,9 @@ def _exact(request: Body, at: Route) -> Faults:
     yield from _REQUEST.faults(request, at)
     if "deviceClassName" not in request:
         yield Fault((*at, "deviceClassName"), "`deviceClassName` is missing", "add the name of a device class")
-    mode, count = request.get("allocationMode", "ExactCount"), request.get("count", 0)
+    mode, count = request.get("allocationMode"), request.get("count", 0)
     if mode == "All" and count:
         yield Fault((*at, "count"), "not allowed for the mode `All`", "remove it")
-    if mode == "ExactCount" and request.get("allocationMode") and "count" in request and count < 1:
-        yield Fault((*at, "count"), "must be more than 0", "use 1 or more")
     yield from _selectors(request, at)
 
 

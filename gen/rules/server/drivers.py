@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.name_checks import dns_name, driver_name, lower_case, qualified_name
-from gen.rules.quantities import not_negative
+from gen.rules.quantities import not_negative, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import selector
 from gen.rules.value_checks import at_least, between, both, not_empty, one_of
@@ -54,7 +54,7 @@ _TABLES = {
         }
     ),
     "CSIStorageCapacity": FieldChecks(
-        {"storageClassName": dns_name, "capacity": not_negative, "maximumVolumeSize": not_negative}
+        {"storageClassName": dns_name, "capacity": not_negative, "maximumVolumeSize": quantity}
     ),
     "VolumeAttachment": FieldChecks(
         {

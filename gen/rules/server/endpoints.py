@@ -12,6 +12,7 @@ from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.name_checks import dns_label, dns_name, label_value, qualified_name
 from gen.rules.rule import server
+from gen.rules.server.ports import PROTOCOLS
 from gen.rules.value_checks import endpoint_ip, if_set, one_of, port
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
 
 _ADDRESS = {"ip": endpoint_ip, "hostname": if_set(dns_label), "nodeName": dns_name}
-_PROTOCOL = one_of("TCP", "UDP", "SCTP")
+_PROTOCOL = one_of(*PROTOCOLS)
 _SUBSET = FieldChecks(
     {
         **{
@@ -37,7 +38,7 @@ _SLICE = FieldChecks(
         "endpoints.*.hostname": dns_label,
         "endpoints.*.nodeName": dns_name,
         "endpoints.*.hints.forZones.*.name": label_value,
-        "endpoints.*.deprecatedTopology.*": label_value,
+        "endpoints.*.hints.forNodes.*.name": dns_name,
         "ports.*.name": if_set(dns_label),
         "ports.*.protocol": _PROTOCOL,
         "ports.*.appProtocol": qualified_name,
@@ -87,10 +88,11 @@ def _slice(body: Body) -> Faults:
         for number, address in enumerate(addresses if kind in _TYPES else ()):
             if (fault := _address(address, kind)) is not None:
                 yield fault.at((*at, "addresses", number))
-        zones = [hint.get("name") for hint in (endpoint.get("hints") or {}).get("forZones") or ()]
-        if len(zones) > _MAX_HINTS or len(set(zones)) < len(zones):
-            hint = "remove the others, and list each zone once"
-            yield Fault((*at, "hints", "forZones"), f"more than {_MAX_HINTS} zones, or duplicates", hint)
+        for field, noun in (("forZones", "zone"), ("forNodes", "node")):
+            names = [hint.get("name") for hint in (endpoint.get("hints") or {}).get(field) or ()]
+            if len(names) > _MAX_HINTS or len(set(names)) < len(names):
+                hint = f"remove the others, and list each {noun} once"
+                yield Fault((*at, "hints", field), f"more than {_MAX_HINTS} {noun}s, or duplicates", hint)
 
 
 def _address(value: Any, kind: str) -> Fault | None:

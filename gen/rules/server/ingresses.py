@@ -12,6 +12,7 @@ from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import ANY_SERVICE_NAME_SINCE, dns_1035_label, dns_label, dns_name, dns_wildcard, port_name
 from gen.rules.rule import server
 from gen.rules.server.autoscaling import path_segment
+from gen.rules.server.storage import reference
 from gen.rules.value_checks import absolute, if_set, ip, not_empty, one_of, port
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def _backends(spec: Body, route: Route) -> list[tuple[Route, Body]]:
 
 
 def _target(backend: Body, route: Route) -> Faults:
+    yield from reference(backend.get("resource"), (*route, "resource"))
     if ("service" in backend) == ("resource" in backend):
         hint = "remove one of the two" if "service" in backend else "add `service` with a `name` and a `port`"
         yield Fault(route, "exactly one of `service` and `resource` is required", hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks
@@ -25,6 +25,7 @@ from gen.rules.object_view import containers
 from gen.rules.rule import server
 from gen.rules.selectors import labels
 from gen.rules.server.autoscaling import path_segment
+from gen.rules.server.ip_ranges import canonical_ip
 from gen.rules.value_checks import at_least, if_set
 
 if TYPE_CHECKING:
@@ -37,42 +38,39 @@ _ANNOTATIONS_LIMIT = 256 << 10
 """Bytes of all keys and values together."""
 
 _ANY_NAMES = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "PodDisruptionBudget"} | {
-    "CertificateSigningRequest"
+    "CertificateSigningRequest",
+    "Event",
 }
 """Kinds with names that only need to be valid in a request path."""
 
-_COUNTED_ANEW = {"Pod", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"} | {
-    "Ingress",
-    "NetworkPolicy",
-    "PodDisruptionBudget",
-    "PriorityClass",
+_COUNTED_ANEW = {
+    *("Pod", "PodTemplate", "ReplicationController", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet"),
+    *("DaemonSet", "Ingress", "IngressClass", "NetworkPolicy", "EndpointSlice", "PodDisruptionBudget", "PriorityClass"),
+    *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "CustomResourceDefinition"),
+    *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+    *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
+    *("FlowSchema", "PriorityLevelConfiguration", "DeviceClass", "ResourceSlice"),
 }
-"""Kinds for which the API server always sets `generation`."""
+"""Kinds for which the API server always sets `generation` (`PrepareForCreate` of `pkg/registry/*/*/strategy.go`)."""
 
 _FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}
 """Finalizers without a domain."""
 
-_ANY_FINALIZERS = {"PodDisruptionBudget", "CustomResourceDefinition", "RuntimeClass", "Event"} | {
-    "MutatingWebhookConfiguration",
-    "ValidatingWebhookConfiguration",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
+_ANY_FINALIZERS = {
+    *("PodDisruptionBudget", "CustomResourceDefinition", "RuntimeClass", "Event", "Lease", "APIService"),
+    *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+    *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+    *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
 }
-"""Kinds of Kubernetes for which the server does not require a domain."""
+"""Kinds of Kubernetes for which the server does not require a domain: those validated by apimachinery alone."""
+
+_NAMED_BY_CONTENT = {"APIService", "CustomResourceDefinition", "IPAddress"}
+"""Kinds whose name is determined, so that the server can generate none."""
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _INT32 = re.compile(r"0|-?[0-9]{1,10}")
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _SECCOMP = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/")
-
-
-_TIME = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d)")
-
-
-def _moment(value: Any) -> Fault | None:
-    if _TIME.fullmatch(value):
-        return None
-    return Fault((), f"`{value}` is not a valid time", "remove it, or use a time such as `2025-01-31T12:00:00Z`")
 
 
 def _of_owner(field: str) -> Check:
@@ -90,7 +88,6 @@ _METADATA = FieldChecks(
         **{f"ownerReferences.*.{field}": _of_owner(field) for field in ("kind", "name", "uid")},
     }
 )
-_TIMES = FieldChecks(dict.fromkeys(("creationTimestamp", "deletionTimestamp", "managedFields.*.time"), _moment))
 
 
 @server(
@@ -108,6 +105,9 @@ def metadata(view: ObjectView) -> Faults:
     if not own.get("name") and not own.get("generateName") and view.kind != "LimitRange":  # the server generates a name
         at = (*route, "name") if "name" in own else route
         yield Fault(at, "`name` is missing", "set `metadata.name`")
+    if view.kind in _NAMED_BY_CONTENT and (own.get("generateName") or own.get("name")) != own.get("name"):
+        message = f"not allowed: the name of this {view.kind} is fixed"
+        yield Fault((*route, "generateName"), message, "remove `generateName`")
     counted = not view.is_custom and view.kind not in _COUNTED_ANEW
     yield from _own_table(name, counted=counted).faults(own, route)
     yield from _METADATA.faults(own, route)
@@ -141,6 +141,8 @@ def _name(view: ObjectView) -> Check:
         return path_segment
     if view.kind == "Namespace":
         return dns_label
+    if view.kind == "IPAddress" and not view.is_custom:
+        return canonical_ip
     if view.kind != "Service" or view.is_custom:
         return dns_name
     return dns_label if view.minor >= ANY_SERVICE_NAME_SINCE else dns_1035_label
@@ -150,7 +152,6 @@ _annotation_key = lower_case(qualified_name)
 
 
 def _labels_and_annotations(found: Body, route: Route) -> Faults:
-    yield from _TIMES.faults(found, route)
     yield from labels(found.get("labels"), (*route, "labels"))
     annotations = found.get("annotations")
     if not annotations:

@@ -12,7 +12,7 @@ from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
 from gen.rules.selectors import selector
-from gen.rules.server.ports import PROTOCOL
+from gen.rules.server.ports import PROTOCOLS
 from gen.rules.value_checks import cidr, one_of, port_or_name
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _POLICY = FieldChecks(
     {
         "policyTypes.*": one_of("Ingress", "Egress"),
-        **{f"{way}.*.ports.*.protocol": PROTOCOL for way in ("ingress", "egress")},
+        **{f"{way}.*.ports.*.protocol": one_of(*PROTOCOLS) for way in ("ingress", "egress")},
         **{f"{way}.*.ports.*.port": port_or_name for way in ("ingress", "egress")},
     }
 )

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-PROTOCOL = if_set(one_of("TCP", "UDP", "SCTP"))
+PROTOCOLS = ("TCP", "UDP", "SCTP")
+PROTOCOL = if_set(one_of(*PROTOCOLS))
 
 _PORTS = FieldChecks(
     {

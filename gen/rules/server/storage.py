@@ -89,7 +89,7 @@ def storage(view: ObjectView) -> Faults:
         yield from _volume(view.spec, ("spec",))
     if view.kind == "StatefulSet" and not view.is_custom:
         for index, claim in enumerate(view.spec.get("volumeClaimTemplates") or ()):
-            yield from _claim(_kept(claim.get("spec") or {}), ("spec", "volumeClaimTemplates", index, "spec"))
+            yield from _claim(claim.get("spec") or {}, ("spec", "volumeClaimTemplates", index, "spec"))
     if view.kind == _CLAIM_KIND:
         yield from _claim(_kept(view.spec), ("spec",))
     for route, pod in view.pods:
@@ -108,7 +108,7 @@ def template_metadata(template: Body, route: Route) -> Faults:
     """Faults of the metadata of a template of claims: only labels and annotations are allowed."""
     metadata, at = template.get("metadata") or {}, (*route, "metadata")
     for field, value in metadata.items():
-        if field not in {"labels", "annotations"} and value not in ("", [], 0):
+        if field not in {"labels", "annotations"} and value not in ("", 0):
             hint = f"remove `{field}`; only labels and annotations are allowed"
             yield Fault((*at, field), f"`{field}` is set by the API server", hint)
     yield from labels(metadata.get("labels"), (*at, "labels"))
@@ -185,13 +185,21 @@ def _claim(spec: Body, route: Route) -> Faults:
         )
     first, second = spec.get("dataSource"), spec.get("dataSourceRef")
     for field, source in (("dataSource", first), ("dataSourceRef", second)):
-        if source is not None and not source.get("apiGroup") and source["kind"] != _CLAIM_KIND:
-            yield _without_group(source["kind"]).at((*route, field, "kind"))
+        yield from reference(source, (*route, field))
+        if source is not None and not source.get("apiGroup") and source.get("kind") != _CLAIM_KIND:
+            yield _without_group(source.get("kind") or "").at((*route, field, "kind"))
     if first is not None and second is not None:
         same = all(first.get(field) == second.get(field) for field in ("apiGroup", "kind", "name"))
         if not same or second.get("namespace"):
             hint = "remove `dataSource`, or set both to the same value"
             yield Fault((*route, "dataSource"), "different from `dataSourceRef`", hint)
+
+
+def reference(found: Body | None, route: Route) -> Faults:
+    """Missing fields of a reference to an object; no reference has none."""
+    for field in ("kind", "name"):
+        if found is not None and field not in found:
+            yield Fault((*route, field), f"`{field}` is missing", f"add the `{field}` of the object")
 
 
 def _without_group(kind: str) -> Fault:

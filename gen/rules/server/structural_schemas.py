@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _TEXTS: Final = ("description", "format", "pattern", "title", "type")
 _UNSUPPORTED: Final = ("$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "$schema", "id")
+_NOT_EVEN_EMPTY: Final = ("$ref", "dependencies", "additionalItems")
+"""Unsupported fields that must not be empty either."""
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _ONLY_OUTSIDE: Final = (
     *("additionalProperties", "default", "description", "nullable", "title", "type"),
@@ -40,6 +42,8 @@ def structural_faults(schema: Any, route: Route) -> Faults:
     if "additionalProperties" in schema:
         hint = "use `properties`, or `x-kubernetes-preserve-unknown-fields: true`"
         yield Fault((*route, "additionalProperties"), "not allowed for the whole object", hint)
+    if schema.get("nullable"):
+        yield Fault((*route, "nullable"), "the whole object cannot be null", "remove it")
     metadata = (schema.get("properties") or {}).get("metadata") or {}
     for field in (metadata.get("properties") or {}).keys() - {"name", "generateName"}:
         hint = "remove it: the API server defines `metadata`"
@@ -57,7 +61,7 @@ def _schema(schema: Any, route: Route, *, is_root: bool = False) -> Faults:
         return
     yield from _type(schema, route, is_root=is_root)
     for field in _UNSUPPORTED:
-        if schema.get(field):
+        if schema.get(field) or (field in schema and field in _NOT_EVEN_EMPTY):
             yield Fault((*route, field), f"`{field}` is not supported in definitions", "remove it, or write it out")
     if schema.get("uniqueItems"):
         hint = "use `x-kubernetes-list-type: set`"
@@ -98,6 +102,9 @@ def _type(schema: Any, route: Route, *, is_root: bool) -> Faults:
         yield Fault((*route, "type"), "`type` is missing", "add the type, such as `type: string`")
     elif kind and kind not in _TYPES:
         yield not_one_of(kind, _TYPES).at((*route, "type"))
+    for field in (_PRESERVE, "x-kubernetes-embedded-resource") if schema.get(_INT_OR_STRING) else ():
+        if schema.get(field):
+            yield Fault((*route, field), f"not allowed with `{_INT_OR_STRING}`", "remove one of the two")
     if schema.get("x-kubernetes-embedded-resource"):
         if kind != "object":
             yield Fault((*route, "type"), "the type of an embedded resource must be `object`", "set `type: object`")
