@@ -60,12 +60,22 @@ class CodePlan(Struct, frozen=True, kw_only=True):
         return self.git is not None and not self.git.startswith(("https://", "http://"))
 
 
+class Spread(Struct, frozen=True, kw_only=True):
+    """Pods of a run that are kept apart."""
+
+    level: str
+    """`node` or `zone`."""
+    roles: tuple[str, ...]
+    """Roles whose pods are kept apart from each other."""
+
+
 class NodePlan(Struct, frozen=True, kw_only=True):
     """Nodes for the pods of a role."""
 
     labels: Mapping[str, tuple[str, ...]]
     """Accepted values by node label."""
     tolerations: tuple[Body, ...]
+    spread: Spread | None
 
 
 class PodPlan(Struct, frozen=True, kw_only=True):

@@ -153,14 +153,19 @@ class TrainJob(Job):
             message = "a TrainJob can mount a volume only once, so it can have only one file"
             yield Problem(("files",), message, "keep one file, or put the files on a volume")
         place = self.placement
-        for alias, value in (
-            ("instanceType", place.instance_type),
-            ("zone", place.zone),
-            ("gpuModel", place.gpu_model),
+        if place.spread == "zone" or (place.spread == "node" and served == "2.0"):
+            message = f"the Kubeflow Trainer {served} has no field for `spread: {place.spread}`"
+            remedy = "remove it" if served == "2.0" else "remove it, or use `spread: node`"
+            yield Problem(("placement", "spread"), message, remedy)
+        for route, value in (
+            (("instanceType",), place.instance_type),
+            (("zone",), place.zone),
+            (("gpuModel",), place.gpu_model),
+            *((("nodeSelector", key), values) for key, values in place.node_selector.items()),
         ):
             if served == "2.0" and isinstance(value, tuple) and len(value) > 1:
-                message = f"the Kubeflow Trainer {served} can select nodes by only one `{alias}`"
-                yield Problem(("placement", alias), message, "use one value, or upgrade to 2.1 or later")
+                message = f"the Kubeflow Trainer {served} can select nodes by only one `{route[-1]}`"
+                yield Problem(("placement", *route), message, "use one value, or upgrade to 2.1 or later")
 
 
 def _initializer(step: Initializer | None) -> Body:

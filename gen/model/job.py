@@ -101,10 +101,15 @@ class Placement(Model):
     """One or more zones (node label `topology.kubernetes.io/zone`)."""
     gpu_model: Labels | None = None
     """One or more GPU models (node label set by the overlay's `gpu.modelLabel`)."""
-    node_selector: dict[LabelKey, LabelValue] = {}
-    """Other node labels that must match."""
+    node_selector: dict[LabelKey, Labels] = {}
+    """Other node labels that must match, each with one or more values."""
     tolerations: tuple[Toleration, ...] = ()
     """Taints that the pods tolerate. Pods with GPUs always tolerate the taint of the GPU resource."""
+    spot: Truth = False
+    """Run on the overlay's `spot` nodes, which the cloud can take back at any time."""
+    spread: Literal["node", "zone"] | None = None
+    """Keep the training pods of a run apart. `node`: at most one on each node. `zone`: the same number in each zone, or
+    one more."""
 
 
 class PodFields(Model):

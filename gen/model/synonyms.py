@@ -120,6 +120,8 @@ PLACEMENT: Final = _names({
     "gpuModel": "gpu gpuType gpuProduct",
     "instanceType": "instance machineType nodeType",
     "zone": "zones availabilityZone",
+    "spot": "preemptible useSpot capacityType",
+    "spread": "topologySpread topologySpreadConstraints antiAffinity podAntiAffinity",
 })  # fmt: skip
 
 OVERLAY: Final = _names({

@@ -21,7 +21,7 @@ from gen.networks import NETWORKS
 from gen.overlay.accelerator import Accelerator, accelerator_model
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import Network, network_model
-from gen.overlay.settings import GPU, CodeSync, TensorBoardDefaults
+from gen.overlay.settings import GPU, CodeSync, Spot, TensorBoardDefaults
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
 
@@ -183,6 +183,8 @@ class OverlayFields(Model):
     """Networks that jobs can use in addition to `pod`."""
     accelerators: dict[Label, Accelerator] = {}
     """Accelerators that jobs can request with `accelerator`. A job may omit it if there is only one."""
+    spot: Spot | None = None
+    """Spot nodes, which jobs can choose. Without it, they cannot."""
     images: tuple[ImageRule, ...] = ()
     """Rules that replace image prefixes. The longest matching prefix applies."""
     patches: tuple[PatchFields, ...] = ()

@@ -2,10 +2,13 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from gen.model.base import Model
-from gen.model.names import ImageRef, LabelKey, ObjectName, ResourceName
+from gen.model.job import Toleration
+from gen.model.names import ImageRef, LabelKey, LabelValue, ObjectName, ResourceName
 from gen.model.scalars import Bytes, Quantity, Text, Truth
 from gen.model.synonyms import GPU as GPU_SYNONYMS
 
@@ -23,6 +26,18 @@ class GPU(Model):
     hide_from_others: Truth = False
     """Set `NVIDIA_VISIBLE_DEVICES: void` in training containers and TensorBoards without GPUs. Otherwise they see all
     GPUs of their node if their image sets it to `all`. Changing it starts new runs of jobs with such pods."""
+
+
+class Spot(Model):
+    """Spot nodes, for jobs with `placement.spot`."""
+
+    main: ClassVar[str] = "nodeLabels"
+
+    node_labels: Annotated[dict[LabelKey, LabelValue], Field(min_length=1)]
+    """Labels of the nodes, such as `karpenter.sh/capacity-type: spot`, `eks.amazonaws.com/capacityType: SPOT`,
+    `cloud.google.com/gke-spot: "true"` or `kubernetes.azure.com/scalesetpriority: spot`."""
+    tolerations: tuple[Toleration, ...] = ()
+    """Taints of the nodes."""
 
 
 class CodeSync(Model):

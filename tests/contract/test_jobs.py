@@ -49,6 +49,7 @@ OVERLAY: dict[str, Any] = {
         "scratch": {"emptyDir": {}},
     },
     "accelerators": {"a100": {"nvidia": {}}, "h100": {"nvidia": {}, "nodeLabels": {"pool": "h100"}}},
+    "spot": {"nodeLabels": {"example.com/capacity": "spot"}},
     "defaults": {"accelerator": "a100"},
     "networks": {"eni": {"terway": {"version": "1.0.10"}}},
     "codeSync": {"rsyncImage": "rsync:1"},

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.kubernetes import COMPONENT, HOSTNAME, RUN, RUN_LABEL, Body, present
+from gen.kubernetes import COMPONENT, HOSTNAME, RUN, RUN_LABEL, ZONE, Body, present
 from gen.render.build.code import code_container
 from gen.render.build.metadata import run_labels
 from gen.render.build.parts import pod_volumes, resources, volume_mounts
 from gen.render.build.wait import wait_container
 
 if TYPE_CHECKING:
-    from gen.kinds.plan import NodePlan, Plan, PodPlan
+    from gen.kinds.plan import NodePlan, Plan, PodPlan, Spread
     from gen.resources.base import Resource
 
 
@@ -37,8 +37,9 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
         priorityClassName=plan.priority,
         imagePullSecrets=[{"name": name} for name in plan.pull_secrets],
         nodeSelector=single,
-        affinity=present(nodeAffinity=_node_affinity(several), podAntiAffinity=_spread(pod)),
+        affinity=present(nodeAffinity=_node_affinity(several), podAntiAffinity=_apart(pod)),
         tolerations=[dict(toleration) for toleration in pod.nodes.tolerations],
+        topologySpreadConstraints=_constraints(pod.nodes.spread),
         # the group of git-sync; `OnRootMismatch` avoids a walk through large volumes
         securityContext={"fsGroup": 65533, "fsGroupChangePolicy": "OnRootMismatch"} if ssh else None,
         initContainers=[
@@ -82,10 +83,28 @@ def _node_affinity(labels: dict[str, tuple[str, ...]]) -> Body:
     return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
 
 
-def _spread(pod: PodPlan) -> Body:
-    """Two pods of a role on one node would need the same ports."""
-    if not pod.effect.spread or pod.role.most == 1:
+def _apart(pod: PodPlan) -> Body:
+    """Two pods of a role on one node would need the same ports; a job can keep its pods on different nodes, too."""
+    spread = pod.nodes.spread
+    if spread is not None and spread.level == "node":
+        selector = _of_run(spread)
+    elif pod.effect.spread and pod.role.most > 1:
+        selector = {"matchLabels": {RUN_LABEL: RUN, COMPONENT: pod.role.name}}
+    else:
         return {}
-    selector = {"matchLabels": {RUN_LABEL: RUN, COMPONENT: pod.role.name}}
     term = {"labelSelector": selector, "topologyKey": HOSTNAME}
     return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+
+
+def _constraints(spread: Spread | None) -> list[Body]:
+    if spread is None or spread.level != "zone":
+        return []
+    apart = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": _of_run(spread)}
+    return [apart]
+
+
+def _of_run(spread: Spread) -> Body:
+    if len(spread.roles) == 1:
+        return {"matchLabels": {RUN_LABEL: RUN, COMPONENT: spread.roles[0]}}
+    roles = {"key": COMPONENT, "operator": "In", "values": list(spread.roles)}
+    return {"matchLabels": {RUN_LABEL: RUN}, "matchExpressions": [roles]}

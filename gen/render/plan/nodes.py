@@ -9,6 +9,7 @@ from gen.findings.grants import NOT_GRANTED
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
 from gen.kinds.plan import NodePlan
 from gen.kubernetes import CONTROL_PLANE, INSTANCE_TYPE, ZONE, Body
+from gen.model.effect import Effect, combined
 from gen.model.scalars import shown
 from gen.render.plan.accelerators import accelerator_of
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kinds import Role
-    from gen.model.effect import Effect
+    from gen.kinds.plan import Spread
     from gen.model.job import Placement, Toleration
     from gen.render.plan.accelerators import Choice
     from gen.render.plan.context import Context
@@ -26,10 +27,11 @@ _MACHINE = frozenset({INSTANCE_TYPE, ZONE, "kubernetes.io/arch", "kubernetes.io/
 """Node labels that only describe the machine, and its place. They need no grant."""
 
 
-def plan_nodes(context: Context, role: Role, effect: Effect, choice: Choice | None) -> NodePlan:
+def plan_nodes(context: Context, role: Role, effect: Effect, choice: Choice | None, spread: Spread | None) -> NodePlan:
     """Node labels and tolerations for the pods of one role."""
     placement: Placement = context.of_role(role, "placement")
     route = context.route_of(role, "placement")
+    effect = combined([effect, _spot(context, route, placement)])
     _check_selector(context, route, placement, effect.node_labels)
     _check_tolerations(context, route, placement.tolerations)
     labels: dict[str, tuple[str, ...]] = {key: (value,) for key, value in effect.node_labels.items()}
@@ -39,13 +41,30 @@ def plan_nodes(context: Context, role: Role, effect: Effect, choice: Choice | No
         (choice.fields.models if choice is not None else None, placement.gpu_model),
     ):
         if label is not None and wanted is not None:
-            labels[label] = (wanted,) if isinstance(wanted, str) else wanted
-    labels |= {key: (value,) for key, value in placement.node_selector.items()}
+            labels[label] = _values(wanted)
+    labels |= {key: _values(wanted) for key, wanted in placement.node_selector.items()}
     tolerations: list[Body] = [t.model_dump(by_alias=True, exclude_none=True) for t in placement.tolerations]
     for toleration in effect.tolerations:
         if toleration not in tolerations:
             tolerations.append(toleration)
-    return NodePlan(labels=labels, tolerations=tuple(tolerations))
+    return NodePlan(labels=labels, tolerations=tuple(tolerations), spread=spread)
+
+
+def _values(wanted: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (wanted,) if isinstance(wanted, str) else wanted
+
+
+def _spot(context: Context, route: Route, placement: Placement) -> Effect:
+    """Labels and taints of spot nodes, if the job chooses them; report it if the overlay has none."""
+    nodes = context.overlay.fields.spot
+    if not placement.spot:
+        return Effect()
+    if nodes is None:
+        message = f"overlay `{context.overlay.name}` has no spot nodes for jobs"
+        context.error(NOT_GRANTED, (*route, "spot"), message, "remove `spot`, or add `spot` to the overlay")
+        return Effect()
+    tolerations = tuple(one.model_dump(by_alias=True, exclude_none=True) for one in nodes.tolerations)
+    return Effect(node_labels=nodes.node_labels, tolerations=tolerations)
 
 
 def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
@@ -70,14 +89,16 @@ def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
 
 def _check_selector(context: Context, placement_route: Route, placement: Placement, ours: Mapping[str, str]) -> None:
     allowed = _MACHINE | {one.models for one in context.overlay.accelerators.values()}
-    for key, value in placement.node_selector.items():
-        route: Route = (*placement_route, "nodeSelector", key)
-        if ours.get(key, value) != value:
-            message = f"the network or the accelerator of the job needs nodes with `{key}={ours[key]}`, not `{value}`"
-            context.error(INVALID_VALUE, route, message, f"remove `{key}`, or use another network or accelerator")
-        if key not in allowed and context.set_by_job(route) and not _matches(context.grant.node_labels, key, value):
-            message = f"namespace `{context.given.namespace}` may not select nodes by `{key}={value}`"
-            _refuse(context, route, message, "nodeLabels", f"{key}={value}")
+    for key, wanted in placement.node_selector.items():
+        for index, value in enumerate(_values(wanted)):
+            route: Route = (*placement_route, "nodeSelector", key, *(() if isinstance(wanted, str) else (index,)))
+            if ours.get(key, value) != value:
+                other = f"`spot`, the network or the accelerator of the job needs nodes with `{key}={ours[key]}`"
+                hint = f"remove `{key}`, or use other nodes, another network or another accelerator"
+                context.error(INVALID_VALUE, route, f"{other}, not `{value}`", hint)
+            if key not in allowed and context.set_by_job(route) and not _matches(context.grant.node_labels, key, value):
+                message = f"namespace `{context.given.namespace}` may not select nodes by `{key}={value}`"
+                _refuse(context, route, message, "nodeLabels", f"{key}={value}")
 
 
 def _check_tolerations(context: Context, placement_route: Route, tolerations: Iterable[Toleration]) -> None:

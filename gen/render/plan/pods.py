@@ -21,6 +21,7 @@ from gen.render.plan.images import granted
 from gen.render.plan.names import check_pod_metadata
 from gen.render.plan.networks import annotations_of, check_network, check_pod, role_effect
 from gen.render.plan.nodes import check_gpu_models, plan_nodes
+from gen.render.plan.spread import plan_spread
 from gen.render.plan.tensorboard import COMPONENT
 from gen.render.plan.unused import check_unused
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds import Role
+    from gen.kinds.plan import Spread
     from gen.kinds.role import Target
     from gen.model.effect import Effect
     from gen.render.plan.accelerators import Choice
@@ -50,7 +52,8 @@ def plan_pods(context: Context, data: DataPlan, network: Connection | None, targ
     check_network(context, roles, network)
     check_unused(context, roles)
     restart = job.restart or job.facts.versions[target.api_version][0]
-    return tuple(_pod(context, role, data, network, restart) for role in roles)
+    spread = plan_spread(context, roles)
+    return tuple(_pod(context, role, data, network, restart, spread.get(role.name)) for role in roles)
 
 
 def _check_number(context: Context, roles: tuple[Role, ...]) -> None:
@@ -67,7 +70,9 @@ def _check_names(context: Context, roles: tuple[Role, ...]) -> None:
         context.error(INVALID_VALUE, ("roles", COMPONENT), message, "choose another name for the role", key=True)
 
 
-def _pod(context: Context, role: Role, data: DataPlan, network: Connection | None, restart: str) -> PodPlan:
+def _pod(
+    context: Context, role: Role, data: DataPlan, network: Connection | None, restart: str, spread: Spread | None
+) -> PodPlan:
     role = replace(role, gpus=context.of_role(role, "gpus") or 0, restart=role.restart or restart)
     choice = accelerator_of(context, role)
     of_network = role_effect(context, role, network)
@@ -104,7 +109,7 @@ def _pod(context: Context, role: Role, data: DataPlan, network: Connection | Non
         resources=resources,
         mounts=tuple(mounts),
         volumes=tuple(volumes),
-        nodes=plan_nodes(context, role, effect, choice),
+        nodes=plan_nodes(context, role, effect, choice, spread),
         labels={
             **effect.labels,
             **_merged(volume.labels for volume in volumes),
