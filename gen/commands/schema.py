@@ -22,7 +22,7 @@ from gen.diagnostics import UsageError
 from gen.kinds import KINDS
 from gen.model.annotations import reachable
 from gen.model.docs import field_docs
-from gen.model.job import JobFields
+from gen.model.job import NOT_DEFAULTS, JobFields
 from gen.model.profile import Profile
 from gen.overlay.fields import overlay_fields
 from gen.overlay.plugins import load_repository_plugins
@@ -38,7 +38,6 @@ Schema = dict[str, Any]
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _TEMPLATE = "#/definitions/{model}"
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
-_NOT_DEFAULTS = ("kind", "name")
 
 
 def job_schema() -> Schema:
@@ -78,7 +77,7 @@ def overlay_schema() -> Schema:
         "properties": kinds,
     }
     overlay["properties"]["defaults"] |= defaults
-    return {"$schema": DRAFT, "title": "gen overlay", **overlay, "definitions": definitions}
+    return {"$schema": DRAFT, "title": "gen overlay", **overlay, "definitions": _used(definitions, overlay)}
 
 
 SCHEMAS = {"job": job_schema, "overlay": overlay_schema}
@@ -105,8 +104,20 @@ def schema_text(name: str) -> str:
 
 
 def _as_defaults(model: Schema) -> Schema:
-    properties = {name: field for name, field in model["properties"].items() if name not in _NOT_DEFAULTS}
+    properties = {name: field for name, field in model["properties"].items() if name not in NOT_DEFAULTS}
     return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def _used(definitions: Schema, *holders: Schema) -> Schema:
+    """The definitions that the holders refer to, and those that these refer to."""
+    used: Schema = {}
+    todo = list(holders)
+    while todo:
+        text = json.dumps(todo.pop())
+        new = [name for name in definitions if name not in used and f'"{_TEMPLATE.format(model=name)}"' in text]
+        used |= {name: definitions[name] for name in new}
+        todo += [definitions[name] for name in new]
+    return dict(sorted(used.items()))
 
 
 def _definitions(models: Iterable[type[BaseModel]]) -> Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.findings import files, grants, jobs, overlays, rendered
+from gen.findings import files, grants, jobs, overlays, rendered, sweeps
 from gen.findings.code import Code
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def _codes(module: ModuleType) -> tuple[Code, ...]:
 SECTIONS: Final = {
     "Files and YAML": _codes(files),
     "Jobs": _codes(jobs),
+    "Sweeps": _codes(sweeps),
     "Grants of the overlay": _codes(grants),
     "Overlays and patches": _codes(overlays),
     "Rendered files and the effects of a change": _codes(rendered),

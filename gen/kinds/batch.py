@@ -74,7 +74,7 @@ class BatchJob(IndexedJob):
         service = {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,  # rank 0 must be found before it is ready
-            "selector": {JOB_LABEL: plan.name, RUN_LABEL: RUN},
+            "selector": {JOB_LABEL: plan.job, RUN_LABEL: RUN},
             "ports": [{"name": "rendezvous", "port": self.master_port, "protocol": "TCP"}],
         }
         return ({"apiVersion": "v1", "kind": "Service", "metadata": {"name": plan.run}, "spec": service},)

@@ -169,6 +169,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     attempt: int
     metrics: Mapping[str, str]
     """Format by name."""
+    values: Mapping[str, str]
+    """Values of the parameters of a sweep, sorted by name; empty for other runs."""
     stable: bool
     """Whether the overlay names runs without a hash."""
     engines: tuple[str, ...]

@@ -31,6 +31,7 @@ from gen.model.scalars import (
     Truth,
     conflict,
 )
+from gen.model.sweep import Sweep
 from gen.model.synonyms import CODE, ENV, JOB, MOUNT, PLACEMENT, REPLICATED_ROLE, ROLE, TENSORBOARD
 
 OneOrMore = Annotated[
@@ -40,6 +41,8 @@ Labels = Annotated[
     Annotated[LabelValue, ShortForm] | Annotated[tuple[LabelValue, ...], LongForm, Field(min_length=1)], ScalarOrList
 ]
 
+NOT_DEFAULTS = frozenset({"kind", "name", "sweep"})
+"""Fields that each job sets itself, so that an overlay cannot have defaults for them."""
 MAX_PODS = 100_000
 """More pods than a job may have: clusters have at most 150,000."""
 
@@ -266,6 +269,8 @@ class JobFields(PodFields):
     """Increase it to run the same job again."""
     params: dict[str, Text] = {}
     """Values for `{{ params.… }}`. The overlay's `params` override them."""
+    sweep: Sweep | None = None
+    """Run the job once for each combination of values of its parameters. `docs/sweeps.md` describes sweeps."""
     labels: dict[str, Text] = {}
     """Labels for all objects of the job, but not for its pods. Changing them does not start a new run."""
     annotations: dict[str, Text] = {}

@@ -48,6 +48,8 @@ JOB: Final = _names({
     "cleanup": "cleanPodPolicy cleanTaskPolicy",
     "podLabels": "podLabel",
     "params": "parameters variables vars values",
+    "sweep": "sweeps grid hyperparameters hyperparams",
+    "sweep.matrix": "matrix strategy",
     "code.git": "syncSource gitUrl gitRepo repo repository sourceCode",
     "code.ref": "branch revision",
     "placement.nodeSelector": "selector selectors nodeLabels",
@@ -103,6 +105,16 @@ ENV: Final = _names({
     "write `{resource: <resource>}` instead": "resourceFieldRef",
 })  # fmt: skip
 
+_PARALLEL = "remove it; use a `queue`, whose quota limits the runs at the same time: no object of Kubernetes can"
+SWEEP: Final = _names({
+    "matrix": "grid params parameters product values choices",
+    "include": "add extra",
+    "exclude": "except skip omit remove",
+    "max": "maxRuns maxTrials maxTrialCount limit maximum",
+    _PARALLEL: "parallel maxParallel parallelism concurrency maxConcurrent parallelTrialCount",
+    "overrides": "override states",
+})  # fmt: skip
+
 CODE: Final = _names({
     "git": "url repo repository source gitUrl",
     "ref": "branch tag revision commit rev sha",
@@ -141,6 +153,7 @@ OVERLAY: Final = _names({
 GRANT: Final = _names({
     "gpus": "gpu quota maxGpus gpuQuota",
     "pods": "maxPods",
+    "sweepRuns": "runs maxRuns sweep",
     "queues": "queue",
     "priorities": "priority priorityClasses",
     "serviceAccounts": "serviceAccount",

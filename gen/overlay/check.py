@@ -11,7 +11,7 @@ from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KU
 from gen.kinds import KINDS
 from gen.kinds.meant import kind_meant
 from gen.model.annotations import fields_at
-from gen.model.job import JobFields
+from gen.model.job import NOT_DEFAULTS, JobFields
 from gen.model.scalars import shown
 from gen.model.suggest import suggest
 from gen.networks import POD_NETWORK
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 RESERVED_VOLUMES = frozenset({"code", "code-credentials", "files", "shm", "tmp"})
 """Volumes that gen adds to pods by itself."""
-
-_NOT_DEFAULTS = frozenset({"kind", "name"})
 
 
 def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layers, found: Findings) -> str:
@@ -183,7 +181,7 @@ def _report_default(route: Route, hint: str, layers: Layers, found: Findings) ->
 def _unknown_default(model: type[Model], name: str) -> str:
     """The hint about a field that `defaults` cannot contain; empty for one that they can."""
     known = {str(field.alias) for field in model.model_fields.values()}
-    if name in _NOT_DEFAULTS:
+    if name in NOT_DEFAULTS:
         return "remove it; each job sets its own"
     if name in known:
         return ""

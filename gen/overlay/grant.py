@@ -10,7 +10,8 @@ from pydantic import Field, WithJsonSchema, model_validator
 from gen.accelerators import ACCELERATORS
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
-from gen.model.scalars import Count, Text, Truth, conflict, matching
+from gen.model.scalars import Count, Positive, Text, Truth, conflict, matching
+from gen.model.sweep import MAX_COMBINATIONS, MAX_RUNS
 from gen.model.synonyms import GRANT
 from gen.networks import NETWORKS
 from gen.storage import STORAGE
@@ -47,6 +48,8 @@ class Grant(Model):
     trust_finished: Truth = False
     """Free the quota of a run as soon as its job is `finished`. Otherwise `gen plan` still counts a run that is active
     at the base, because it may be running; set `state: suspended` first."""
+    sweep_runs: Annotated[Positive, Field(le=MAX_COMBINATIONS)] = MAX_RUNS
+    """Most runs of one sweep."""
     queues: tuple[Label, ...] = ()
     """Kueue LocalQueues. Kueue ignores the queue of a kind that its configuration does not list in
     `integrations.frameworks`, and the job starts at once: by default, PyTorchJob, TFJob, XGBoostJob and PaddleJob."""

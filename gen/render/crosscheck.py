@@ -65,7 +65,7 @@ def _check_names(root: Path, results: Sequence[JobResult], found: Findings) -> N
         namespace = result.job.namespace
         clashes: dict[tuple[JobFile, str], JobResult] = {}
         for one in result.overlays:
-            for name in one.names:
+            for name in dict.fromkeys((result.name, *one.names)):
                 other = first.setdefault((one.overlay, namespace, name), result)
                 if other.job != result.job:
                     clashes[other.job, name] = other

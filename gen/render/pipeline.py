@@ -30,13 +30,14 @@ from gen.render.check import check_manifests
 from gen.render.deciding_field import deciding_field
 from gen.render.emit import emit
 from gen.render.expand import expand, merge_findings
-from gen.render.parse.job import job_name, parse_job
+from gen.render.parse.job import job_name, parse_job, read_job
 from gen.render.patch.stage import apply_patches
 from gen.render.plan.stage import make_plan
 from gen.render.plan.storage import plan_storage
 from gen.render.record import run_record
 from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay
 from gen.render.seal import seal, unsealed
+from gen.render.sweep import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.render.committed.read import CommittedRuns
     from gen.render.deciding_field import Decided
-    from gen.render.expand import JobRun
+    from gen.render.expand import Expanded
     from gen.render.manifest import Built, Patched, Valid
     from gen.repository.layout import JobFile
     from gen.rules.problem import Problem
@@ -95,14 +96,13 @@ def render_job(
     A run in `committed` is kept if its job did not change. Without them, every run is rendered from the job.
     """
     own = Findings()
-    given = parse_job(source, namespace, overlay, own)
-    runs = expand(given) if given is not None else ()
-    by_run = [Findings() for _ in runs]
-    plans = [_plan_run(run, overlay, findings) for run, findings in zip(runs, by_run, strict=True)]
+    written = read_job(source, namespace, overlay, own)
+    runs = expand(written, overlay, own) if written is not None else ()
+    plans = settle(runs, [_plan_run(run, overlay) for run in runs], own)
     rendered = []
-    if not any(findings.failed() for findings in (own, *by_run)):
-        rendered = [_render_run(*one, overlay, committed) for one in zip(runs, plans, by_run, strict=True)]
-    found.extend((*own.items, *merge_findings(by_run)))
+    if not any(findings.failed() for findings in (own, *(run.found for run in runs))):
+        rendered = [_render_run(*one, overlay, committed) for one in zip(runs, plans, strict=True)]
+    found.extend((*own.items, *merge_findings((run.found.items for run in runs), [run.label for run in runs])))
     return JobInOverlay(
         overlay=overlay.name,
         names=tuple(run.name for run in runs) or job_name(source)[:1],
@@ -110,25 +110,28 @@ def render_job(
     )
 
 
-def _plan_run(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
+def _plan_run(one: Expanded, overlay: Overlay) -> Plan | None:
     """The plan of a run, without findings that may result from fields that were left out."""
+    if one.run is None:
+        return None
     own = Findings()
-    plan = make_plan(run, overlay, own)
-    found.extend(finding for finding in own if run.given.complete or finding.code in _INDEPENDENT)
+    plan = make_plan(one.run, overlay, own)
+    one.found.extend(finding for finding in own if one.run.given.complete or finding.code in _INDEPENDENT)
     return plan
 
 
 def _render_run(
-    run: JobRun, plan: Plan | None, found: Findings, overlay: Overlay, committed: CommittedRuns | None
+    one: Expanded, plan: Plan | None, overlay: Overlay, committed: CommittedRuns | None
 ) -> RenderedJob | None:
-    if plan is None:
+    run, found = one.run, one.found
+    if run is None or plan is None:
         return None
     checked = _checked(build(run.given.job, plan), overlay, found, partial(deciding_field, run.given))
     if checked is None:
         return None
     patched, valid = checked
     sealed = seal(valid, plan.attempt)
-    record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for)
+    record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for, run.given.own)
     rendered = RenderedJob(
         overlay=overlay.name,
         namespace=plan.namespace,

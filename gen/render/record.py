@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gen.load import Data
+    from gen.render.run_values import RunValues
 
+SWEEP: Final = "sweep"
+"""The field that gives a job several runs. Only the values of a run are a part of it."""
 NOT_PART_OF_RUN: Final = frozenset({"state", "labels", "annotations", "metrics", "tensorboard", "name"})
 """Fields of a job that never start a new run, and the name, which counts as the name of the run."""
 _JOB_DIGITS: Final = 32
@@ -54,9 +57,14 @@ class Record(Struct, frozen=True, kw_only=True):
         return self.job == committed.job and (self.restart == committed.restart or state == "finished")
 
 
-def run_record(run: str, data: Data, restarted_for: str | None) -> Record:
-    """The record of the run with this name, of a job file with these values."""
+def run_record(run: str, data: Data, restarted_for: str | None, own: RunValues | None = None) -> Record:
+    """The record of the run with this name, of a job file with these values; `own` are those of a run of a sweep."""
     fields = data if isinstance(data, dict) else {}
+    if own is not None:
+        params = fields.get("params")
+        swept = {name: value for name, value in own.params.items() if value is not None}
+        values: Data = {**(params if isinstance(params, dict) else {}), **swept}
+        fields = {**{name: value for name, value in fields.items() if name != SWEEP}, **own.fields, "params": values}
     content = {name: _ordered(value, name) for name, value in fields.items() if name not in NOT_PART_OF_RUN}
     text = orjson.dumps([run, content], option=orjson.OPT_SORT_KEYS)
     restart = hashlib.sha256(restarted_for.encode()).hexdigest() if restarted_for is not None else ""

@@ -42,6 +42,7 @@ OVERLAY: dict[str, Any] = {
             "nodeLabels": ["pool"],
             "taints": ["dedicated=train"],
             "registries": ["registry.example.com", "docker.io"],
+            "sweepRuns": 256,
         }
     },
     "volumes": {

@@ -195,3 +195,36 @@ def test_it_is_the_annotation_that_keeps_a_claim(
         path.unlink()
     here.engine.sync()
     assert set(here.data()) == (set() if gone else {"PersistentVolume", "PersistentVolumeClaim"})
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_the_life_of_a_sweep(world: Callable[[str, str], World], kind: str) -> None:
+    here = world(kind, "sweep")
+    stays = f"kind: {kind}\nimage: a:1\ncommand: x\n"  # its project permits the kind to the end
+    here.repo.job(stays, name="stays", namespace=here.namespace)
+
+    def swept(values: str) -> list[str]:
+        files = "files: {/etc/app.yaml: 'run: {{ run.id }}'}\n"
+        job = JOB.format(kind=kind, lr="{{ params.lr }}").replace("files: {/etc/app.yaml: a}\n", files)
+        here.repo.job(f"{job}sweep: {{matrix: {{lr: [{values}]}}}}\n", namespace=here.namespace)
+        return here.merged()
+
+    swept("0.1, 0.01")
+    first, data = here.names(), here.data()
+    assert len(first) == 2
+    uids = {body["metadata"]["uid"] for body in here.runs()}
+
+    added = swept("0.1, 0.05, 0.01")
+    assert all(line.startswith("created") and "demo-lr-0p05" in line for line in added), "a value starts its run alone"
+    assert uids < {body["metadata"]["uid"] for body in here.runs()}, "and the others go on"
+    assert swept("0.05, 0.01, 0.1") == [], "their order has no meaning"
+
+    removed = swept("0.05, 0.1")
+    assert all(line.startswith("pruned") and "demo-lr-0p01" in line for line in removed)
+    assert len(here.names()) == 2
+
+    (here.repo.root / f"jobs/{here.namespace}/demo.yaml").unlink()
+    gone = here.merged("unused-storage", "unused-storage")
+    assert "pruned Deployment demo-tensorboard" in gone
+    assert here.names() == set()
+    assert here.data() == data

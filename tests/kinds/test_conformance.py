@@ -22,7 +22,7 @@ from gen.networks import NETWORKS
 from gen.overlay.fields import OverlayFields
 from gen.overlay.read import OverlayReader
 from gen.render.expand import expand
-from gen.render.parse.job import parse_job
+from gen.render.parse.job import read_job
 from gen.render.plan.stage import make_plan
 from gen.resources import RESOURCES
 from gen.resources.base import Resource
@@ -197,13 +197,14 @@ def planned(repo: Repository, kind: str) -> tuple[Job, Plan]:
     source = source_of(job_text(kind, with_schema=False).encode(), "jobs/team/demo.yaml", found)
     (overlay,) = OverlayReader(repo.root, found).read()
     assert source is not None
-    job = parse_job(source, "team", overlay, found)
-    assert job is not None
-    (run,) = expand(job)
-    plan = make_plan(run, overlay, found)
+    written = read_job(source, "team", overlay, found)
+    assert written is not None
+    (one,) = expand(written, overlay, found)
+    assert one.run is not None
+    plan = make_plan(one.run, overlay, found)
     assert not found.items
     assert plan is not None
-    return job.job, plan
+    return one.run.given.job, plan
 
 
 @pytest.mark.parametrize("name", list(KINDS))

@@ -1,74 +1,142 @@
-"""A job file with two runs goes through all stages. No kind of job has two runs yet, so the tests expand it."""
+"""The runs of a sweep go through all stages, next to each other."""
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec.structs import replace
 
 from gen.diagnostics import Diagnostic, Location
-from gen.render.expand import JobRun, expand, merge_findings
+from gen.render.expand import merge_findings
 from gen.report.text import text
 from tests.commands.test_set import change, codes
 from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
-    from gen.render.parse.job import JobInput
+    from collections.abc import Mapping
 
 JOB = """\
 kind: pytorch
 image: registry.example.com/train:1
-command: [python, train.py]
+command: [python, train.py, "{{ params.rate }}", "{{ run.id }}"]
 gpus: 2
 memory: 1Gi
 timeout: 1h
 data: {nas: /data}
+sweep: {matrix: {rate: [high, low]}}
 """
 
 
-def two_runs(given: JobInput) -> tuple[JobRun, ...]:
-    jobs = [(f"{given.name}-{rate}", given.job.model_copy(update={"args": (rate,)})) for rate in ("high", "low")]
-    return tuple(JobRun(given=dataclasses.replace(given, job=job), name=name) for name, job in jobs)
-
-
-def same_names(given: JobInput) -> tuple[JobRun, ...]:
-    return (*expand(given), *expand(given))
-
-
 @pytest.fixture
-def swept(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    """A repository where every job has two runs."""
-    monkeypatch.setattr("gen.render.pipeline.expand", two_runs)
+def swept(repo: Repository) -> Repository:
+    """A repository with a sweep of two runs."""
+    repo.job(JOB)
     return repo
 
 
+def sweep_of(values: str) -> str:
+    return JOB.replace("high, low", values)
+
+
+def runs(repo: Repository) -> dict[str, str]:
+    """Values of each run, as JSON, and its name."""
+    bodies = [body for body in repo.objects() if body["kind"] == "PyTorchJob"]
+    return {body["metadata"]["annotations"]["gen/values"]: body["metadata"]["name"] for body in bodies}
+
+
+def arguments(body: Mapping[str, Any]) -> list[str]:
+    command: list[str] = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]["command"]
+    return command[2:]
+
+
 def test_both_runs_are_rendered_into_the_folder_of_the_job(swept: Repository) -> None:
-    swept.job(JOB)
-    workloads = {
-        body["metadata"]["labels"]["gen/job"]: body for body in swept.objects() if body["kind"] == "PyTorchJob"
-    }
-    assert sorted(workloads) == ["demo-high", "demo-low"]
-    for name, body in workloads.items():
-        container = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
-        assert container["args"] == [name.removeprefix("demo-")]
+    for body in (body for body in swept.objects() if body["kind"] == "PyTorchJob"):
+        assert body["metadata"]["labels"]["gen/job"] == "demo"
+        rate = json.loads(body["metadata"]["annotations"]["gen/values"])["rate"]
+        name = body["metadata"]["name"]
+        assert name.startswith(f"demo-rate-{rate}-")
+        assert arguments(body) == [rate, name]
     assert {path for path in swept.rendered() if "/jobs/" in path} == {
-        "dev/jobs/team/demo/pytorchjob-demo-high.yaml",
-        "dev/jobs/team/demo/pytorchjob-demo-low.yaml",
+        "dev/jobs/team/demo/pytorchjob-demo-rate-high.yaml",
+        "dev/jobs/team/demo/pytorchjob-demo-rate-low.yaml",
     }
 
 
 def test_each_run_has_its_own_hash(swept: Repository) -> None:
-    swept.job(JOB)
-    names = [body["metadata"]["name"] for body in swept.objects() if body["kind"] == "PyTorchJob"]
-    assert len({name[-8:] for name in names}) == 2
+    assert len({name[-8:] for name in runs(swept).values()}) == 2
 
 
 def test_storage_that_both_runs_use_is_rendered_once(swept: Repository) -> None:
-    swept.job(JOB)
     kinds = [body["kind"] for body in swept.objects()]
     assert [kinds.count(kind) for kind in ("PersistentVolume", "PersistentVolumeClaim")] == [1, 1]
+
+
+def test_a_value_in_the_middle_adds_one_run_and_changes_no_other(repo: Repository) -> None:
+    repo.job(sweep_of("0.1, 0.01"))
+    before = (runs(repo), repo.rendered())
+    repo.job(sweep_of("0.1, 0.05, 0.01"))
+    report, _ = repo.render()
+    assert [change.path for change in report.changes] == ["rendered/dev/jobs/team/demo/pytorchjob-demo-rate-0p05.yaml"]
+    assert before[0].items() < runs(repo).items()
+    assert before[1].items() < repo.rendered().items()
+
+
+def test_the_order_of_keys_values_and_entries_changes_nothing(repo: Repository) -> None:
+    command = 'command: [python, "{{ params.a }}", "{{ params.b }}", "{{ params.c }}", "{{ run.id }}"]\n'
+    job = f"kind: pytorch\nimage: a:1\nmemory: 1Gi\n{command}params: {{c: 0}}\nsweep:\n"
+    repo.job(
+        job + "  matrix: {a: [1, 2], b: [x, y]}\n  include: [{a: 1, c: 5}, {a: 3, b: z}]\n  exclude: [{a: 2, b: x}]"
+    )
+    first = (runs(repo), repo.rendered())
+    repo.job(
+        job + "  exclude: [{b: x, a: 2}]\n  include: [{b: z, a: 3}, {c: 5, a: 1}]\n  matrix: {b: [y, x], a: [2, 1]}"
+    )
+    assert (runs(repo), repo.rendered()) == first
+    assert sorted(map(json.loads, first[0]), key=str) == [
+        {"a": "1", "b": "x", "c": "5"},
+        {"a": "1", "b": "y", "c": "5"},
+        {"a": "2", "b": "y"},
+        {"a": "3", "b": "z"},
+    ]
+
+
+def test_a_run_of_the_sweep_is_kept_when_the_platform_changes(swept: Repository) -> None:
+    before = runs(swept)
+    swept.overlay(OVERLAY + "defaults: {env: {A: b}}\n")
+    assert runs(swept) == before
+    swept.job(sweep_of("high, low, middle"))
+    after = runs(swept)
+    assert before.items() < after.items()
+    swept.render("team/demo", restart=True)
+    assert before.keys() < runs(swept).keys()
+    assert not before.items() & runs(swept).items()
+
+
+def test_the_state_and_the_attempt_of_one_combination(swept: Repository) -> None:
+    before = runs(swept)
+    swept.job(JOB.replace("low]}", "low]}, overrides: [{when: {rate: low}, state: finished}]"))
+    assert runs(swept) == before
+    states = {body["metadata"]["name"]: body["metadata"]["annotations"] for body in swept.objects() if "spec" in body}
+    assert [
+        "argocd.argoproj.io/hook" in states[name] for name in (before['{"rate":"high"}'], before['{"rate":"low"}'])
+    ] == [False, True]
+    swept.job(JOB.replace("low]}", "low]}, overrides: [{when: {rate: low}, attempt: 2}]"))
+    after = runs(swept)
+    assert after['{"rate":"high"}'] == before['{"rate":"high"}']
+    assert after['{"rate":"low"}'] != before['{"rate":"low"}']
+
+
+def test_a_sweep_has_one_tensorboard_for_all_runs(swept: Repository) -> None:
+    swept.job(JOB + 'tensorboard: {logdir: "/data/{{ run.id }}"}\n')
+    boards = [body for body in swept.objects() if body["kind"] in ("Deployment", "Service")]
+    assert [body["metadata"]["name"] for body in boards] == ["demo-tensorboard"] * 2
+    assert boards[0]["spec"]["selector"]["matchLabels"]["gen/job"] == "demo"
+    before = swept.rendered()
+    swept.job(sweep_of("low") + 'tensorboard: {logdir: "/data/{{ run.id }}"}\n')
+    swept.render()
+    name = "dev/jobs/team/demo/deployment-demo-tensorboard.yaml"
+    assert swept.rendered()[name] == before[name], "the board does not depend on the runs"
 
 
 def test_a_finding_of_the_job_is_reported_once(swept: Repository) -> None:
@@ -78,54 +146,55 @@ def test_a_finding_of_the_job_is_reported_once(swept: Repository) -> None:
     assert swept.codes() == ["unknown-volume"]
 
 
+def test_a_finding_of_some_runs_names_their_values(swept: Repository) -> None:
+    swept.job(JOB.replace("gpus: 2", 'gpus: "{{ params.rate }}"').replace("high, low", "1, two, 3, four"))
+    (finding,) = swept.render()[0].findings
+    assert finding.message == "`gpus`: expected an integer, got `four` (for rate=four and 1 other run)"
+
+
 def test_a_finding_of_a_patch_is_reported_once(swept: Repository) -> None:
     swept.overlay(OVERLAY + "patches:\n- target: {kind: PyTorchJob}\n  patch: {spec: {wrong: 1}}\n")
-    swept.job(JOB)
     assert swept.codes() == ["unknown-field"]
 
 
 def test_a_patch_may_match_only_one_of_the_runs(swept: Repository) -> None:
-    patch = "patches:\n- target: {name: demo-low}\n  patch: {metadata: {annotations: {example.com/a: b}}}\n"
+    patch = "patches:\n- target: {name: demo-rate-low}\n  patch: {metadata: {annotations: {example.com/a: b}}}\n"
     swept.overlay(OVERLAY + patch)
-    swept.job(JOB)
     annotated = [body for body in swept.objects() if "example.com/a" in body["metadata"].get("annotations", {})]
-    assert [body["metadata"]["labels"]["gen/job"] for body in annotated] == ["demo-low"]
+    assert [body["metadata"]["annotations"]["gen/values"] for body in annotated] == ['{"rate":"low"}']
 
 
 @pytest.mark.parametrize(("quota", "codes"), [(4, []), (3, ["over-quota"])])
 def test_the_gpus_of_all_runs_count(swept: Repository, quota: int, codes: list[str]) -> None:
     swept.overlay(OVERLAY.replace("allow:", f"gpus: {quota}\n    allow:"))
-    swept.job(JOB)
     assert swept.codes() == codes
 
 
-def test_another_job_cannot_have_the_name_of_a_run(swept: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    swept.job(JOB, name="demo")
-    swept.job(JOB, name="demo-low")
-    monkeypatch.setattr(
-        "gen.render.pipeline.expand", lambda given: (two_runs if given.name == "demo" else expand)(given)
-    )
-    report, _ = swept.render()
-    duplicate = [finding for finding in report.findings if finding.code == "duplicate-job"]
-    assert [finding.message for finding in duplicate] == ["duplicate job name `demo-low` in namespace `team`"]
-    assert [str(finding.place) for finding in duplicate] == ["jobs/team/demo-low.yaml:1:1"]
+@pytest.mark.parametrize("name", ["demo-rate-low", "other"])
+def test_another_job_cannot_have_the_name_of_a_run_or_of_the_sweep(swept: Repository, name: str) -> None:
+    other = JOB.partition("sweep")[0].replace("{{ params.rate }}", "low")
+    swept.job(other + ("name: demo\n" if name == "other" else ""), name=name)
+    (duplicate,) = [finding for finding in swept.render()[0].findings if finding.code == "duplicate-job"]
+    clash = "demo" if name == "other" else name
+    assert duplicate.message == f"duplicate job name `{clash}` in namespace `team`"
 
 
-def test_two_runs_cannot_have_the_same_name(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gen.render.pipeline.expand", same_names)
-    repo.job(JOB)
-    assert repo.codes() == ["duplicate-object"]
-
-
-def test_no_run_is_rendered_if_one_has_an_error(swept: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    def one_broken(given: JobInput) -> tuple[JobRun, ...]:
-        high, low = two_runs(given)
-        return high, replace(low, name="x" * 80)
-
-    monkeypatch.setattr("gen.render.pipeline.expand", one_broken)
-    swept.job(JOB)
-    assert swept.codes() == ["name-too-long"]
+def test_no_run_is_rendered_if_one_has_an_error(swept: Repository) -> None:
+    swept.job(JOB.replace("gpus: 2", 'gpus: "{{ params.rate }}"').replace("high, low", "1, two"))
+    assert swept.codes() == ["invalid-value"]
     assert not (swept.root / "rendered").exists()
+
+
+def test_other_mistakes_are_reported_beside_those_of_the_sweep(swept: Repository) -> None:
+    swept.job(JOB.replace("high, low", "low, low").replace("nas:", "nsa:"))
+    assert sorted(swept.codes()) == ["invalid-sweep", "unknown-volume"]
+
+
+def test_runs_that_overwrite_each_other_are_reported(swept: Repository) -> None:
+    swept.job(JOB.replace(', "{{ run.id }}"', ""))
+    assert swept.codes() == ["shared-output"]
+    swept.job(JOB.replace(', "{{ run.id }}"', "").replace("{nas: /data}", "{nas: {path: /data, readOnly: true}}"))
+    assert swept.codes() == []
 
 
 def test_the_cache_keeps_all_runs(swept: Repository) -> None:
@@ -138,24 +207,27 @@ def test_the_cache_keeps_all_runs(swept: Repository) -> None:
     assert text(swept.check(cache=cache)[0]) == text(swept.check()[0])
     swept.job(JOB.replace("gpus: 2", "gpus: 4"), name="other")
     changed = [change.path.rpartition("/")[2] for change in swept.render(cache=cache)[0].changes]
-    assert changed == ["pytorchjob-other-high.yaml", "pytorchjob-other-low.yaml"]
+    assert changed == ["pytorchjob-other-rate-high.yaml", "pytorchjob-other-rate-low.yaml"]
 
 
-def test_rendering_one_job_removes_runs_that_it_no_longer_has(
-    swept: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    swept.job(JOB)
+def test_rendering_one_job_removes_runs_that_it_no_longer_has(swept: Repository) -> None:
     swept.render()
-    monkeypatch.setattr("gen.render.pipeline.expand", lambda given: two_runs(given)[:1])
+    swept.job(sweep_of("high"))
     assert swept.render("team/demo")[1] == 0
-    assert [path for path in swept.rendered() if "/jobs/" in path] == ["dev/jobs/team/demo/pytorchjob-demo-high.yaml"]
+    assert [path for path in swept.rendered() if "/jobs/" in path] == [
+        "dev/jobs/team/demo/pytorchjob-demo-rate-high.yaml"
+    ]
 
 
 def test_gen_set_counts_the_gpus_of_all_runs(swept: Repository) -> None:
     swept.overlay(OVERLAY.replace("allow:", "gpus: 6\n    allow:"))
-    swept.job(JOB)
     assert codes(change(swept, "team/demo", "gpus=4")[0]) == ["over-quota"]
     assert codes(change(swept, "team/demo", "gpus=3")[0]) == []
+
+
+def test_names_without_a_hash_differ_by_their_values(swept: Repository) -> None:
+    swept.overlay(OVERLAY + "runs: {naming: stable}\n")
+    assert set(runs(swept).values()) == {"demo-rate-high", "demo-rate-low"}
 
 
 def test_later_runs_add_findings_only_at_new_places_or_with_new_codes() -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def job_labels(plan: Plan, component: str) -> dict[str, str]:
     """Labels of every object of a job, also used by selectors."""
-    return {COMPONENT: component, MANAGED_BY: "gen", NAME: plan.name, JOB_LABEL: plan.name}
+    return {COMPONENT: component, MANAGED_BY: "gen", NAME: plan.job, JOB_LABEL: plan.job}
 
 
 def run_labels(plan: Plan, component: str) -> dict[str, str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import orjson
+
 from gen.diagnostics import Location
-from gen.kubernetes import METRICS, RUN, Body
+from gen.kubernetes import METRICS, RUN, VALUES, Body
 from gen.render.build.metadata import run_metadata, storage_metadata
 from gen.render.build.pod import pod_template
 from gen.render.build.tensorboard import tensorboard
@@ -40,6 +42,8 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     if plan.metrics:
         metrics = ",".join(f"{name}={form}" for name, form in plan.metrics.items())
         workload["metadata"].setdefault("annotations", {})[METRICS] = metrics
+    if plan.values:
+        workload["metadata"].setdefault("annotations", {})[VALUES] = orjson.dumps(plan.values).decode()
     if plan.state == "suspended" and job.facts.suspend is not None:
         _set(workload, job.facts.suspend, value=True)
     yield Manifest(

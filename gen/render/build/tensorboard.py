@@ -31,7 +31,7 @@ def tensorboard(plan: Plan) -> tuple[Body, ...]:
 
 
 def _selector(plan: Plan) -> dict[str, str]:
-    return {COMPONENT: _COMPONENT, JOB_LABEL: plan.name}
+    return {COMPONENT: _COMPONENT, JOB_LABEL: plan.job}
 
 
 def _deployment(plan: Plan, board: TensorBoardPlan) -> Body:

@@ -16,7 +16,7 @@ from gen.load.yaml12 import typed
 from gen.render.emit import HEADER, untouched
 from gen.render.record import Record
 from gen.render.write.folders import Folders
-from gen.repository.layout import object_name
+from gen.repository.layout import RenderedPath, object_name
 from gen.repository.safe_files import read_regular
 
 if TYPE_CHECKING:
@@ -53,11 +53,28 @@ class CommittedRun(Struct, frozen=True, kw_only=True):
     others: tuple[CommittedObject, ...]
 
 
+class _CommittedFile(Struct, frozen=True):
+    """A file with what its text shows before it is parsed; empty where the text has none."""
+
+    text: str
+    record: Record | None
+    name: str
+    run: str
+
+    @classmethod
+    def of(cls, text: str) -> _CommittedFile:
+        header = HEADER.match(text)
+        record = Record.parse(header["record"]) if header is not None else None
+        return cls(text, record, *_name_and_run(text))
+
+
 class CommittedRuns(Struct, frozen=True):
     """The runs in `rendered/` of one repository."""
 
     root: Path
     folders: Folders
+    last: dict[str, dict[str, _CommittedFile]] = {}
+    """The files of the last folder by path, so that each run of a sweep need not read those of the others."""
 
     @classmethod
     def of(cls, root: Path) -> CommittedRuns:
@@ -73,18 +90,16 @@ class CommittedRuns(Struct, frozen=True):
         if not self._is_folder(folder) or self.text(new.path) == new.text:
             return None
         name, digest = _name_and_run(new.text or "")
-        for path in self._files(folder):
-            text = self.text(path) or ""
-            header = HEADER.match(text)
-            committed = Record.parse(header["record"]) if header is not None else None
-            if committed is None or not record.keeps(committed, state) or _name_and_run(text) == (name, digest):
+        for path, one in self._files(folder).items():
+            committed = one.record
+            if committed is None or not record.keeps(committed, state) or (one.name, one.run) == (name, digest):
                 continue
-            run = self._run(path, text, committed) if untouched(text) else None
+            run = self._run(path, one.text, committed) if untouched(one.text) else None
             if run is None:
                 message = "cannot keep the run in this file, because the file was edited by hand"
                 hint = f"restore it from Git, or start a new run with `gen render --restart {new.source.file}`"
                 found.error(HAND_EDITED, Location(path), message, hint)
-            elif run.workload.body["metadata"]["labels"].get(JOB_LABEL) == fresh.name:
+            elif run.workload.body["metadata"]["labels"].get(JOB_LABEL) == RenderedPath.parse(new.path).job:
                 return run
         return None
 
@@ -109,15 +124,18 @@ class CommittedRuns(Struct, frozen=True):
 
     def _objects(self, folder: str, run: str) -> Iterator[CommittedObject]:
         """The objects of a run."""
-        for path in self._files(folder):
-            text = self.text(path) or ""
-            one = _object(path, text) if untouched(text) else None
+        for path, file in self._files(folder).items():
+            one = _object(path, file.text) if file.run == run and untouched(file.text) else None
             if one is not None and at(one.body, "metadata", "labels", RUN_LABEL) == run:
                 yield one
 
-    def _files(self, folder: str) -> list[str]:
-        names = sorted(os.listdir(f"{self.root}/{folder}"))  # noqa: PTH208 - names, not paths
-        return [f"{folder}/{name}" for name in names]
+    def _files(self, folder: str) -> dict[str, _CommittedFile]:
+        if folder not in self.last:
+            names = sorted(os.listdir(f"{self.root}/{folder}"))  # noqa: PTH208 - names, not paths
+            files = {path: _CommittedFile.of(self.text(path) or "") for path in (f"{folder}/{name}" for name in names)}
+            self.last.clear()
+            self.last[folder] = files
+        return self.last[folder]
 
     def _is_folder(self, folder: str) -> bool:
         """Whether it is a regular folder. The write stage reports links."""

@@ -119,23 +119,31 @@ class _Evaluation(Struct):
 
 
 def evaluated(
-    data: dict[str, Data], job: Mapping[str, str], overlay: Overlay | None, layers: Layers, found: Findings
+    data: dict[str, Data],
+    job: Mapping[str, str],
+    run: str,
+    values: Mapping[str, str | None],
+    overlay: Overlay | None,
+    layers: Layers,
+    found: Findings,
 ) -> Evaluated:
     """The data with its expressions replaced; `job` contains the values of `{{ job.… }}`.
+
+    `run` is the name of the run without its hash, `values` are the parameters that a sweep sets for it.
 
     Parameters are evaluated first, and cannot refer to each other. Without an overlay, expressions that depend on one
     are left unevaluated.
     """
-    values = {
+    scopes = {
         "job": job,
-        "run": {"id": f"{job['name']}-{RUN}", "hash": RUN},
+        "run": {"id": f"{run}-{RUN}", "hash": RUN},
         "overlay": {"name": overlay.name} if overlay else _Undecided(),
     }
-    evaluation = _Evaluation(values, layers, found)
+    evaluation = _Evaluation(scopes, layers, found)
     params = _params(evaluation, data.get("params", {}))
     if overlay is not None:
-        params |= _params(_Evaluation(values, overlay.layers, found), cast("Data", overlay.fields.params))
-    evaluation.values = {**values, "params": params if overlay else _Undecided()}
+        params |= _params(_Evaluation(scopes, overlay.layers, found), cast("Data", overlay.fields.params))
+    evaluation.values = {**scopes, "params": {**params, **values} if overlay else _Undecided()}
     result = {name: value if name in _FIXED else evaluation.of(value, (name,)) for name, value in data.items()}
     return Evaluated(result, frozenset(evaluation.failed))
 

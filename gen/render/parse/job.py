@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -25,13 +25,33 @@ from gen.plugins.registries import KIND_GROUP
 from gen.render.parse.evaluation import evaluated
 from gen.render.parse.texts import report_texts
 from gen.render.parse.unused_params import warn_unused_params
+from gen.render.record import SWEEP
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from gen.diagnostics import Location, Route
     from gen.overlay.overlay import Overlay
+    from gen.render.run_values import RunValues
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenJob:
+    """A job file with the defaults of an overlay, before its expressions are replaced."""
+
+    model: type[Job]
+    kind: str
+    name: str
+    """Name of the job, which may be invalid."""
+    namespace: str
+    source: Source
+    overlay: Overlay | None
+    data: dict[str, Data]
+    layers: Layers
+
+    def place(self, *route: str | int, key: bool = False) -> Location:
+        return self.layers.place(route, key=key)
 
 
 @dataclass(frozen=True)
@@ -45,34 +65,68 @@ class JobInput:
     layers: Layers
     left_out: frozenset[str]
     """Fields with invalid values, which were reported and left out."""
+    data: Mapping[str, Data] = field(default_factory=dict)
+    """The values with their expressions replaced."""
+    own: RunValues | None = None
+    """What differs from the job in a run of a sweep."""
 
     @property
     def complete(self) -> bool:
         return not self.left_out
 
+    @property
+    def values(self) -> Mapping[str, str]:
+        """Values of the parameters of a sweep; empty for other runs."""
+        params = self.own.params if self.own is not None else {}
+        return {name: value for name, value in params.items() if value is not None}
+
     def place(self, *route: str | int, key: bool = False) -> Location:
-        return self.layers.place(route, key=key)
+        moved = self.own.routes.get(str(route[0])) if self.own is not None and route else None
+        return self.layers.place((*moved, *route[1:]) if moved is not None else route, key=key)
 
 
-def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> JobInput | None:
-    """Validate one job file; without an overlay, as far as that is possible. None if the job cannot be used at all."""
+def read_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> WrittenJob | None:
+    """A job file with the defaults of an overlay; None if it cannot be used at all."""
     kind = _kind(source, found)
     if kind is None or (overlay is not None and not _named(kind, source, overlay, found)):
         return None
     written = cast("dict[str, Data]", source.data)
-    layers = Layers((Layer(source), *(overlay.layers_of(kind) if overlay else ())))
-    data = lay_over(overlay.defaults_of(kind), written) if overlay else written
-    name, _ = job_name(source)
     _check_file_name(source, found)
-    texts = evaluated(data, {"name": name, "namespace": namespace, "kind": kind}, overlay, layers, found)
+    report_texts(source, KINDS[kind], found)
+    return WrittenJob(
+        model=KINDS[kind],
+        kind=kind,
+        name=job_name(source)[0],
+        namespace=namespace,
+        source=source,
+        overlay=overlay,
+        data=lay_over(overlay.defaults_of(kind), written) if overlay else written,
+        layers=Layers((Layer(source), *(overlay.layers_of(kind) if overlay else ()))),
+    )
+
+
+def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None) -> JobInput | None:
+    """Validate the job, or one run of its sweep. None if it cannot be used at all."""
+    source, overlay, layers, data = written.source, written.overlay, written.layers, written.data
+    if own is not None:
+        data = {**data, **own.fields}
+        data.pop(SWEEP, None)
+    job_values = {"name": written.name, "namespace": written.namespace, "kind": written.kind}
+    name, params = (own.name, own.params) if own is not None else (written.name, {})
+    texts = evaluated(data, job_values, name, params, overlay, layers, found)
     if overlay is not None and not texts.failed:
         warn_unused_params(source, data, found)
-    report_texts(source, KINDS[kind], found)
     hidden = report_secrets(texts.data, layers, found, texts.failed)
-    job, left_out = _validated(KINDS[kind], texts.data, texts.failed | hidden, layers, found)
+    job, left_out = _validated(written.model, texts.data, texts.failed | hidden, layers, found)
     if job is None:
         return None
-    return JobInput(job, job.name or _stem(source), namespace, source, layers, left_out)
+    return JobInput(job, job.name or _stem(source), written.namespace, source, layers, left_out, texts.data, own)
+
+
+def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> JobInput | None:
+    """Validate one job file; without an overlay, as far as that is possible. None if the job cannot be used at all."""
+    written = read_job(source, namespace, overlay, found)
+    return parse_run(written, found) if written is not None else None
 
 
 def job_name(source: Source) -> tuple[str, str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gen.kinds import Job, Role
     from gen.overlay.grant import Grant
     from gen.overlay.overlay import Overlay
-    from gen.render.expand import JobRun
+    from gen.render.job_run import JobRun
     from gen.render.parse.job import JobInput
 
 _TRAINING_ONLY = frozenset({"gpus", "cpu", "memory", "shared_memory"})

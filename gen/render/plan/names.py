@@ -25,10 +25,15 @@ if TYPE_CHECKING:
     from gen.resources.base import Resource
 
 TENSORBOARD = "-tensorboard"
+VALUES_DIGITS = 8
+"""Digits in the name of a run of a sweep that stand for its values, if the name cannot show all of them."""
 
 _KEY = re.compile(LABEL_KEY)
 _VALUE = re.compile(LABEL_VALUE)
 _MAX_ANNOTATIONS = 256 << 10
+_MOST_PODS = 1000
+"""Pods of a role that the names of runs of a sweep leave room for."""
+_MOST_INDICES = 3
 _RESERVED = (
     "app.kubernetes.io/",
     "config.kubernetes.io/",
@@ -86,8 +91,16 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     suffix, room = longest_suffix(context.job.facts, roles, hashed=hashed, tensorboard=tensorboard)
     if len(name) + room > MAX_NAME:
         shown = f"`-<hash>{suffix}`" if suffix != TENSORBOARD and hashed else f"`{suffix}`"
-        message = f"the name has {len(name)} characters and is longer than {MAX_NAME} with the suffix {shown}"
-        context.error(NAME_TOO_LONG, route, message, f"shorten it to at most {MAX_NAME - room} characters")
+        which = f"the name `{name}` of a run" if context.given.values else "the name"
+        message = f"{which} has {len(name)} characters and is longer than {MAX_NAME} with the suffix {shown}"
+        context.error(NAME_TOO_LONG, route, message, _shorten(context, MAX_NAME - room))
+
+
+def _shorten(context: Context, most: int) -> str:
+    """The remedy for a name of a run that is longer than `most`; that of a sweep ends with its values."""
+    if context.given.values:
+        return f"shorten the name of the job to at most {most - VALUES_DIGITS - 1} characters"
+    return f"shorten it to at most {most} characters"
 
 
 def _check_limit(context: Context, route: tuple[str, ...], *, hashed: bool) -> None:
@@ -97,7 +110,7 @@ def _check_limit(context: Context, route: tuple[str, ...], *, hashed: bool) -> N
     if most is not None and len(context.name) > most:
         with_suffix = ", with the suffix `-<hash>`" if hashed else ""
         message = f"the name of a {facts.kind} has at most {facts.max_name} characters{with_suffix}"
-        context.error(NAME_TOO_LONG, route, message, f"shorten it to at most {most} characters")
+        context.error(NAME_TOO_LONG, route, message, _shorten(context, most))
 
 
 def longest_name(facts: Resource, *, hashed: bool) -> int | None:
@@ -113,6 +126,13 @@ def longest_suffix(facts: Resource, roles: Iterable[Role], *, hashed: bool, tens
     if tensorboard:
         suffixes[TENSORBOARD] = len(TENSORBOARD)
     return max(suffixes.items(), key=lambda item: item[1])
+
+
+def longest_run_suffix(facts: Resource, roles: Iterable[str], *, hashed: bool) -> int:
+    """The length of the longest suffix that a run of this kind can have, with its hash."""
+    names = [*roles, "worker"]
+    derived = (last_suffixes(facts, role, *(_MOST_PODS for _ in range(_MOST_INDICES))) for role in names)
+    return (HASH_LENGTH + 1 if hashed else 0) + max(map(len, ("", *chain.from_iterable(derived))))
 
 
 def check_metadata(context: Context) -> None:

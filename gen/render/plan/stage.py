@@ -21,7 +21,7 @@ from gen.render.plan.tensorboard import plan_tensorboard
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.overlay.overlay import Overlay
-    from gen.render.expand import JobRun
+    from gen.render.job_run import JobRun
 
 
 def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
@@ -85,6 +85,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         state=job.state,
         attempt=job.attempt,
         metrics={metric.name: metric.format for metric in job.metrics},
+        values=given.values,
         stable=stable,
         engines=overlay.engines,
         labels=job.labels,

@@ -35,7 +35,7 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
     shown, logdir = _all_runs(mount, wanted.logdir or mount.path)
     volume = next(volume for volume in data.volumes if volume.name == mount.volume)
     return TensorBoardPlan(
-        name=context.name + TENSORBOARD,
+        name=context.given.name + TENSORBOARD,
         image=granted(context, wanted.image, ("tensorboard", "image"))
         if wanted.image
         else rewritten(context, defaults.image),
@@ -121,7 +121,7 @@ def _ingress(context: Context) -> IngressPlan | None:
         return None
     return IngressPlan(
         host=ingress.host,
-        path=f"/tensorboard/{context.given.namespace}/{context.name}",
+        path=f"/tensorboard/{context.given.namespace}/{context.given.name}",
         class_name=ingress.class_name,
         tls_secret=ingress.tls_secret,
         annotations=ingress.annotations,

@@ -1,0 +1,19 @@
+"""A run between the expand and the plan stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from gen.render.parse.job import JobInput
+
+
+class JobRun(Struct, frozen=True, kw_only=True):
+    """One run of a job in one overlay."""
+
+    given: JobInput
+    """The job, with the values of this run."""
+    name: str
+    """Name of the run, unique in its namespace. Names of objects are derived from it."""
