@@ -115,5 +115,5 @@ def _name_without_hash(one: RenderedObject) -> Hashable | None:
 
 
 def _job(one: RenderedObject) -> Hashable | None:
-    """Matches the runs of a job whose kind changed."""
-    return (one.key.scope, one.key.namespace, one.job) if workload(one) is not None else None
+    """Matches the runs of a job whose kind changed. In a sweep, only those with equal values."""
+    return (one.key.scope, one.key.namespace, one.job, one.values) if workload(one) is not None else None

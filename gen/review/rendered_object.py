@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location
 from gen.findings.rendered import NOT_A_MANIFEST
-from gen.kubernetes import JOB_LABEL, RUN_LABEL, Body, at, identity
+from gen.kubernetes import JOB_LABEL, RUN_LABEL, VALUES, Body, at, identity
 from gen.load.source import source_of
 from gen.load.strict import parse
 from gen.load.yaml12 import typed
@@ -88,6 +88,11 @@ class RenderedObject:
     def run(self) -> str:
         """The hash of the run that it belongs to, or an empty string."""
         return self.label(RUN_LABEL)
+
+    @property
+    def values(self) -> str:
+        """The values of a run of a sweep, as JSON; empty for other objects."""
+        return str(at(self.metadata, "annotations", VALUES) or "")
 
     @property
     def job(self) -> str:

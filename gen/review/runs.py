@@ -71,6 +71,8 @@ class RunVersion:
     demand: Demand
     queue: str
     """Empty without a queue."""
+    values: str = ""
+    """The values of a run of a sweep, as JSON."""
 
     @property
     def active(self) -> bool:
@@ -159,7 +161,7 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
     state = RunState.FINISHED if is_finished(run.metadata) else RunState.ACTIVE
     if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
         state = RunState.SUSPENDED
-    return RunVersion(run.key.name, state, _demand(run, kind, units, found), run.label(QUEUE_LABEL))
+    return RunVersion(run.key.name, state, _demand(run, kind, units, found), run.label(QUEUE_LABEL), run.values)
 
 
 def _demand(run: RenderedObject, kind: Resource, units: Units, found: Findings) -> Demand:

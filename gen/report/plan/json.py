@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gen.report.json import finding_data
+from gen.report.plan.phrases import values_of
 from gen.report.sanitize import escape_json
 from gen.review.data import DataAction
 from gen.review.fields import MISSING, FieldChange
@@ -81,6 +82,7 @@ def _run(run: RunChange) -> dict[str, Any]:
         "stops": run.stops,
         **_key(run.key),
         "job": run.job,
+        "values": values_of(run.latest.values),
         "before": _side(run.before),
         "after": _side(run.after),
     }

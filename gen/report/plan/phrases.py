@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import counted
@@ -14,7 +16,7 @@ from gen.review.runs import RunAction
 from gen.review.usage import Load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gen.resources.demand import Demand
     from gen.review.review import Review
@@ -138,6 +140,24 @@ def _action_counts(counts: Counter[ObjectAction], skip: tuple[ObjectAction, ...]
 
 def _runs(runs: tuple[RunChange, ...], verb: str) -> str:
     return f"1 run {verb}s" if len(runs) == 1 else f"{len(runs)} runs {verb}"
+
+
+def values_of(text: str) -> dict[str, str] | None:
+    """The values of a run of a sweep; None for other runs, and for text that gen did not write."""
+    with suppress(ValueError):
+        values = json.loads(text)
+        if isinstance(values, dict) and all(isinstance(value, str) for value in values.values()):
+            return values
+    return None
+
+
+def total_phrase(demands: Sequence[Demand]) -> Phrase:
+    """`demand_phrase` of several runs together, after their number."""
+    load = Load()
+    for demand in demands:
+        load += demand
+    pods = counted(sum(demand.pods for demand in demands), "pod")
+    return Phrase(f"{counted(len(demands), 'run')}, {pods}, {_load_phrase(load)}")
 
 
 def state_phrase(run: RunChange) -> Phrase:

@@ -16,12 +16,14 @@ from gen.report.plan.phrases import (
     hours_phrase,
     state_phrase,
     summary,
+    total_phrase,
+    values_of,
 )
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gen.diagnostics import Diagnostic
     from gen.review.review import Review
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """A run that starts, stops or changes."""
+    """A run that starts, stops or changes, or all runs of a sweep that do the same."""
 
     overlay: str
     name: str
@@ -45,6 +47,8 @@ class RunView:
     """Pods, GPUs and GPU-hours."""
     state: Phrase
     """Empty for an active run."""
+    values: tuple[str, ...] = ()
+    """For the runs of a sweep, which are one row: the values of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +132,44 @@ def plan_view(review: Review) -> PlanView:
 
 
 def _run_sections(review: Review) -> Iterator[RunSection]:
-    by_action: dict[RunAction, list[RunView]] = {action: [] for action in RUN_SECTIONS}
+    by_action: dict[RunAction, list[RunChange]] = {action: [] for action in RUN_SECTIONS}
     for run in review.runs:
         if (action := run.action) in by_action:
-            by_action[action].append(_run(run))
+            by_action[action].append(run)
     for action, runs in by_action.items():
         if runs:
-            yield RunSection(title=Phrase(f"{RUN_SECTIONS[action]} ({len(runs)})"), runs=tuple(runs))
+            yield RunSection(title=Phrase(f"{RUN_SECTIONS[action]} ({len(runs)})"), runs=tuple(_rows(runs)))
+
+
+def _rows(runs: Iterable[RunChange]) -> Iterator[RunView]:
+    """One row for each run, and one for all runs of a sweep with equal kinds, queues and states."""
+    rows: dict[tuple[object, ...], list[RunChange]] = {}
+    for run in runs:
+        key, swept = run.key, run.latest.values
+        same = (key.scope, key.namespace, run.job, key.kind, run.latest.queue, run.latest.state)
+        rows.setdefault(same if swept else (key,), []).append(run)
+    for row in rows.values():
+        yield _run(row[0]) if len(row) == 1 else _sweep(row)
+
+
+def _sweep(runs: Sequence[RunChange]) -> RunView:
+    first = runs[0]
+    return RunView(
+        overlay=first.key.scope,
+        name=f"{first.key.namespace}/{first.job}",
+        kind=first.key.kind,
+        queue=first.latest.queue,
+        replaces="",
+        demand=total_phrase([run.latest.demand for run in runs]),
+        state=state_phrase(first),
+        values=tuple(sorted(_values(run) for run in runs)),
+    )
+
+
+def _values(run: RunChange) -> str:
+    """`lr=0.1 seed=2`, or the name of a run whose values cannot be read."""
+    values = values_of(run.latest.values)
+    return " ".join(f"{name}={value}" for name, value in values.items()) if values else run.key.name
 
 
 def _run(run: RunChange) -> RunView:
