@@ -31,6 +31,9 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 NAME = "app.kubernetes.io/name"
 COMPONENT = "app.kubernetes.io/component"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+QUEUE = "gen/queue"
+"""The queue of the overlay that a run uses. Without declared queues, a run only has the label of Kueue."""
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ZONE = "topology.kubernetes.io/zone"
@@ -95,3 +98,8 @@ def with_field(body: Body, route: tuple[str, ...], value: Any) -> Body:
     if value is None:
         return {key: other for key, other in body.items() if key != step}
     return {**body, step: value}
+
+
+def queue_in(labels: Any) -> str:
+    """The queue in the labels of a run, as jobs name it; empty without one."""
+    return str(at(labels, QUEUE) or at(labels, QUEUE_LABEL) or "")

@@ -12,6 +12,7 @@ from gen.findings.registry import SECTIONS
 from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.networks import NETWORKS
+from gen.queues import QUEUES
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
 from gen.rules.rule import RuleSource
@@ -26,6 +27,7 @@ _PROFILES: Mapping[str, Mapping[str, type[Profile]]] = {
     "Storage profiles": STORAGE,
     "Network profiles": NETWORKS,
     "Accelerator profiles": ACCELERATORS,
+    "Schedulers of queues": QUEUES,
 }
 _LINK = re.compile(r"\[(\w+)\]\(#(\w+)\)")
 DOCS = Path(__file__).parent.parent / "docs"

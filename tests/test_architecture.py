@@ -26,7 +26,7 @@ LAYERS = (
     ("overlay",),
     ("plugins",),
     ("kinds",),
-    ("storage", "networks", "accelerators", "gitops"),
+    ("storage", "networks", "accelerators", "queues", "gitops"),
     ("schemas",),
     ("model",),
     ("secrets",),

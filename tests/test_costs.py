@@ -17,16 +17,19 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from gen import accelerators, kinds, networks, storage
+from gen import accelerators, kinds, networks, queues, storage
 from gen.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.cli import app
 from gen.commands.schema import overlay_schema
 from gen.kinds import KINDS, Job
 from gen.model.effect import Effect
 from gen.model.names import MountPath
+from gen.model.profile import Profile
 from gen.model.scalars import Text
 from gen.networks import NETWORKS
 from gen.networks.base import NetworkProfile
+from gen.queues import QUEUES, QueueProfile
+from gen.queues.base import Member, PodChanges, Refusal, Run
 from gen.report.formats import PLAN_REPORTERS, REPORTERS
 from gen.rules.catalogue import CATALOGUE, rules_for
 from gen.rules.fault import Fault
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
     from gen.kubernetes import Body
     from gen.report.report import Report
+    from gen.resources.base import Resource
     from gen.review.review import Review
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
@@ -187,14 +191,62 @@ def test_an_accelerator_profile_needs_its_grant(abacus: Repository) -> None:
     assert findings(abacus) == [("not-granted", "jobs/team/demo.yaml:4:7")]
 
 
-@pytest.mark.usefixtures("tape", "mesh", "abacus")
+class Ticket(QueueProfile):
+    """A ticket for each pod."""
+
+    short: ClassVar[str] = "window"
+    keys: ClassVar[tuple[str, ...]] = ("ticket.example.com/",)
+
+    window: Text
+    """Name of the window."""
+
+    @property
+    def scheduler_name(self) -> str:
+        return "ticket"
+
+    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
+        return None if facts.pods else Refusal(f"{api_version} has no pods", "use another kind")
+
+    def changes(self, run: Run, member: Member) -> PodChanges:
+        labels = {"ticket.example.com/window": self.window, "ticket.example.com/role": member.role}
+        return PodChanges(scheduler=self.scheduler_name, labels=labels, annotations={"pods": str(run.pods)})
+
+
+TICKET = 'kubernetes: "1.34"\nqueues: {fast: {ticket: left}}\nnamespaces: {"*": {queues: [fast]}}\n'
+
+
+@pytest.fixture
+def ticket(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    monkeypatch.setitem(QUEUES, "ticket", Ticket)
+    repo.overlay(TICKET)
+    repo.job(JOB + "workers: 3\nqueue: fast\n")
+    return repo
+
+
+def test_a_scheduler_of_queues_renders(ticket: Repository) -> None:
+    template = ticket.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
+    assert template["spec"]["schedulerName"] == "ticket"
+    assert template["metadata"]["labels"]["ticket.example.com/role"] == "worker"
+    assert template["metadata"]["annotations"] == {"pods": "3"}
+
+
+def test_a_scheduler_of_queues_refuses_kinds_and_keeps_its_labels(ticket: Repository) -> None:
+    ticket.job("kind: train\nimage: a:1\ncommand: x\nqueue: fast\n")
+    assert findings(ticket) == [("unsupported-queue", "jobs/team/demo.yaml:4:8")]
+    ticket.overlay(TICKET.replace("queues: [fast]", "queues: [fast], metadata: ['*']"))
+    ticket.job(JOB + "podLabels: {ticket.example.com/window: right}\n")
+    assert findings(ticket) == [("reserved-metadata", "jobs/team/demo.yaml:4:13")]
+
+
+@pytest.mark.usefixtures("tape", "mesh", "abacus", "ticket")
 def test_profiles_and_their_permissions_are_in_the_schema_and_the_reference() -> None:
     schema = json.dumps(overlay_schema())
     reference = overlay_reference()
-    for name, model in {"tape": Tape, "mesh": Mesh, "abacus": Abacus}.items():
+    profiles: dict[str, type[Profile]] = {"tape": Tape, "mesh": Mesh, "abacus": Abacus, "ticket": Ticket}
+    for name, model in profiles.items():
         assert f'"#/definitions/{model.__name__}"' in schema
         assert f"### {model.__name__}\n\n`{name}`: {model.__doc__}" in reference
-        assert f"Requires `allow: [{name}]`" in reference
+        assert not model.grant or f"Requires `allow: [{name}]`" in reference
     assert "Name of the library." in schema
     assert "Name of the mesh." in reference
     allow = overlay_schema()["definitions"]["Grant"]["properties"]["allow"]
@@ -235,8 +287,9 @@ def test_a_format_of_plans_is_a_choice_of_the_plan(history: History, monkeypatch
         (storage, StorageProfile, STORAGE),
         (networks, NetworkProfile, NETWORKS),
         (accelerators, AcceleratorProfile, ACCELERATORS),
+        (queues, QueueProfile, QUEUES),
     ],
-    ids=["kinds", "storage", "networks", "accelerators"],
+    ids=["kinds", "storage", "networks", "accelerators", "queues"],
 )
 def test_every_kind_and_profile_in_a_file_is_registered(
     package: ModuleType, base: type, registry: dict[str, type]

@@ -31,6 +31,12 @@ UNKNOWN_ACCELERATOR = Code(
     _NOT_IN_CLUSTER,
     "Correct the name, or add the accelerator to the overlay.",
 )
+UNSUPPORTED_QUEUE = Code(
+    "unsupported-queue",
+    "The scheduler of a queue cannot take a kind of job.",
+    "It would ignore the run, which would start at once, or never start it.",
+    "Use a queue of another scheduler, or remove `queue`.",
+)
 UNKNOWN_QUEUE = Code(
     "unknown-queue", "A job uses a queue that its namespace is not granted.", _GRANTED, "Correct the name."
 )

@@ -73,7 +73,7 @@ class Application(Struct, frozen=True, kw_only=True):
 
 def ignored_differences(site: Site) -> tuple[Body, ...]:
     resources = (workload.resource for workload in site.workloads)
-    return tuple(_mutated(resource) for resource in resources if site.queues and "kueue" in resource.queues)
+    return tuple(_mutated(resource) for resource in resources if site.queues and resource.kueue is not None)
 
 
 def _mutated(resource: Resource) -> Body:
@@ -88,8 +88,8 @@ def _mutated(resource: Resource) -> Body:
     for pods in resource.pods:
         template = _jq(pods.template)
         fields += [f"{template}.spec.nodeSelector", f"{template}.spec.tolerations"]
-    if resource.queue_appends is not None:
-        fields.append(_jq(resource.queue_appends))
+    if resource.kueue is not None and resource.kueue.appends is not None:
+        fields.append(_jq(resource.kueue.appends))
     return present(
         group=resource.group,
         kind=resource.kind,

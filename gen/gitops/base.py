@@ -69,7 +69,7 @@ class Site(Struct, frozen=True, kw_only=True):
     stored: tuple[str, ...]
     """Namespaces with storage objects."""
     queues: bool
-    """Whether the overlay grants queues."""
+    """Whether the overlay grants queues that suspend runs until they admit them."""
     workloads: tuple[Workload, ...]
     """Kinds of the overlay's runs, and those that it lists under `operators`."""
     kinds: tuple[tuple[str, str], ...]

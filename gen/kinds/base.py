@@ -83,8 +83,6 @@ class Job(JobFields, ABC):
         missing = {}
         if cls.facts.deadline is None:
             missing["timeout"] = f"a {kind} has no field that limits its run time"
-        if not cls.facts.queues:
-            missing["queue"] = f"no supported queue admits a {kind}"
         return {**missing, **cls.unsupported}
 
     @property

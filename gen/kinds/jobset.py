@@ -148,7 +148,10 @@ class JobSetJob(IndexedJob):
     def problems(self, target: Target) -> Iterable[Problem]:
         yield from super().problems(target)
         yield from self._unknown_roles()
-        yield from self._wrong_order()
+        yield from self._wrong_order(target)
+        if target.together and self.startup_policy == "InOrder":
+            message = "the roles of a queue that starts all pods together cannot start in order"
+            yield Problem(("startupPolicy",), message, "remove `startupPolicy`, or use another queue")
         yield from unused_workers(self, self.jobs, WORKER, "parallelism")
 
     def _unknown_roles(self) -> Iterable[Problem]:
@@ -162,7 +165,7 @@ class JobSetJob(IndexedJob):
                     route = (*at, "targetReplicatedJobs", number)
                     yield Problem(route, f"the job has no role `{name}`", f"use one of {', '.join(self.jobs)}")
 
-    def _wrong_order(self) -> Iterable[Problem]:
+    def _wrong_order(self, target: Target) -> Iterable[Problem]:
         before: list[str] = []
         for name, job in self.roles.items():
             for needed in job.depends_on:
@@ -171,6 +174,9 @@ class JobSetJob(IndexedJob):
                     yield Problem(
                         ("roles", name, "dependsOn", needed), f"`{needed}` is not a role before `{name}`", hint
                     )
+            if job.depends_on and target.together:
+                message = "the pods of a queue that starts all together cannot wait for another role"
+                yield Problem(("roles", name, "dependsOn"), message, "remove `dependsOn`, or use another queue")
             if job.depends_on and self.startup_policy == "InOrder":
                 hint = "remove one of the two"
                 yield Problem(

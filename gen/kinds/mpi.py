@@ -136,6 +136,7 @@ class MPIJob(KubeflowJob):
 def _creation_policy(plan: Plan) -> str | None:
     """When the MPI operator creates the Job of the launcher.
 
-    It ignores the policy for suspended objects, as those in a queue are: then all pods start at once.
+    It ignores the policy for suspended objects, as those in a queue of Kueue are: then all pods start at once. A queue
+    that starts all pods together would wait for the launcher.
     """
     return "WaitForWorkersReady" if plan.api_version == V2 and plan.queue is None else None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Location, Route
     from gen.kinds.role import Role
     from gen.model.effect import Effect
-    from gen.resources.base import Queue
+    from gen.queues import QueueProfile
     from gen.storage import StorageProfile, Volume
 
 
@@ -131,6 +131,16 @@ class TensorBoardPlan(Struct, frozen=True, kw_only=True):
     ingress: IngressPlan | None
 
 
+class QueuePlan(Struct, frozen=True, kw_only=True):
+    """The queue of a run."""
+
+    name: str
+    """As the job names it."""
+    profile: QueueProfile
+    declared: bool
+    """Whether the overlay declares it."""
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """One job in one overlay."""
 
@@ -157,9 +167,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     storage: tuple[str, ...]
     """Volumes of the overlay that the job uses."""
     tensorboard: TensorBoardPlan | None
-    queue: str | None
-    queued_by: Queue | None
-    """The system that admits the run, if it has a queue."""
+    queue: QueuePlan | None
     priority: str | None
     service_account: str | None
     pull_secrets: tuple[str, ...]
@@ -171,6 +179,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Format by name."""
     values: Mapping[str, str]
     """Values of the parameters of a sweep, sorted by name; empty for other runs."""
+    can_suspend: bool
+    """Whether a field of the object suspends it."""
     stable: bool
     """Whether the overlay names runs without a hash."""
     engines: tuple[str, ...]

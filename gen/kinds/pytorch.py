@@ -112,8 +112,10 @@ class PyTorchJob(KubeflowJob):
 
     def _elastic_role(self, elastic: Elastic) -> Role:
         start = self.workers if "workers" in self.model_fields_set else elastic.max
-        worker = self.roles.worker
-        return Role(name="worker", replica_type="Worker", replicas=start, largest=elastic.max, fields=worker)
+        worker, least = self.roles.worker, min(elastic.min, start)
+        return Role(
+            name="worker", replica_type="Worker", replicas=start, largest=elastic.max, least=least, fields=worker
+        )
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         specs = replica_specs(plan, pods)
@@ -144,7 +146,7 @@ class PyTorchJob(KubeflowJob):
             message = "`cpuUtilization` decides the number of workers"
             yield Problem(("workers",), message, "remove `workers`, or `cpuUtilization` of `elastic`")
         if elastic.cpu_utilization is not None and self.queue is not None:
-            message = "Kueue admits only a fixed number of workers, and the autoscaler would change it"
+            message = "a queue takes a fixed number of workers, and the autoscaler would change it"
             yield Problem(("elastic", "cpuUtilization"), message, "remove `cpuUtilization` or `queue`")
 
 

@@ -142,6 +142,7 @@ class RayJob(Job):
             trains=False,
             runs=False,
             needs_data=False,
+            grouped=False,  # created when the cluster is ready
             restart="Never",
         )
         submitters = (submitter,) if self.submission_mode == "K8sJobMode" else ()
@@ -253,7 +254,7 @@ class RayJob(Job):
             return
         if self.queue is not None:
             hint = "remove one of the two"
-            yield Problem(("autoscaler",), "Kueue admits only Ray clusters of a fixed size", hint)
+            yield Problem(("autoscaler",), "a queue takes only Ray clusters of a fixed size", hint)
         if self.restart not in (None, "Never"):
             yield Problem(
                 ("restart",), "the autoscaler replaces pods, and requires `restart: Never`", "remove `restart`"

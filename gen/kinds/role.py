@@ -25,6 +25,8 @@ class Target(Struct, frozen=True, kw_only=True):
     """Name of the object."""
     host_network: bool = False
     """Whether the pods share the network of their nodes."""
+    together: bool = False
+    """Whether a queue starts all pods together, so that none can wait for others to be created."""
 
 
 class Hosts(Struct, frozen=True, kw_only=True):
@@ -53,6 +55,10 @@ class Role(Struct, frozen=True, kw_only=True):
     """Whether its pods get the code, data, files and shared memory of the job."""
     largest: int | None = None
     """The largest number of pods, if an autoscaler changes `replicas`."""
+    least: int | None = None
+    """The smallest number of pods that can train, if it is not `replicas`."""
+    grouped: bool = True
+    """Whether its pods start with those of the other roles."""
     gpus: int = 0
     """GPUs of one pod, filled in by the plan."""
     command: tuple[str, ...] = ()

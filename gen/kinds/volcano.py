@@ -152,7 +152,7 @@ class VolcanoJob(Job):
         names: list[Plugin] = list(dict.fromkeys([*self.plugins, *needed]))
         return present(
             schedulerName=SCHEDULER,
-            queue=plan.queue or DEFAULT_QUEUE,
+            queue=DEFAULT_QUEUE,
             priorityClassName=plan.priority,
             minAvailable=self.min_available or sum(self.min_of(pod.role.name) for pod in plan.pods),
             maxRetry=retries,

@@ -248,7 +248,7 @@ class JobFields(PodFields):
     network: Given = "pod"
     """Network of the overlay. `pod` is the default network of the cluster."""
     queue: Label | None = None
-    """Kueue LocalQueue that admits the job. The overlay must grant it to the namespace."""
+    """Queue of the overlay, such as a LocalQueue of Kueue. The overlay must grant it to the namespace."""
     priority: ObjectName | None = None
     """PriorityClass of the pods. The overlay must grant it to the namespace."""
     service_account: ObjectName | None = None

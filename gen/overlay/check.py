@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
-from gen.findings.grants import UNKNOWN_ACCELERATOR, UNKNOWN_NETWORK, UNKNOWN_VOLUME
+from gen.findings.grants import UNKNOWN_ACCELERATOR, UNKNOWN_NETWORK, UNKNOWN_QUEUE, UNKNOWN_VOLUME
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
 from gen.kinds import KINDS
@@ -113,6 +113,8 @@ def _gpu_settings(fields: OverlayFields, layers: Layers, found: Findings) -> Non
 def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, Code, Collection[str], str]]:
     """A field of `namespaces`, the finding about its entries, those that exist, and what to do when there are none."""
     yield "volumes", UNKNOWN_VOLUME, fields.volumes, "declare it under `volumes`"
+    if fields.queues:  # without any, these are queues of the cluster
+        yield "queues", UNKNOWN_QUEUE, fields.queues, "declare it under `queues`"
     yield "networks", UNKNOWN_NETWORK, {*fields.networks, POD_NETWORK}, "declare it under `networks`"
     yield "accelerators", UNKNOWN_ACCELERATOR, fields.accelerators, "declare it under `accelerators`"
     yield "allow", UNKNOWN_PERMISSION, permissions(), ""

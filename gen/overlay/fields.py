@@ -21,7 +21,9 @@ from gen.networks import NETWORKS
 from gen.overlay.accelerator import Accelerator, accelerator_model
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import Network, network_model
+from gen.overlay.queue import Queue, queue_model
 from gen.overlay.settings import GPU, CodeSync, Spot, TensorBoardDefaults
+from gen.queues import QUEUES
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
 
@@ -162,7 +164,7 @@ class OverlayFields(Model):
     """Name of the cluster, if several overlays render for it: no two of them may render the same object, such as a
     volume. [default: `gitops.argocd.cluster` if it is set, otherwise the overlay has a cluster of its own]"""
     plugins: dict[PluginName, VersionRange] = {}
-    """Python packages that add kinds, storage or network profiles, each with a version range such as `>=1.2,<2`."""
+    """Python packages that add kinds or profiles, each with a version range such as `>=1.2,<2`."""
     select: Select = Select()
     """Jobs to render."""
     operators: dict[str, Text] = {}
@@ -185,6 +187,9 @@ class OverlayFields(Model):
     """Accelerators that jobs can request with `accelerator`. A job may omit it if there is only one."""
     spot: Spot | None = None
     """Spot nodes, which jobs can choose. Without it, they cannot."""
+    queues: dict[Label, Queue] = {}
+    """Queues that jobs can use with `queue`, each of one scheduler. Without any, the queues that namespaces are granted
+    are Kueue LocalQueues, and for `kind: volcano` queues of Volcano."""
     images: tuple[ImageRule, ...] = ()
     """Rules that replace image prefixes. The longest matching prefix applies."""
     patches: tuple[PatchFields, ...] = ()
@@ -212,14 +217,15 @@ def _extended(_profiles: tuple[str, ...]) -> type[OverlayFields]:
             dict[Label, accelerator_model()],  # type: ignore[misc] # as above
             OverlayFields.model_fields["accelerators"],
         ),
+        "queues": (dict[Label, queue_model()], OverlayFields.model_fields["queues"]),  # type: ignore[misc] # as above
     }
     return create_model("OverlayFields", __base__=OverlayFields, __doc__=OverlayFields.__doc__, **fields)
 
 
-_BUILT_IN = (*STORAGE, *NETWORKS, *ACCELERATORS)
+_BUILT_IN = (*STORAGE, *NETWORKS, *ACCELERATORS, *QUEUES)
 
 
 def overlay_fields() -> type[OverlayFields]:
     """The model of an overlay, with the profiles of the plugins that are loaded."""
-    profiles = (*STORAGE, *NETWORKS, *ACCELERATORS)
+    profiles = (*STORAGE, *NETWORKS, *ACCELERATORS, *QUEUES)
     return OverlayFields if profiles == _BUILT_IN else _extended(profiles)

@@ -2,7 +2,7 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
@@ -10,16 +10,19 @@ from pydantic import Field, WithJsonSchema, model_validator
 from gen.accelerators import ACCELERATORS
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
+from gen.model.profile import Profile
 from gen.model.scalars import Count, Positive, Text, Truth, conflict, matching
 from gen.model.sweep import MAX_COMBINATIONS, MAX_RUNS
 from gen.model.synonyms import GRANT
 from gen.networks import NETWORKS
+from gen.queues import QUEUES
 from gen.storage import STORAGE
 
 
 def permissions() -> list[str]:
     """Privileges that some profiles require."""
-    return sorted({p.grant for p in (*STORAGE.values(), *NETWORKS.values(), *ACCELERATORS.values()) if p.grant})
+    registries: Iterable[Mapping[str, type[Profile]]] = (STORAGE, NETWORKS, ACCELERATORS, QUEUES)
+    return sorted({profile.grant for registry in registries for profile in registry.values() if profile.grant})
 
 
 Permission = Annotated[str, Field(json_schema_extra=lambda schema: schema.update(enum=permissions()))]
@@ -51,8 +54,9 @@ class Grant(Model):
     sweep_runs: Annotated[Positive, Field(le=MAX_COMBINATIONS)] = MAX_RUNS
     """Most runs of one sweep."""
     queues: tuple[Label, ...] = ()
-    """Kueue LocalQueues. Kueue ignores the queue of a kind that its configuration does not list in
-    `integrations.frameworks`, and the job starts at once: by default, PyTorchJob, TFJob, XGBoostJob and PaddleJob."""
+    """Queues of the overlay. If it declares none, these are Kueue LocalQueues. Kueue ignores the queue of a kind that
+    its configuration does not list in `integrations.frameworks`, and the job starts at once: by default, PyTorchJob,
+    TFJob, XGBoostJob, PaddleJob and JAXJob. Declare `queues`, and gen rejects such a job."""
     priorities: tuple[ObjectName, ...] = ()
     """PriorityClasses."""
     service_accounts: tuple[ObjectName, ...] = ()

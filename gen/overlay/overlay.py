@@ -11,15 +11,18 @@ from gen.load import Data, Layer, Layers, lay_over
 from gen.overlay.accelerator import Accelerator
 from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
+from gen.queues import undeclared
 from gen.repository.layout import DEFINITIONS, overlays_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from gen.diagnostics import Location
     from gen.overlay.accelerator import AcceleratorFields
     from gen.overlay.patches.types import Patch
+    from gen.queues import QueueProfile
+    from gen.resources.base import Resource
     from gen.schemas.lookup import Kinds
 
 
@@ -75,6 +78,26 @@ class Overlay:
     def device_units(self) -> Mapping[str, Mapping[str, int]]:
         """By accelerator: the extended resources of its devices, with the amount that is one device."""
         return {name: one.profile.units() for name, one in self.accelerators.items()}
+
+    def queue(self, name: str, facts: Resource) -> QueueProfile | None:
+        """The queue of a job by its name; None if there is none for its kind."""
+        if not self.fields.queues:
+            return undeclared(name, facts)
+        declared = self.fields.queues.get(name)
+        return declared.profile if declared is not None else None
+
+    @property
+    def granted_queues(self) -> Iterator[QueueProfile]:
+        """The declared queues that a namespace may use."""
+        names = {name for grant in self.fields.namespaces.values() for name in grant.queues}
+        return (queue.profile for name, queue in self.fields.queues.items() if name in names)
+
+    @property
+    def suspends_runs(self) -> bool:
+        """Whether some queue that a namespace may use suspends runs until it admits them."""
+        if self.fields.queues:
+            return any(queue.suspends for queue in self.granted_queues)
+        return any(grant.queues for grant in self.fields.namespaces.values())
 
     def definition_file(self, path: Path) -> str:
         """A file of its definitions, relative to the repository."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gen.diagnostics import Findings
 from gen.findings.overlays import PLUGIN_NOT_NAMED
@@ -46,6 +46,14 @@ def unnamed_plugin(group: str, name: str, plugins: Mapping[str, str]) -> str | N
     return provider if provider is not None and provider not in plugins else None
 
 
+class HasProfiles(Protocol):
+    """A volume, network, accelerator or queue."""
+
+    @property
+    def given(self) -> Mapping[str, object]:
+        """Its profiles by their keys."""
+
+
 def check_providers(fields: OverlayFields, layers: Layers, found: Findings) -> None:
     """Report profiles and kinds from plugins that the overlay does not name."""
     for group, name, route in _used(fields):
@@ -56,13 +64,16 @@ def check_providers(fields: OverlayFields, layers: Layers, found: Findings) -> N
 
 
 def _used(fields: OverlayFields) -> Iterator[tuple[str, str, Route]]:
-    from gen.plugins.registries import KIND_GROUP, NETWORK_GROUP, STORAGE_GROUP  # noqa: PLC0415 - as above
+    from gen.plugins import registries  # noqa: PLC0415 - as above
 
-    for name, volume in fields.volumes.items():
-        for key in volume.given:
-            yield STORAGE_GROUP, key, ("volumes", name, key)
-    for name, network in fields.networks.items():
-        for key in network.given:
-            yield NETWORK_GROUP, key, ("networks", name, key)
+    groups: dict[str, tuple[str, Mapping[str, HasProfiles]]] = {
+        "volumes": (registries.STORAGE_GROUP, fields.volumes),
+        "networks": (registries.NETWORK_GROUP, fields.networks),
+        "accelerators": (registries.ACCELERATOR_GROUP, fields.accelerators),
+        "queues": (registries.QUEUE_GROUP, fields.queues),
+    }
+    for field, (group, declared) in groups.items():
+        for name, one in declared.items():
+            yield from ((group, key, (field, name, key)) for key in one.given)
     for kind in fields.operators:
-        yield KIND_GROUP, kind, ("operators", kind)
+        yield registries.KIND_GROUP, kind, ("operators", kind)

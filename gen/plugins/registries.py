@@ -9,6 +9,7 @@ from gen.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.kinds import KINDS
 from gen.kinds.base import Job
 from gen.networks import NETWORKS, NetworkProfile
+from gen.queues import QUEUES, QueueProfile
 from gen.resources import RESOURCES
 from gen.storage import STORAGE, StorageProfile
 
@@ -19,6 +20,7 @@ KIND_GROUP: Final = "gitops_gen.kinds"
 STORAGE_GROUP: Final = "gitops_gen.storage"
 NETWORK_GROUP: Final = "gitops_gen.networks"
 ACCELERATOR_GROUP: Final = "gitops_gen.accelerators"
+QUEUE_GROUP: Final = "gitops_gen.queues"
 REPORT_GROUP: Final = "gitops_gen.reports"
 """Its entry points name functions from a `gen.report.report.Report` to a text: formats of `--output`."""
 SCHEMA_GROUP: Final = "gitops_gen.schemas"
@@ -32,6 +34,7 @@ REGISTRIES: Final[dict[str, tuple[MutableMapping[str, Any], type]]] = {
     STORAGE_GROUP: (STORAGE, StorageProfile),
     NETWORK_GROUP: (NETWORKS, NetworkProfile),
     ACCELERATOR_GROUP: (ACCELERATORS, AcceleratorProfile),
+    QUEUE_GROUP: (QUEUES, QueueProfile),
     REPORT_GROUP: (REPORTS, FunctionType),
 }
 """Registry by entry point group, with the base class of its entries, or the type of functions."""

@@ -66,7 +66,7 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str
         granted=None if not named or "*" in named else tuple(sorted(named)),
         namespaces=tuple(sorted({job.namespace for job in jobs})),
         stored=tuple(sorted({RenderedPath.parse(path).namespace for path in storage})),
-        queues=any(grant.queues for grant in fields.namespaces.values()),
+        queues=overlay.suspends_runs,
         workloads=tuple(workload for _, workload in sorted(workloads.items())),
         kinds=tuple(sorted(kinds)),
     )
@@ -75,6 +75,7 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str
 def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
     """Kinds of objects that a job of any kind can have. Named always, because an engine only prunes what it permits."""
     yield from (CONFIG_MAP.key, SERVICE.key, DEPLOYMENT.key)
+    yield from (one.key for queue in overlay.granted_queues for one in queue.companions)
     if overlay.fields.tensorboard.ingress is not None:
         yield INGRESS.key
 

@@ -12,6 +12,7 @@ from gen.kubernetes import Body, at, identity
 from gen.repository.layout import Tree, rendered_folder
 
 if TYPE_CHECKING:
+    from gen.queues import QueueProfile
     from gen.render.patch.provenance import Provenance
 
 
@@ -34,6 +35,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """For a workload: the container that the operator takes for the training container."""
     suspend: tuple[str, ...] = ()
     """Path of the field that suspends it, which the hash excludes."""
+    queue: QueueProfile | None = None
+    """For a workload: the declared queue that it uses."""
 
     @property
     def is_workload(self) -> bool:

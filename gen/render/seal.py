@@ -10,8 +10,9 @@ import hashlib
 
 import orjson
 
-from gen.kubernetes import HASH_LENGTH, QUEUE_LABEL, RUN, Body
+from gen.kubernetes import HASH_LENGTH, QUEUE, QUEUE_LABEL, RUN, Body
 from gen.render.manifest import Manifest, Sealed, Valid
+from gen.resources import queue_labels
 
 DUMMY = "0" * HASH_LENGTH
 """Placeholder for the hash during checks, as long as a hash. It starts with a digit, which fewer names allow."""
@@ -37,7 +38,10 @@ def run_hash(valid: Valid, attempt: int) -> str:
 
 def _content(manifest: Manifest) -> Body:
     content = {key: value for key, value in manifest.body.items() if key != "metadata"}
-    content["queue"] = manifest.body["metadata"].get("labels", {}).get(QUEUE_LABEL)
+    labels = manifest.body["metadata"].get("labels", {})
+    content["queue"] = labels.get(QUEUE_LABEL)
+    if more := {key: labels[key] for key in queue_labels() - {QUEUE_LABEL, QUEUE} if key in labels}:
+        content["scheduling"] = more
     return _without(content, manifest.suspend) if manifest.suspend else content
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from gen.resources import apps, argo, batch, core, jobset, katib, kubeflow, kueue, ray, trainer, volcano
+from gen.kubernetes import PRIORITY_LABEL, QUEUE, QUEUE_LABEL
+from gen.resources import apps, argo, batch, core, coscheduling, jobset, katib, kubeflow, kueue, ray, trainer, volcano
 from gen.resources.base import Resource
 
-_GROUPS = (apps, argo, batch, core, jobset, katib, kubeflow, kueue, ray, trainer, volcano)
+_GROUPS = (apps, argo, batch, core, coscheduling, jobset, katib, kubeflow, kueue, ray, trainer, volcano)
 
 RESOURCES: Final[dict[tuple[str, str], Resource]] = {
     fact.key: fact for module in _GROUPS for fact in vars(module).values() if isinstance(fact, Resource)
@@ -49,3 +50,10 @@ class Having(AbstractSet[tuple[str, str]]):
 
 RUNS: Final = Having(lambda resource: resource.is_run)
 """Kinds whose objects are single runs."""
+
+
+def queue_labels() -> frozenset[str]:
+    """Labels of objects that decide where a run is queued. They cannot change while it exists."""
+    settings = (route for one in RESOURCES.values() for group in one.groups for route in group.settings.values())
+    labels = (route[-1] for route in settings if route[:2] == ("metadata", "labels"))
+    return frozenset({QUEUE, QUEUE_LABEL, PRIORITY_LABEL, *labels})

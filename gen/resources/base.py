@@ -7,7 +7,7 @@ list. Facts are compared by identity, which keeps the import of these classes ch
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -29,7 +29,6 @@ Path = tuple[str, ...]
 """A route through mappings."""
 Pattern = tuple[str | Wildcard, ...]
 """A route through mappings and lists, with wildcards."""
-Queue = Literal["kueue", "volcano"]
 
 
 class Count(Struct, frozen=True, kw_only=True, eq=False):
@@ -139,6 +138,30 @@ class Retired(Struct, frozen=True, kw_only=True, eq=False):
     """First minor version without it; None if no removal is planned."""
 
 
+class Queueing(Struct, frozen=True, kw_only=True, eq=False):
+    """How Kueue admits the objects of a kind."""
+
+    framework: str
+    """Name in `integrations.frameworks` of its configuration."""
+    shipped: bool = True
+    """Whether its configuration lists the framework as shipped."""
+    versions: tuple[str, ...] = ()
+    """API versions that it admits; empty for all."""
+    appends: Path | None = None
+    """Route of the list to which it appends an entry of its own."""
+
+
+class Group(Struct, frozen=True, kw_only=True, eq=False):
+    """A scheduler whose groups of pods the operator makes itself."""
+
+    scheduler: str
+    """As overlays name it."""
+    settings: Mapping[str, Path]
+    """Routes of the fields and labels of an object that set `queue`, `priorityClass`, `minAvailable` or `timeout`."""
+    option: str = ""
+    """Option with which the operator must run; empty if it needs none."""
+
+
 class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Facts of one Kubernetes kind. A route is None if the kind has no such field."""
 
@@ -171,10 +194,12 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     status: Status | None = None
     known_to_engines: bool = False
     """Whether Argo CD and Flux have a health check for the kind."""
-    queues: tuple[Queue, ...] = ()
-    """Systems that can queue an object."""
-    queue_appends: Path | None = None
-    """Route of the list to which Kueue appends an entry of its own."""
+    kueue: Queueing | None = None
+    """How Kueue admits an object; None if it does not."""
+    groups: tuple[Group, ...] = ()
+    """Schedulers whose groups of pods the operator makes; for others, each pod must name its group."""
+    scheduler: str | None = None
+    """The only scheduler of its pods, as overlays name it; None if the pod templates select it."""
     elastic: bool = False
     """Whether Kueue can change the number of pods of an admitted object."""
     scaled: Path = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import Conditions, Count, Derived, PodSet, Resource
+from gen.resources.base import Conditions, Count, Derived, PodSet, Queueing, Resource
 
 JOB: Final = Resource(
     group="batch",
@@ -17,7 +17,7 @@ JOB: Final = Resource(
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=Conditions(succeeded="Complete", failed="Failed", suspended="Suspended"),
     known_to_engines=True,  # `gitops-engine/pkg/health/health_job.go` of Argo CD; kstatus of Flux
-    queues=("kueue", "volcano"),
+    kueue=Queueing(framework="batch/job"),
     elastic=True,
     # the host name of an indexed pod; a pod also gets a random suffix
     derived=(Derived(suffix="-{0}", counts=(Count(route=("spec", "completions"), default=0),)),),

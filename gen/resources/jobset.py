@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, Conditions, Count, Derived, Pattern, PodSet, Resource, retired
+from gen.resources.base import ANY_ITEM, Conditions, Count, Derived, Pattern, PodSet, Queueing, Resource, retired
 
 _JOB: Pattern = ("spec", "replicatedJobs", ANY_ITEM)
 TEMPLATE: Final[Pattern] = (*_JOB, "template", "spec", "template")
@@ -26,7 +26,7 @@ JOBSET: Final = Resource(
     suspend=("spec", "suspend"),
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
-    queues=("kueue",),
+    kueue=Queueing(framework="jobset.x-k8s.io/jobset"),
     claims=(CLAIMS,),
     derived=(
         Derived(suffix="-{role}-{0}", kinds=("Job",), each=_JOB, counts=COUNTS[:1]),

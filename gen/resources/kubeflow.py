@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-from gen.resources.base import ANY_KEY, Conditions, Count, Derived, Pattern, PodSet, Resource, retired
+from msgspec.structs import replace
+
+from gen.resources.base import ANY_KEY, Conditions, Count, Derived, Group, Pattern, PodSet, Queueing, Resource, retired
 
 V1: Final = "kubeflow.org/v1"
 V2: Final = "kubeflow.org/v2beta1"
@@ -19,6 +21,30 @@ _POLICY = ("spec", "runPolicy")
 # `common_types.go` of the training operator and `types.go` of the MPI operator have the same conditions
 _STATUS = Conditions(succeeded="Succeeded", failed="Failed", suspended="Suspended")
 _ALPHA = ("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", "kubeflow.org/v1beta1", "kubeflow.org/v1beta2")
+
+
+def _groups(option: str) -> tuple[Group, ...]:
+    """Both operators make groups for one scheduler, which an option selects; without it, they ignore the policy
+    (`pkg/controller.v1/common/job.go` of the training operator, `pkg/controller/podgroup.go` of the MPI operator).
+    """
+    policy = (*_POLICY, "schedulingPolicy")
+    size = (*policy, "minAvailable")
+    return (
+        Group(
+            scheduler="volcano",
+            settings={
+                "queue": (*policy, "queue"),
+                "priorityClass": (*policy, "priorityClass"),
+                "minAvailable": size,
+            },
+            option=f"{option}=volcano",
+        ),
+        Group(
+            scheduler="coscheduling",
+            settings={"minAvailable": size, "timeout": (*policy, "scheduleTimeoutSeconds")},
+            option=f"{option}=<scheduler>",
+        ),
+    )
 
 
 def _training(
@@ -61,7 +87,9 @@ def _training(
                 only=tuple(role.lower() for role in roles if role != "Launcher"),
             ),
         ),
-        queues=("kueue",),
+        # since 0.19, Kueue's configuration does not list the kinds of the training operator (kubernetes-sigs/kueue)
+        kueue=Queueing(framework=f"kubeflow.org/{kind.lower()}", shipped=False),
+        groups=_groups("--gang-scheduler-name"),
         scaled=("spec", role_map, "Worker", "replicas") if scaled else (),
     )
 
@@ -86,7 +114,7 @@ PADDLEJOB: Final = _training("PaddleJob", "paddleReplicaSpecs", _MASTER_WORKER, 
 JAXJOB: Final = _training("JAXJob", "jaxReplicaSpecs", ("Worker",), "jax", scaled=True)
 # Neither operator enforces the name `mpi`: both take the first container. The TTL of v2beta1 deletes only the Job of
 # the launcher; the TTL of v1 deletes the MPIJob.
-MPIJOB: Final = _training(
+_MPIJOB = _training(
     "MPIJob",
     "mpiReplicaSpecs",
     ("Launcher", "Worker"),
@@ -100,4 +128,9 @@ MPIJOB: Final = _training(
         Derived(suffix="-worker", kinds=("Service",)),
     ),
     old=("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2"),
+)
+MPIJOB: Final = replace(
+    _MPIJOB,
+    kueue=Queueing(framework="kubeflow.org/mpijob", versions=(V2,)),
+    groups=_groups("--gang-scheduling"),  # of the MPI operator; for v1 it is the option of the training operator
 )

@@ -1,6 +1,6 @@
 """Kueue (`kueue.x-k8s.io/v1beta2`), from `apis/kueue` of kubernetes-sigs/kueue 0.19.
 
-Which kinds it can queue is a fact of those kinds (`Resource.queues`).
+Which kinds it can queue is a fact of those kinds (`Resource.kueue`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, Count, Pattern, Phase, Phases, PodSet, Resource, retired
+from gen.resources.base import ANY_ITEM, Count, Group, Pattern, Phase, Phases, PodSet, Queueing, Resource, retired
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"ray.io/v1": ("Never", "OnFailure", "Always")}
 _RETIRED = retired("ray.io/v1", "ray.io/v1alpha1", removed=False)
@@ -15,6 +15,16 @@ HEAD: Final = "head"
 SUBMISSION_MODES: Final = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 _TOKENS = ("ray-token",)
 """With `authOptions`, the operator mounts tokens of service accounts (`controllers/ray/common/pod.go`)."""
+_LABELS = ("metadata", "labels")
+# `controllers/ray/batchscheduler/volcano`: the group has the head and all workers, but not the submitter
+_VOLCANO = Group(
+    scheduler="volcano",
+    settings={
+        "queue": (*_LABELS, "volcano.sh/queue-name"),
+        "priorityClass": (*_LABELS, "ray.io/priority-class-name"),
+    },
+    option="--batch-scheduler=volcano",
+)
 _DEPLOYMENT_STATUS = ("status", "jobDeploymentStatus")
 
 
@@ -46,7 +56,8 @@ RAYJOB: Final = Resource(
         ),
         suspended=(Phase(field=_DEPLOYMENT_STATUS, values=("Suspended",)),),
     ),
-    queues=("kueue",),
+    kueue=Queueing(framework="ray.io/rayjob"),
+    groups=(_VOLCANO,),
     elastic=True,
     added_volumes=_TOKENS,
     max_name=47,
@@ -58,7 +69,8 @@ RAYCLUSTER: Final = Resource(
     retired=_RETIRED,
     pods=_cluster("spec"),
     suspend=("spec", "suspend"),
-    queues=("kueue",),
+    kueue=Queueing(framework="ray.io/raycluster"),
+    groups=(_VOLCANO,),
     elastic=True,
     added_volumes=_TOKENS,
     max_name=53,

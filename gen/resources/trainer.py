@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, ANY_KEY, Conditions, Count, Derived, Nodes, PodSet, Resource
+from gen.resources.base import ANY_ITEM, ANY_KEY, Conditions, Count, Derived, Nodes, PodSet, Queueing, Resource
 from gen.resources.jobset import CLAIMS, COUNTS, TEMPLATE
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"trainer.kubeflow.org/v1alpha1": ()}
@@ -40,12 +40,11 @@ TRAINJOB: Final = Resource(
     suspend=("spec", "suspend"),
     deadline=("spec", "activeDeadlineSeconds"),
     status=Conditions(succeeded="Complete", failed="Failed", suspended="Suspended"),
-    queues=("kueue",),
+    kueue=Queueing(framework="trainer.kubeflow.org/trainjob", appends=("spec", "runtimePatches")),
     derived=(
         Derived(suffix="-node-0-{0}-xxxxx", counts=(Count(route=("spec", "trainer", "numNodes")),)),
         Derived(suffix="-{role}-initializer-0-0-xxxxx", each=("spec", "initializer", ANY_KEY)),
     ),
-    queue_appends=("spec", "runtimePatches"),
 )
 
 RESERVED_ENV: Final = {

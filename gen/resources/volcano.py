@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, Count, Derived, Pattern, Phase, Phases, PodSet, Resource
+from gen.resources.base import ANY_ITEM, Count, Derived, Group, Pattern, Phase, Phases, PodSet, Resource
 
 SCHEDULER: Final = "volcano"
+GROUP_NAME: Final = "scheduling.k8s.io/group-name"
+"""Annotation of a pod with the name of its PodGroup."""
 DEFAULT_QUEUE: Final = "default"
 DEFAULT_RETRIES: Final = 3
 """What the webhook sets (`pkg/webhooks/admission/jobs/mutate`)."""
@@ -25,7 +27,12 @@ VOLCANO_JOB: Final = Resource(
         succeeded=(Phase(field=_PHASE, values=("Completed",)),),
         failed=(Phase(field=_PHASE, values=("Failed", "Aborted", "Terminated")),),
     ),
-    queues=("volcano",),
+    groups=(
+        Group(
+            scheduler=SCHEDULER, settings={"queue": ("spec", "queue"), "priorityClass": ("spec", "priorityClassName")}
+        ),
+    ),
+    scheduler=SCHEDULER,
     derived=(
         Derived(
             suffix="-{role}-{0}",

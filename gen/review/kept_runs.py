@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError, counted
 from gen.findings.rendered import KEPT_RUN_DIFFERS, KEPT_RUN_UNVERIFIED
-from gen.kubernetes import QUEUE_LABEL, RUN_LABEL, at
+from gen.kubernetes import RUN_LABEL, at
 from gen.render.committed.read import CommittedRuns, as_written, body_of
 from gen.render.emit import HEADER
 from gen.repository.git import find_base
 from gen.repository.git_index import in_git
+from gen.resources import queue_labels
 from gen.resources.content import content
 
 if TYPE_CHECKING:
@@ -102,5 +103,5 @@ def _same_run(before: str, after: str) -> bool:
 def _kept(body: Body) -> tuple[object, ...]:
     """The content of the run, with the metadata that may not change."""
     names = at(body, "metadata", "name"), at(body, "metadata", "namespace")
-    labels = at(body, "metadata", "labels", RUN_LABEL), at(body, "metadata", "labels", QUEUE_LABEL)
+    labels = {key: at(body, "metadata", "labels", key) for key in (RUN_LABEL, *queue_labels())}
     return content(body), names, labels

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
 from gen.findings.rendered import NEVER_RAN, RUN_EDITED, UNKNOWN_USAGE
-from gen.kubernetes import QUEUE_LABEL, at
+from gen.kubernetes import at, queue_in
 from gen.resources.content import content
 from gen.resources.demand import Demand, demand
 from gen.resources.engines import is_finished
@@ -161,7 +161,8 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
     state = RunState.FINISHED if is_finished(run.metadata) else RunState.ACTIVE
     if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
         state = RunState.SUSPENDED
-    return RunVersion(run.key.name, state, _demand(run, kind, units, found), run.label(QUEUE_LABEL), run.values)
+    queue = queue_in(run.metadata.get("labels"))
+    return RunVersion(run.key.name, state, _demand(run, kind, units, found), queue, run.values)
 
 
 def _demand(run: RenderedObject, kind: Resource, units: Units, found: Findings) -> Demand:

@@ -41,7 +41,7 @@ def admitted(body: dict[str, Any], resource: Resource) -> dict[str, Any]:
     return live
 
 
-@pytest.mark.parametrize("kind", [kind for kind, job in KINDS.items() if "kueue" in job.facts.queues])
+@pytest.mark.parametrize("kind", [kind for kind, job in KINDS.items() if job.facts.kueue is not None])
 def test_a_queue_may_change_the_runs_that_it_admits(repo: Repository, kind: str) -> None:
     repo.overlay(OVERLAY + GITOPS)
     repo.job(job_text(kind, with_schema=False) + "queue: research\n")

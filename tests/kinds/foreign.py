@@ -12,7 +12,7 @@ import yaml
 
 from gen.kinds import Job, Role
 from gen.kubernetes import present
-from gen.resources.base import ANY_ITEM, Conditions, Count, Phase, Phases, PodSet, Resource
+from gen.resources.base import ANY_ITEM, Conditions, Count, Phase, Phases, PodSet, Queueing, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ HEADED_JOB = Resource(
         ),
         suspended=(Phase(field=("status", "phase"), values=("Suspended",)),),
     ),
-    queues=("kueue",),
+    kueue=Queueing(framework="example.com/headedjob"),
 )
 
 REPLICATED_JOB = Resource(
@@ -67,7 +67,7 @@ REPLICATED_JOB = Resource(
     suspend=("spec", "suspend"),
     ttl=("spec", "ttl"),
     status=Conditions(succeeded="Completed", failed="Broken", suspended="Suspended"),
-    queues=("kueue",),
+    kueue=Queueing(framework="example.com/replicatedjob"),
 )
 
 

@@ -21,6 +21,7 @@ from gen.model.docs import field_docs
 from gen.networks import NETWORKS
 from gen.overlay.fields import OverlayFields
 from gen.overlay.read import OverlayReader
+from gen.queues import QUEUES
 from gen.render.expand import expand
 from gen.render.parse.job import read_job
 from gen.render.plan.stage import make_plan
@@ -227,13 +228,15 @@ def is_option(line: str) -> bool:
 
 
 def test_every_field_of_an_overlay_and_of_every_profile_is_described() -> None:
-    profiles = [*STORAGE.values(), *NETWORKS.values(), *ACCELERATORS.values()]
+    profiles = [*STORAGE.values(), *NETWORKS.values(), *ACCELERATORS.values(), *QUEUES.values()]
     for model in reachable([OverlayFields, *profiles]):
         assert model.model_fields.keys() - field_docs(model).keys() == set(), model.__name__
         assert (model.__doc__ or "").strip(), model.__name__
 
 
-@pytest.mark.parametrize("registry", [STORAGE, NETWORKS, ACCELERATORS], ids=["storage", "networks", "accelerators"])
+@pytest.mark.parametrize(
+    "registry", [STORAGE, NETWORKS, ACCELERATORS, QUEUES], ids=["storage", "networks", "accelerators", "queues"]
+)
 def test_every_profile_has_a_golden_case(registry: dict[str, Any]) -> None:
     overlays = "".join(path.read_text() for path in golden_overlays())
     assert [name for name in registry if f"{name}:" not in overlays] == []

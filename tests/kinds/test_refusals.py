@@ -121,7 +121,7 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
         (
             "autoscaler: true\nqueue: research",
             "4:13",
-            "Kueue admits only Ray clusters of a fixed size",
+            "a queue takes only Ray clusters of a fixed size",
             "remove one of the two",
         ),
         (
@@ -247,7 +247,7 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
         (
             "elastic: {min: 1, max: 8, cpuUtilization: 70}\nqueue: research",
             "4:43",
-            "Kueue admits only a fixed number of workers, and the autoscaler would change it",
+            "a queue takes a fixed number of workers, and the autoscaler would change it",
             "remove `cpuUtilization` or `queue`",
         ),
         (

@@ -52,11 +52,14 @@ def routes(resource: Resource) -> Iterator[Pattern]:
         yield from (count.route for count in pods.counts)
     if resource.nodes is not None:
         yield from (resource.nodes.count, resource.nodes.resources)
+    appends = resource.kueue.appends if resource.kueue is not None else None
     yield from (
         route
-        for route in (resource.queue_appends, resource.suspend, resource.deadline, resource.ttl, resource.cleanup)
+        for route in (appends, resource.suspend, resource.deadline, resource.ttl, resource.cleanup)
         if route is not None
     )
+    settings = (route for group in resource.groups for route in group.settings.values())
+    yield from (route for route in settings if route[0] != "metadata")
     status = resource.status
     if status is not None and not isinstance(status, Conditions):
         yield from (phase.field for phase in (*status.succeeded, *status.failed, *status.suspended))
@@ -116,7 +119,7 @@ def test_facts_are_complete(resource: Resource) -> None:
             assert shared == [pods.template[index] for index in places], "wildcards at the same places as the template"
     if resource.is_run:
         assert resource.status is not None
-        assert resource.suspend is not None or "kueue" not in resource.queues
+        assert resource.suspend is not None or resource.kueue is None
 
 
 def test_the_registry_is_complete() -> None:

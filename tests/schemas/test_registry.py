@@ -31,6 +31,8 @@ CRDS = {
     ("batch.volcano.sh/v1alpha1", "Job"): "batch.volcano.sh/jobs.yaml",
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainer.kubeflow.org/trainjobs.yaml",
     ("ray.io/v1", "RayJob"): "ray.io/rayjobs.yaml",
+    ("scheduling.volcano.sh/v1beta1", "PodGroup"): "scheduling.volcano.sh/podgroups.yaml",
+    ("scheduling.x-k8s.io/v1alpha1", "PodGroup"): "scheduling.x-k8s.io/podgroups.yaml",
 }
 """Every API version that a kind can render and Kubernetes does not define, and the other kinds of their operator."""
 

@@ -12,7 +12,7 @@ from gen.kubernetes import (
     JOB_LABEL,
     MANAGED_BY,
     NAME,
-    QUEUE_LABEL,
+    QUEUE,
     RUN,
     RUN_LABEL,
     VOLUME_LABEL,
@@ -38,12 +38,23 @@ def run_labels(plan: Plan, component: str) -> dict[str, str]:
 
 def run_metadata(plan: Plan, name: str, component: str) -> Body:
     """Metadata of an object of one run."""
-    # Kueue and not Git suspends a run with a queue; any other change gives a hashed run another name
-    settled = plan.queue is not None and not plan.stable
-    lifecycle = run_annotations(plan.engines, plan.state, settled=settled)
-    queue = {QUEUE_LABEL: plan.queue} if plan.queue and plan.queued_by == "kueue" else {}
-    labels = {**plan.labels, **run_labels(plan, component), **queue}
+    lifecycle = run_annotations(plan.engines, plan.state, settled=_is_settled(plan))
+    labels = {**plan.labels, **run_labels(plan, component), **_queue_labels(plan)}
     return _metadata(name, plan.namespace, labels, {**plan.annotations, **lifecycle})
+
+
+def _queue_labels(plan: Plan) -> Mapping[str, str]:
+    if plan.queue is None:
+        return {}
+    own = {QUEUE: plan.queue.name} if plan.queue.declared else {}
+    return {**plan.queue.profile.labels, **own}
+
+
+def _is_settled(plan: Plan) -> bool:
+    """Whether Git never changes an active run under the same name: a run with a hash that Git does not suspend."""
+    if plan.queue is None or plan.stable:
+        return False
+    return plan.queue.profile.suspends or not plan.can_suspend
 
 
 def job_metadata(plan: Plan, name: str, component: str) -> Body:

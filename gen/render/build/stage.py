@@ -10,6 +10,7 @@ from gen.diagnostics import Location
 from gen.kubernetes import METRICS, RUN, VALUES, Body
 from gen.render.build.metadata import run_metadata, storage_metadata
 from gen.render.build.pod import pod_template
+from gen.render.build.queue import put_into_queue, queue_run, queued_pods, set_value
 from gen.render.build.tensorboard import tensorboard
 from gen.render.manifest import Built, Manifest
 from gen.render.plan.data import config_map_name
@@ -33,6 +34,9 @@ def build_storage(plans: Iterable[StoragePlan]) -> Built:
 
 def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     pods = {pod.role.name: pod_template(plan, pod, job.facts) for pod in plan.pods}
+    queued = queue_run(plan, job.facts, pods)
+    if plan.queue is not None:
+        pods = queued_pods(plan.queue, queued)
     workload: Body = {
         "apiVersion": plan.api_version,
         "kind": job.facts.kind,
@@ -45,7 +49,9 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     if plan.values:
         workload["metadata"].setdefault("annotations", {})[VALUES] = orjson.dumps(plan.values).decode()
     if plan.state == "suspended" and job.facts.suspend is not None:
-        _set(workload, job.facts.suspend, value=True)
+        set_value(workload, job.facts.suspend, value=True)
+    if plan.queue is not None:
+        put_into_queue(plan.queue, queued, workload)
     yield Manifest(
         body=workload,
         name=plan.name,
@@ -54,8 +60,10 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         of_run=True,
         main_container=plan.container,
         suspend=job.facts.suspend or (),
+        queue=plan.queue.profile if plan.queue is not None and plan.queue.declared else None,
     )
-    for body in (*job.companions(plan), *_config_map(plan)):
+    group = plan.queue.profile.objects(queued) if plan.queue is not None else ()
+    for body in (*job.companions(plan), *_config_map(plan), *group):
         name = body["metadata"]["name"]
         body["metadata"] = run_metadata(plan, name, plan.kind)
         yield Manifest(body=body, name=stable_name(name), source=Location(plan.source), folder=plan.folder, of_run=True)
@@ -88,9 +96,3 @@ def _storage(plan: StoragePlan) -> Iterator[Manifest]:
 def stable_name(name: str) -> str:
     """Name of an object without the hash of the run."""
     return name.replace(f"-{RUN}", "")
-
-
-def _set(body: Body, route: tuple[str, ...], *, value: object) -> None:
-    for step in route[:-1]:
-        body = body.setdefault(step, {})
-    body[route[-1]] = value

@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from gen.diagnostics import Findings, Location
 from gen.findings.jobs import SUSPENDED_IN_QUEUE
+from gen.kinds.plan import QueuePlan
 from gen.kubernetes import QUEUE_LABEL, RUN, Body, at, with_field
+from gen.queues.kueue import Kueue
 from gen.render.build.metadata import run_metadata
 from gen.render.build.stage import build
 from gen.render.committed.report import report_faults
@@ -17,7 +19,7 @@ from gen.render.manifest import Manifest, Sealed
 from gen.render.patch.stage import apply_patches
 from gen.render.results import Behind
 from gen.render.seal import filled
-from gen.resources import resource_of_object
+from gen.resources import queue_labels, resource_of_object
 from gen.resources.demand import Demand, demand
 from gen.resources.pods import templates_by_shape
 
@@ -70,9 +72,11 @@ def _as_committed(run: CommittedRun, valid: Valid, job: Job, plan: Plan, overlay
 
     The lifecycle marks in their metadata depend on both.
     """
-    queue, stable = _queue(run.workload.body) or None, run.run not in run.name
-    if queue == plan.queue and stable == plan.stable:
+    local, stable = _queue(run.workload.body), run.run not in run.name
+    labels = plan.queue.profile.labels if plan.queue is not None else {}
+    if local == labels.get(QUEUE_LABEL, "") and stable == plan.stable:
         return valid.manifests
+    queue = QueuePlan(name=local, profile=Kueue.named(local), declared=False) if local else None
     name = plan.name if stable else f"{plan.name}-{RUN}"
     return apply_patches(build(job, replace(plan, queue=queue, stable=stable, run=name)), overlay, Findings()).manifests
 
@@ -102,8 +106,9 @@ def _kept(one: CommittedObject, run: CommittedRun, manifests: tuple[Manifest, ..
 
 def _metadata(new: Body, committed: Body) -> Body:
     """The new metadata with the committed name and queue, which a run cannot change."""
-    labels = {key: value for key, value in new.get("labels", {}).items() if key != QUEUE_LABEL}
-    labels |= {QUEUE_LABEL: queue} if (queue := _queue(committed)) else {}
+    queued = queue_labels()
+    labels = {key: value for key, value in new.get("labels", {}).items() if key not in queued}
+    labels |= {key: value for key, value in (at(committed, "metadata", "labels") or {}).items() if key in queued}
     return {**new, "name": committed["metadata"]["name"], "labels": dict(sorted(labels.items()))}
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, Severity
 from gen.findings.rendered import KEPT_RUN_INVALID, KEPT_RUN_NOT_GRANTED
-from gen.kubernetes import QUEUE_LABEL, at, identity_of
+from gen.kubernetes import QUEUE_LABEL, at, identity_of, queue_in
 from gen.render.plan.images import allowed
 from gen.resources import resource_of_object
 from gen.resources.pods import pod_sets
@@ -43,7 +43,7 @@ def report_faults(
     lost = [
         f"{field} `{value}`"
         for field, value in dict.fromkeys(_granted_values(kept[0].body, plan.container))
-        if grant is not None and (field, value) not in new and not _is_granted(field, value, grant)
+        if grant is not None and (field, value) not in new and not _is_granted(field, value, grant, overlay)
     ]
     if lost:
         message = (
@@ -64,8 +64,8 @@ def _faults(body: Body, overlay: Overlay) -> Iterator[str]:
 
 def _granted_values(body: Body, main_container: str) -> Iterator[tuple[str, str]]:
     """What an object uses and the overlay grants by name: fields of the job with their values."""
-    if queue := at(body, "metadata", "labels", QUEUE_LABEL):
-        yield "queue", str(queue)
+    if queue := queue_in(at(body, "metadata", "labels")):
+        yield "queue", queue
     resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
     for pods in pod_sets(resource, body) if resource is not None else ():
         spec = at(pods.template, "spec") or {}
@@ -80,9 +80,11 @@ def _granted_values(body: Body, main_container: str) -> Iterator[tuple[str, str]
                 yield "image", str(container.get("image"))
 
 
-def _is_granted(field: str, value: str, grant: Grant) -> bool:
+def _is_granted(field: str, value: str, grant: Grant, overlay: Overlay) -> bool:
+    declared = (overlay.fields.queues[name].profile for name in grant.queues if name in overlay.fields.queues)
     lists = {
-        "queue": grant.queues,
+        # a run from before they were declared only has the name of the LocalQueue
+        "queue": (*grant.queues, *(queue.labels.get(QUEUE_LABEL) for queue in declared)),
         "priority": grant.priorities,
         "serviceAccount": grant.service_accounts,
         "permission": grant.allow,

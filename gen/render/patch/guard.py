@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from gen.findings.overlays import PATCH_BREAKS, PATCH_RENAMES
 from gen.kubernetes import MANAGED_BY, OWN
+from gen.queues.base import Gang
 from gen.resources import resource_of_object
 from gen.resources.pods import follow, pod_sets, templates_by_shape
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.findings.code import Code
     from gen.kubernetes import Body
+    from gen.queues import QueueProfile
     from gen.render.manifest import Manifest
 
 
@@ -42,6 +44,8 @@ def breaches(manifest: Manifest, body: Body) -> Iterator[Breach]:
     before = _templates(manifest.body)
     for route in ((), *before):
         yield from _labels(manifest.body, body, (*route, "metadata", "labels"))
+    if manifest.queue is not None:
+        yield from _queue(manifest.queue, manifest.body, body, before)
     if manifest.main_container is None:
         return
     for route in _training(before, body, manifest.main_container):
@@ -81,6 +85,23 @@ def _labels(old: Body, new: Body, route: Route) -> Iterator[Breach]:
         if ours and before.get(key) != after.get(key):
             hint = f"leave `{OWN}…` and `{MANAGED_BY}` as they are: selectors and engines depend on them"
             yield Breach(PATCH_BREAKS, (*route, key), f"changes the label `{key}`", hint)
+
+
+def _queue(queue: QueueProfile, old: Body, new: Body, templates: dict[Route, Any]) -> Iterator[Breach]:
+    """What the queue of a run needs: labels and annotations of its scheduler, and for a gang the name of that."""
+    hint = "remove it from the patch, and change the queue in `queues` of the overlay"
+    for route in ((), *templates):
+        for field in ("labels", "annotations"):
+            here = (*route, "metadata", field)
+            before, after = _at(old, here), _at(new, here)
+            for key in sorted(before.keys() | after.keys()):
+                ours = queue.acts_on(key) and (key in before or isinstance(queue, Gang))
+                if ours and before.get(key) != after.get(key):
+                    yield Breach(PATCH_BREAKS, (*here, key), f"changes `{key}`, which the queue sets", hint)
+    for route in templates if isinstance(queue, Gang) else ():
+        place: Route = (*route, "spec", "schedulerName")
+        if follow(new, place) != follow(old, place):
+            yield Breach(PATCH_BREAKS, place, "selects another scheduler than the queue", hint)
 
 
 def _protection(old: Body, new: Body) -> Iterator[Breach]:

@@ -13,6 +13,7 @@ from gen.findings.jobs import INVALID_LABEL, NAME_TOO_LONG, POD_METADATA, RESERV
 from gen.kubernetes import HASH_LENGTH, MAX_NAME, with_hash
 from gen.model.names import LABEL_KEY, LABEL_VALUE
 from gen.model.scalars import shown
+from gen.queues import QUEUES
 from gen.resources.engines import ENGINES
 from gen.resources.names import last_suffixes
 
@@ -169,7 +170,7 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
         if key.startswith(_RESERVED) or key in _OPERATORS:
             hint = "remove it; a field of the job or the overlay controls it"
             context.error(RESERVED_METADATA, (*route, key), f"a job cannot set `{key}`", hint, key=True)
-        elif key in _CONTROLLERS and context.set_by_job((*route, key)):
+        elif _is_of_controllers(key) and context.set_by_job((*route, key)):
             hint = "use another key; only `defaults` of the overlay can set this one"
             message = f"a job cannot set `{key}`, because schedulers or controllers act on it"
             context.error(RESERVED_METADATA, (*route, key), message, hint, key=True)
@@ -185,6 +186,10 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
             hint = f"add it to `namespaces.{namespace}.metadata` of the overlay, or use a key without a prefix"
             message = f"namespace `{namespace}` may not set `{key}` in overlay `{overlay}`"
             context.error(NOT_GRANTED, (*route, key), message, hint, key=True)
+
+
+def _is_of_controllers(key: str) -> bool:
+    return key in _CONTROLLERS or any(model.acts_on(key) for model in QUEUES.values())
 
 
 def _is_granted(context: Context, key: str) -> bool:

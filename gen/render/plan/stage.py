@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import UNKNOWN_NAMESPACE
-from gen.findings.jobs import INVALID_VALUE, NO_EFFECT, SUSPENDED_IN_QUEUE
+from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
 from gen.kinds.plan import Plan
 from gen.kinds.role import Target
 from gen.kubernetes import RUN
+from gen.queues.base import Gang
 from gen.render.plan.context import Context
 from gen.render.plan.data import plan_data
 from gen.render.plan.grants import check_grants
 from gen.render.plan.names import check_metadata, check_name
 from gen.render.plan.networks import on_host, plan_network
 from gen.render.plan.pods import plan_pods
+from gen.render.plan.queues import check_schedulers, plan_queue
 from gen.render.plan.tensorboard import plan_tensorboard
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     check_metadata(context)
     check_grants(context)
     network = plan_network(context)
+    queue = plan_queue(context, api_version)
     target = Target(
         api_version=api_version,
         served=served,
@@ -55,10 +58,12 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         name=run.name,
         run=context.object_name,
         host_network=on_host(network),
+        together=queue is not None and isinstance(queue.profile, Gang),
     )
     _check_kind(context, target)
     data = plan_data(context)
     pods = plan_pods(context, data, network, target)
+    check_schedulers(context, queue, pods)
     check_name(context, pods)
     return Plan(
         kind=job.kind,
@@ -75,8 +80,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         files=data.files,
         storage=data.storage,
         tensorboard=plan_tensorboard(context, data),
-        queue=job.queue,
-        queued_by=job.facts.queues[0] if job.queue is not None and job.facts.queues else None,
+        queue=queue,
         priority=job.priority,
         service_account=job.service_account,
         pull_secrets=tuple(dict.fromkeys(job.image_pull_secrets)),
@@ -86,6 +90,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         attempt=job.attempt,
         metrics={metric.name: metric.format for metric in job.metrics},
         values=given.values,
+        can_suspend=job.facts.suspend is not None,
         stable=stable,
         engines=overlay.engines,
         labels=job.labels,
@@ -101,9 +106,6 @@ def _check_kind(context: Context, target: Target) -> None:
         hint = did_you_mean(job.restart, policies)
         message = f"{job.facts.kind} of {target.api_version} cannot restart with `{job.restart}`"
         context.error(INVALID_VALUE, ("restart",), message, hint)
-    if job.state == "suspended" and job.queue is not None:
-        hint = "remove one of the two; Kueue suspends and resumes the job, and Git would revert that"
-        context.error(SUSPENDED_IN_QUEUE, ("state",), "a job with a `queue` cannot be `suspended`", hint)
     if job.state == "suspended" and job.facts.suspend is None:
         message = f"a {job.facts.kind} cannot be suspended"
         context.error(INVALID_VALUE, ("state",), message, "remove `state`, or remove the job file to stop the run")

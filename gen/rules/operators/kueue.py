@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_QUEUED = Having(lambda resource: "kueue" in resource.queues)
+_QUEUED = Having(lambda resource: resource.kueue is not None)
 _PREFIX = "kueue.x-k8s.io/"
 _WEBHOOK = "The Kueue webhook rejects the object."
 _TOPOLOGY = tuple(f"{_PREFIX}podset-{name}-topology" for name in ("required", "preferred", "unconstrained"))

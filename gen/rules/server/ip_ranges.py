@@ -38,7 +38,9 @@ def _canonical_range(value: Any) -> Fault | None:
     except ValueError:
         near = ""
     hint = f"use `{near}`" if near else "use a range such as `10.0.0.0/24` or `2001:db8::/64`"
-    return None if near and near == value else Fault((), f"`{value}` is not a range of addresses in canonical form", hint)
+    return (
+        None if near and near == value else Fault((), f"`{value}` is not a range of addresses in canonical form", hint)
+    )
 
 
 _TABLES = {

@@ -1,0 +1,185 @@
+"""Base classes of the schedulers of queues: what each of them needs in the objects and pods of a run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+from msgspec import Struct, field
+from pydantic import Field
+
+from gen.model.names import ObjectName
+from gen.model.profile import Profile
+from gen.resources.base import Group, Path, Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gen.kubernetes import Body
+
+PriorityClassName = Annotated[ObjectName, Field(max_length=63)]
+"""Name of an object that is also the value of a label."""
+
+
+class Refusal(Struct, frozen=True):
+    """Why a scheduler cannot run the jobs of a kind."""
+
+    reason: str
+    """Completes `queue … cannot take a …:`."""
+    remedy: str
+
+
+class Member(Struct, frozen=True, kw_only=True):
+    """The pods of one role."""
+
+    role: str
+    least: int
+    """Pods that must start together."""
+    grouped: bool
+    """Whether they start with those of the other roles."""
+    template: Body
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """A run that a scheduler queues."""
+
+    facts: Resource
+    name: str
+    """Name of the object."""
+    priority: str | None
+    """PriorityClass of the pods."""
+    members: tuple[Member, ...]
+
+    @property
+    def pods(self) -> int:
+        """Pods that must start together."""
+        return sum(member.least for member in self.members if member.grouped)
+
+
+class PodChanges(Struct, frozen=True, kw_only=True):
+    """Changes to a pod template."""
+
+    scheduler: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+class QueueProfile(Profile, ABC):
+    """A queue of one scheduler."""
+
+    suspends: ClassVar[bool] = False
+    """Whether it keeps runs suspended until it admits them, and changes their templates then."""
+    keys: ClassVar[tuple[str, ...]] = ()
+    """Labels and annotations that the scheduler acts on; those with a prefix stand for all that start with them."""
+    companions: ClassVar[tuple[Resource, ...]] = ()
+    """Kinds of the objects that it adds to a run."""
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The queue with this name in the cluster, without settings."""
+        return cls.model_validate({cls.short: name})
+
+    @classmethod
+    def acts_on(cls, key: str) -> bool:
+        """Whether the scheduler acts on a label or annotation. Jobs and patches cannot change it."""
+        return any(key == own or ("." in own and key.startswith(own)) for own in cls.keys)
+
+    @property
+    def scheduler_name(self) -> str | None:
+        """Scheduler of the pods; None for the one that the pods have without the queue."""
+        return None
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Labels of all objects of a run."""
+        return {}
+
+    @abstractmethod
+    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
+        """Why the queue cannot take the jobs of a kind; None if it can."""
+
+    def ignores(self, facts: Resource, api_version: str) -> Refusal | None:
+        """Why the scheduler ignores the jobs of a kind however it is configured, for queues that are not declared."""
+        return self.refusal(facts, api_version)
+
+    def values(self, run: Run) -> Mapping[Path, Any]:  # noqa: ARG002 - most schedulers read the pods
+        """Values of the object, by their routes."""
+        return {}
+
+    def changes(self, run: Run, member: Member) -> PodChanges:  # noqa: ARG002 - as above
+        """Changes to the pods of a role."""
+        return PodChanges()
+
+    def objects(self, run: Run) -> tuple[Body, ...]:  # noqa: ARG002 - most schedulers need none
+        """More objects of the run, with `apiVersion`, `kind`, `metadata.name` and their content."""
+        return ()
+
+
+class Gang(QueueProfile):
+    """A scheduler that starts the pods of a run together. Each run is a group of pods."""
+
+    known_as: ClassVar[str]
+    """Its name in the facts of kinds."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """Settings of a group other than its size, by their names in `Group.settings`."""
+
+    @property
+    def least(self) -> int | None:
+        """Pods that must start together, if the queue limits their number."""
+        return None
+
+    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:  # noqa: ARG002 - for all versions
+        if facts.scheduler is not None and facts.scheduler != self.known_as:
+            reason = f"the operator schedules its pods with `{facts.scheduler}`"
+            return Refusal(reason, f"use a queue with `{facts.scheduler}`, or another kind")
+        if not facts.pods:
+            reason = "its runtime in the cluster has the pods, and selects their scheduler"
+            return Refusal(reason, "use a queue with `kueue`, or omit `queue` and set `podGroupPolicy` in the runtime")
+        return next(self._without_place(facts), None)
+
+    def _without_place(self, facts: Resource) -> Iterator[Refusal]:
+        """Settings that the groups of an operator do not have."""
+        group = self._made_by_operator(facts)
+        given = {**self.settings, "minAvailable": self.least}
+        for name, value in given.items() if group is not None else ():
+            if value is not None and group is not None and name not in group.settings:
+                yield Refusal(f"its operator has no setting for `{name}` of the queue", "use a queue without it")
+
+    def _made_by_operator(self, facts: Resource) -> Group | None:
+        return next((group for group in facts.groups if group.scheduler == self.known_as), None)
+
+    def size(self, run: Run) -> int:
+        """Pods of a run that must start together."""
+        return run.pods if self.least is None else min(self.least, run.pods)
+
+    def values(self, run: Run) -> Mapping[Path, Any]:
+        group = self._made_by_operator(run.facts)
+        if group is None:
+            return {}
+        given = {**self.of_run(run), "minAvailable": self.size(run)}
+        return {group.settings[name]: value for name, value in given.items() if name in group.settings}
+
+    def of_run(self, run: Run) -> Mapping[str, Any]:  # noqa: ARG002 - most settings are those of the queue
+        """The settings of the group of a run that are set."""
+        return {name: value for name, value in self.settings.items() if value is not None}
+
+    def changes(self, run: Run, member: Member) -> PodChanges:
+        if run.facts.scheduler is not None:
+            return PodChanges()
+        if self._made_by_operator(run.facts) is not None:
+            return PodChanges(scheduler=self.scheduler_name)
+        return self.joined(run, member)
+
+    @abstractmethod
+    def joined(self, run: Run, member: Member) -> PodChanges:
+        """Changes to pods that join the group, if the operator does not make it."""
+
+    def objects(self, run: Run) -> tuple[Body, ...]:
+        return () if self._made_by_operator(run.facts) is not None else self.group(run)
+
+    def group(self, run: Run) -> tuple[Body, ...]:  # noqa: ARG002 - some schedulers read the pods alone
+        """The group, if the operator does not make it."""
+        return ()

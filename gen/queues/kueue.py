@@ -1,0 +1,107 @@
+"""Kueue: a LocalQueue admits a run, which is suspended until then.
+
+Labels of the object and annotations of pod templates from `pkg/controller/constants` and `apis/kueue/v1beta2` of
+kubernetes-sigs/kueue 0.19.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from gen.diagnostics import did_you_mean
+from gen.kubernetes import PRIORITY_LABEL, QUEUE_LABEL
+from gen.model.base import Model
+from gen.model.names import Label, LabelKey
+from gen.model.scalars import Text, Truth, conflict
+from gen.queues.base import Member, PodChanges, PriorityClassName, QueueProfile, Refusal, Run
+from gen.resources import RESOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.resources.base import Resource
+
+_PREFIX = "kueue.x-k8s.io/"
+
+
+class Topology(Model):
+    """How close the pods of each role must be. The level is a node label that the Topology of the flavor lists."""
+
+    required: LabelKey | None = None
+    """Level of one domain that must hold all pods of a role, such as `cloud.provider.com/topology-block`."""
+    preferred: LabelKey | None = None
+    """Level of one domain that should hold them. Otherwise Kueue uses several domains."""
+    unconstrained: Truth = False
+    """Place the pods by the topology of free resources only."""
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        unconstrained = "true" if self.unconstrained else None
+        levels = {"required": self.required, "preferred": self.preferred, "unconstrained": unconstrained}
+        return {f"{_PREFIX}podset-{name}-topology": level for name, level in levels.items() if level is not None}
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if len(self.annotations) != 1:
+            problem = "expected exactly one of `required`, `preferred` and `unconstrained`"
+            raise conflict(problem, "set one of them, such as `required: cloud.provider.com/topology-block`")
+        return self
+
+
+class Kueue(QueueProfile):
+    """LocalQueue of Kueue. Its runs are suspended until Kueue admits them."""
+
+    short: ClassVar[str] = "localQueue"
+    suspends: ClassVar[bool] = True
+    keys: ClassVar[tuple[str, ...]] = (_PREFIX,)
+
+    local_queue: Label
+    """Name of the LocalQueue in the namespace of the job."""
+    priority_class: PriorityClassName | None = None
+    """WorkloadPriorityClass of the runs. It orders them in the queue, and does not change the priority of pods."""
+    topology: Topology | None = None
+    """Topology-aware placement of the pods. The flavors of the queue must have a `topologyName`."""
+    frameworks: Annotated[tuple[Text, ...], Field(max_length=20)] = ()
+    """Frameworks that `integrations.frameworks` of Kueue's configuration lists in addition to those that it ships,
+    such as `kubeflow.org/pytorchjob`. Without its framework, Kueue ignores a job, which starts at once."""
+
+    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
+        kueue = facts.kueue
+        if (refused := self.ignores(facts, api_version)) is not None or kueue is None:
+            return refused
+        if not kueue.shipped and kueue.framework not in self.frameworks:
+            return Refusal(
+                f"Kueue ignores it unless its configuration lists `{kueue.framework}`, so the run would start at once",
+                f"add `frameworks: [{kueue.framework}]` to the queue if Kueue is configured so, or use another queue",
+            )
+        return None
+
+    def ignores(self, facts: Resource, api_version: str) -> Refusal | None:
+        kueue = facts.kueue
+        if kueue is None:
+            return Refusal("Kueue does not admit this kind", "use a queue of another scheduler, or another kind")
+        if kueue.versions and api_version not in kueue.versions:
+            served = " or ".join(f"`{version}`" for version in kueue.versions)
+            return Refusal(
+                f"Kueue ignores {api_version}, so the run would start at once",
+                f"use {served} in `operators` of the overlay, or a queue of another scheduler",
+            )
+        return None
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        labels = {QUEUE_LABEL: self.local_queue, PRIORITY_LABEL: self.priority_class}
+        return {key: value for key, value in labels.items() if value is not None}
+
+    def changes(self, run: Run, member: Member) -> PodChanges:  # noqa: ARG002 - the same for every role
+        return PodChanges(annotations=self.topology.annotations if self.topology is not None else {})
+
+    @model_validator(mode="after")
+    def _known_frameworks(self) -> Self:
+        known = sorted(one.kueue.framework for one in RESOURCES.values() if one.kueue and not one.kueue.shipped)
+        for name in self.frameworks:
+            if name not in known:
+                raise conflict(f"unknown framework `{name}`, or one that Kueue ships", did_you_mean(name, known))
+        return self

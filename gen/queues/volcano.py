@@ -1,0 +1,68 @@
+"""Volcano: a PodGroup in a Volcano Queue, which Volcano schedules as a whole.
+
+Pods join the PodGroup of their annotation; for others, Volcano makes one for each owner
+(`pkg/controllers/podgroup/pg_controller.go`, `pkg/scheduler/api/job_info.go` of volcano-sh/volcano 1.15).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gen.kubernetes import MAX_NAME, Body, present
+from gen.model.names import Label
+from gen.model.scalars import Positive
+from gen.queues.base import Gang, Member, PodChanges, PriorityClassName, Run
+from gen.resources.volcano import GROUP_NAME, POD_GROUP, SCHEDULER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.resources.base import Resource
+
+
+class Volcano(Gang):
+    """Queue of Volcano. All pods of a run start together, or none."""
+
+    short: ClassVar[str] = "queue"
+    known_as: ClassVar[str] = SCHEDULER
+    keys: ClassVar[tuple[str, ...]] = (
+        *("scheduling.volcano.sh/", GROUP_NAME),
+        *("volcano.sh/queue-name", "volcano.sh/task-spec"),
+    )
+    companions: ClassVar[tuple[Resource, ...]] = (POD_GROUP,)
+
+    queue: Label
+    """Name of the Queue of Volcano. It takes jobs if it is open and has no queues below it."""
+    priority_class: PriorityClassName | None = None
+    """PriorityClass of the groups. [default: `priority` of the job]"""
+    min_available: Positive | None = None
+    """Pods of a run that must start together, or all if it has fewer. [default: all]"""
+
+    @property
+    def scheduler_name(self) -> str:
+        return SCHEDULER
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return {"queue": self.queue, "priorityClass": self.priority_class}
+
+    @property
+    def least(self) -> int | None:
+        return self.min_available
+
+    def of_run(self, run: Run) -> Mapping[str, Any]:
+        return present(queue=self.queue, priorityClass=self._priority(run))
+
+    def _priority(self, run: Run) -> str | None:
+        """PriorityClass of the group. Some operators take it from a label, which is shorter than names of objects."""
+        if self.priority_class is not None or run.priority is None or len(run.priority) > MAX_NAME:
+            return self.priority_class
+        return run.priority
+
+    def joined(self, run: Run, member: Member) -> PodChanges:
+        return PodChanges(scheduler=SCHEDULER, annotations={GROUP_NAME: run.name} if member.grouped else {})
+
+    def group(self, run: Run) -> tuple[Body, ...]:
+        spec = present(minMember=self.size(run), queue=self.queue, priorityClassName=self._priority(run))
+        (api_version,) = POD_GROUP.versions
+        return ({"apiVersion": api_version, "kind": POD_GROUP.kind, "metadata": {"name": run.name}, "spec": spec},)
