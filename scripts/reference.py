@@ -1,4 +1,4 @@
-"""Generate `docs/reference-*.md` from the schemas and `docs/rules.md` from the rules: `python -m scripts.reference`."""
+"""Generate the references, rules and tables in `docs/` from the code: `python -m scripts.reference`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
 from gen.rules.rule import RuleSource
 from gen.storage import STORAGE
+from scripts.support import support
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -202,6 +203,7 @@ def main() -> None:
     (DOCS / "rules.md").write_text(rules(), "utf-8")
     (DOCS / "reference-job.md").write_text(job_reference(), "utf-8")
     (DOCS / "reference-overlay.md").write_text(overlay_reference(), "utf-8")
+    (DOCS / "support.md").write_text(support(), "utf-8")
 
 
 if __name__ == "__main__":

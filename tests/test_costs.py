@@ -204,7 +204,8 @@ class Ticket(QueueProfile):
     def scheduler_name(self) -> str:
         return "ticket"
 
-    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
+    @classmethod
+    def unable(cls, facts: Resource, api_version: str) -> Refusal | None:
         return None if facts.pods else Refusal(f"{api_version} has no pods", "use another kind")
 
     def changes(self, run: Run, member: Member) -> PodChanges:

@@ -7,7 +7,10 @@ import re
 import pytest
 
 from gen.commands.new import job_text
+from gen.kinds import KINDS
+from gen.queues import QUEUES
 from scripts.reference import job_reference, overlay_reference, rules
+from scripts.support import support
 from tests.support import PROJECT, Repository
 
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
@@ -17,6 +20,17 @@ def test_the_references_are_fresh() -> None:
     assert (PROJECT / "docs/reference-job.md").read_text("utf-8") == job_reference(), "run `just docs`"
     assert (PROJECT / "docs/reference-overlay.md").read_text("utf-8") == overlay_reference(), "run `just docs`"
     assert (PROJECT / "docs/rules.md").read_text("utf-8") == rules(), "run `just docs`"
+    assert (PROJECT / "docs/support.md").read_text("utf-8") == support(), "run `just docs`"
+
+
+def test_the_table_of_queues_says_for_every_pair_whether_it_works() -> None:
+    rows = [line.split(" | ") for line in support().splitlines() if line.startswith("| `")]
+    assert {row[0].split("`")[1] for row in rows} == set(KINDS)
+    assert {len(row) for row in rows} == {len(QUEUES) + 1}
+    words = {cell.strip(" |").split(" ")[0] for row in rows for cell in row[1:]}
+    assert words == {"yes", "no"}
+    (v1,) = [row for row in rows if row[0].startswith("| `mpi` of `kubeflow.org/v1`")]
+    assert v1[1 + list(QUEUES).index("kueue")].startswith("no (")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

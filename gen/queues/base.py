@@ -13,7 +13,7 @@ from gen.model.profile import Profile
 from gen.resources.base import Group, Path, Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from gen.kubernetes import Body
 
@@ -44,6 +44,7 @@ class Run(Struct, frozen=True, kw_only=True):
     """A run that a scheduler queues."""
 
     facts: Resource
+    api_version: str
     name: str
     """Name of the object."""
     priority: str | None
@@ -94,13 +95,19 @@ class QueueProfile(Profile, ABC):
         """Labels of all objects of a run."""
         return {}
 
+    @classmethod
     @abstractmethod
-    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
-        """Why the queue cannot take the jobs of a kind; None if it can."""
+    def unable(cls, facts: Resource, api_version: str) -> Refusal | None:
+        """Why no queue of the scheduler can take the jobs of a kind; None if one can."""
 
-    def ignores(self, facts: Resource, api_version: str) -> Refusal | None:
-        """Why the scheduler ignores the jobs of a kind however it is configured, for queues that are not declared."""
-        return self.refusal(facts, api_version)
+    @classmethod
+    def needs(cls, facts: Resource, api_version: str) -> str:  # noqa: ARG003 - most schedulers need nothing
+        """What the configuration of the scheduler or the operator must contain for a kind; empty if nothing."""
+        return ""
+
+    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
+        """Why this queue cannot take the jobs of a kind; None if it can."""
+        return self.unable(facts, api_version)
 
     def values(self, run: Run) -> Mapping[Path, Any]:  # noqa: ARG002 - most schedulers read the pods
         """Values of the object, by their routes."""
@@ -131,32 +138,41 @@ class Gang(QueueProfile):
         """Pods that must start together, if the queue limits their number."""
         return None
 
-    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:  # noqa: ARG002 - for all versions
-        if facts.scheduler is not None and facts.scheduler != self.known_as:
+    @classmethod
+    def unable(cls, facts: Resource, api_version: str) -> Refusal | None:  # noqa: ARG003 - for all versions
+        if facts.scheduler is not None and facts.scheduler != cls.known_as:
             reason = f"the operator schedules its pods with `{facts.scheduler}`"
             return Refusal(reason, f"use a queue with `{facts.scheduler}`, or another kind")
         if not facts.pods:
             reason = "its runtime in the cluster has the pods, and selects their scheduler"
             return Refusal(reason, "use a queue with `kueue`, or omit `queue` and set `podGroupPolicy` in the runtime")
-        return next(self._without_place(facts), None)
+        return None
 
-    def _without_place(self, facts: Resource) -> Iterator[Refusal]:
-        """Settings that the groups of an operator do not have."""
-        group = self._made_by_operator(facts)
-        given = {**self.settings, "minAvailable": self.least}
-        for name, value in given.items() if group is not None else ():
+    @classmethod
+    def needs(cls, facts: Resource, api_version: str) -> str:
+        group = cls.made_by_operator(facts, api_version)
+        return "" if group is None else group.option
+
+    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
+        group = self.made_by_operator(facts, api_version)
+        given = {**self.settings, "minAvailable": self.least} if group is not None else {}
+        for name, value in given.items():
             if value is not None and group is not None and name not in group.settings:
-                yield Refusal(f"its operator has no setting for `{name}` of the queue", "use a queue without it")
+                return Refusal(f"its operator has no setting for `{name}` of the queue", "use a queue without it")
+        return self.unable(facts, api_version)
 
-    def _made_by_operator(self, facts: Resource) -> Group | None:
-        return next((group for group in facts.groups if group.scheduler == self.known_as), None)
+    @classmethod
+    def made_by_operator(cls, facts: Resource, api_version: str) -> Group | None:
+        """The group of pods that the operator of a kind makes for the scheduler."""
+        served = (one for one in facts.groups if not one.versions or api_version in one.versions)
+        return next((group for group in served if group.scheduler == cls.known_as), None)
 
     def size(self, run: Run) -> int:
         """Pods of a run that must start together."""
         return run.pods if self.least is None else min(self.least, run.pods)
 
     def values(self, run: Run) -> Mapping[Path, Any]:
-        group = self._made_by_operator(run.facts)
+        group = self.made_by_operator(run.facts, run.api_version)
         if group is None:
             return {}
         given = {**self.of_run(run), "minAvailable": self.size(run)}
@@ -169,7 +185,7 @@ class Gang(QueueProfile):
     def changes(self, run: Run, member: Member) -> PodChanges:
         if run.facts.scheduler is not None:
             return PodChanges()
-        if self._made_by_operator(run.facts) is not None:
+        if self.made_by_operator(run.facts, run.api_version) is not None:
             return PodChanges(scheduler=self.scheduler_name)
         return self.joined(run, member)
 
@@ -178,7 +194,7 @@ class Gang(QueueProfile):
         """Changes to pods that join the group, if the operator does not make it."""
 
     def objects(self, run: Run) -> tuple[Body, ...]:
-        return () if self._made_by_operator(run.facts) is not None else self.group(run)
+        return () if self.made_by_operator(run.facts, run.api_version) is not None else self.group(run)
 
     def group(self, run: Run) -> tuple[Body, ...]:  # noqa: ARG002 - some schedulers read the pods alone
         """The group, if the operator does not make it."""

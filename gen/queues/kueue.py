@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, model_validator
 
 from gen.diagnostics import did_you_mean
 from gen.kubernetes import PRIORITY_LABEL, QUEUE_LABEL
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from gen.resources.base import Resource
 
 _PREFIX = "kueue.x-k8s.io/"
+
+
+def _framework(name: str) -> str:
+    known = sorted(one.kueue.framework for one in RESOURCES.values() if one.kueue and not one.kueue.shipped)
+    if name not in known:
+        raise conflict(f"unknown framework `{name}`, or one that Kueue ships", did_you_mean(name, known))
+    return name
+
+
+Framework = Annotated[Text, AfterValidator(_framework)]
 
 
 class Topology(Model):
@@ -63,32 +73,34 @@ class Kueue(QueueProfile):
     """WorkloadPriorityClass of the runs. It orders them in the queue, and does not change the priority of pods."""
     topology: Topology | None = None
     """Topology-aware placement of the pods. The flavors of the queue must have a `topologyName`."""
-    frameworks: Annotated[tuple[Text, ...], Field(max_length=20)] = ()
+    frameworks: tuple[Framework, ...] = ()
     """Frameworks that `integrations.frameworks` of Kueue's configuration lists in addition to those that it ships,
     such as `kubeflow.org/pytorchjob`. Without its framework, Kueue ignores a job, which starts at once."""
 
-    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
-        kueue = facts.kueue
-        if (refused := self.ignores(facts, api_version)) is not None or kueue is None:
-            return refused
-        if not kueue.shipped and kueue.framework not in self.frameworks:
-            return Refusal(
-                f"Kueue ignores it unless its configuration lists `{kueue.framework}`, so the run would start at once",
-                f"add `frameworks: [{kueue.framework}]` to the queue if Kueue is configured so, or use another queue",
-            )
-        return None
-
-    def ignores(self, facts: Resource, api_version: str) -> Refusal | None:
-        kueue = facts.kueue
-        if kueue is None:
+    @classmethod
+    def unable(cls, facts: Resource, api_version: str) -> Refusal | None:
+        if facts.kueue is None:
             return Refusal("Kueue does not admit this kind", "use a queue of another scheduler, or another kind")
-        if kueue.versions and api_version not in kueue.versions:
-            served = " or ".join(f"`{version}`" for version in kueue.versions)
+        if facts.kueue.versions and api_version not in facts.kueue.versions:
+            served = " or ".join(f"`{version}`" for version in facts.kueue.versions)
             return Refusal(
                 f"Kueue ignores {api_version}, so the run would start at once",
                 f"use {served} in `operators` of the overlay, or a queue of another scheduler",
             )
         return None
+
+    @classmethod
+    def needs(cls, facts: Resource, api_version: str) -> str:  # noqa: ARG003 - for all versions
+        return "" if facts.kueue is None or facts.kueue.shipped else facts.kueue.framework
+
+    def refusal(self, facts: Resource, api_version: str) -> Refusal | None:
+        needed = self.needs(facts, api_version)
+        if needed and needed not in self.frameworks:
+            return Refusal(
+                f"Kueue ignores it unless its configuration lists `{needed}`, so the run would start at once",
+                f"add `frameworks: [{needed}]` to the queue if Kueue is configured so, or use another queue",
+            )
+        return self.unable(facts, api_version)
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -97,11 +109,3 @@ class Kueue(QueueProfile):
 
     def changes(self, run: Run, member: Member) -> PodChanges:  # noqa: ARG002 - the same for every role
         return PodChanges(annotations=self.topology.annotations if self.topology is not None else {})
-
-    @model_validator(mode="after")
-    def _known_frameworks(self) -> Self:
-        known = sorted(one.kueue.framework for one in RESOURCES.values() if one.kueue and not one.kueue.shipped)
-        for name in self.frameworks:
-            if name not in known:
-                raise conflict(f"unknown framework `{name}`, or one that Kueue ships", did_you_mean(name, known))
-        return self

@@ -160,6 +160,8 @@ class Group(Struct, frozen=True, kw_only=True, eq=False):
     """Routes of the fields and labels of an object that set `queue`, `priorityClass`, `minAvailable` or `timeout`."""
     option: str = ""
     """Option with which the operator must run; empty if it needs none."""
+    versions: tuple[str, ...] = ()
+    """API versions of the operator; empty for all."""
 
 
 class Resource(Struct, frozen=True, kw_only=True, eq=False):

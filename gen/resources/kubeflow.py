@@ -23,7 +23,7 @@ _STATUS = Conditions(succeeded="Succeeded", failed="Failed", suspended="Suspende
 _ALPHA = ("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", "kubeflow.org/v1beta1", "kubeflow.org/v1beta2")
 
 
-def _groups(option: str) -> tuple[Group, ...]:
+def _groups(option: str, *versions: str) -> tuple[Group, ...]:
     """Both operators make groups for one scheduler, which an option selects; without it, they ignore the policy
     (`pkg/controller.v1/common/job.go` of the training operator, `pkg/controller/podgroup.go` of the MPI operator).
     """
@@ -38,11 +38,13 @@ def _groups(option: str) -> tuple[Group, ...]:
                 "minAvailable": size,
             },
             option=f"{option}=volcano",
+            versions=versions,
         ),
         Group(
             scheduler="coscheduling",
             settings={"minAvailable": size, "timeout": (*policy, "scheduleTimeoutSeconds")},
             option=f"{option}=<scheduler>",
+            versions=versions,
         ),
     )
 
@@ -132,5 +134,5 @@ _MPIJOB = _training(
 MPIJOB: Final = replace(
     _MPIJOB,
     kueue=Queueing(framework="kubeflow.org/mpijob", versions=(V2,)),
-    groups=_groups("--gang-scheduling"),  # of the MPI operator; for v1 it is the option of the training operator
+    groups=(*_groups("--gang-scheduling", V2), *_groups("--gang-scheduler-name", V1)),
 )

@@ -32,11 +32,9 @@ def check_grants(context: Context) -> None:
     for attribute, field, list_name, code in _GRANTED:
         wanted = getattr(context.job, attribute)
         if wanted is not None and wanted not in granted[list_name]:
-            hint = did_you_mean(
-                wanted,
-                granted[list_name],
-                otherwise=f"add it to `namespaces.{namespace}.{list_name}` of the overlay",
-            )
+            remedy = f"add it to `namespaces.{namespace}.{list_name}` of the overlay"
+            declared = field == "queue" and wanted in context.overlay.fields.queues
+            hint = remedy if declared else did_you_mean(wanted, granted[list_name], otherwise=remedy)
             message = f"namespace `{namespace}` has no {field} `{wanted}` in overlay `{overlay}`"
             context.error(code, (field,), message, hint)
 

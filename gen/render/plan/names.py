@@ -171,7 +171,9 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
             hint = "remove it; a field of the job or the overlay controls it"
             context.error(RESERVED_METADATA, (*route, key), f"a job cannot set `{key}`", hint, key=True)
         elif _is_of_controllers(key) and context.set_by_job((*route, key)):
-            hint = "use another key; only `defaults` of the overlay can set this one"
+            queue = any(model.acts_on(key) for model in QUEUES.values())
+            hint = "remove it, and set `queue`" if queue else "use another key"
+            hint += "; only `defaults` of the overlay can set this one"
             message = f"a job cannot set `{key}`, because schedulers or controllers act on it"
             context.error(RESERVED_METADATA, (*route, key), message, hint, key=True)
         elif not _KEY.fullmatch(key):

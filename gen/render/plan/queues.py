@@ -28,7 +28,7 @@ def plan_queue(context: Context, api_version: str) -> QueuePlan | None:
         if not declared:
             _refuse(context, Refusal("Kueue does not admit this kind", "remove `queue`"), "")
         return None  # a queue that the overlay does not declare is not granted either
-    refusal = (profile.refusal if declared else profile.ignores)(job.facts, api_version)
+    refusal = (profile.refusal if declared else profile.unable)(job.facts, api_version)
     if refusal is not None:
         _refuse(context, refusal, scheduler_of(profile))
         return None
@@ -47,11 +47,10 @@ def check_schedulers(context: Context, queue: QueuePlan | None, pods: Iterable[P
     for other, pod in others.items():
         message = f"queue `{queue.name}` schedules pods with `{wanted}`, but those with GPUs need `{other}`"
         route = context.route_of(pod.role, "accelerator") if pod.accelerator else ("queue",)
-        context.error(INVALID_VALUE, route, message, f"use a queue with `{other}`, or another `accelerator`")
+        context.error(INVALID_VALUE, route, message, "use a queue of that scheduler, or another accelerator")
 
 
 def _refuse(context: Context, refusal: Refusal, scheduler: str) -> None:
-    kind = f"a {context.job.facts.kind} of {context.job.facts.group or 'Kubernetes'}"
     with_scheduler = f" with `{scheduler}`" if scheduler else ""
-    message = f"queue `{context.job.queue}`{with_scheduler} cannot take {kind}: {refusal.reason}"
+    message = f"queue `{context.job.queue}`{with_scheduler} cannot take `kind: {context.job.kind}`: {refusal.reason}"
     context.error(UNSUPPORTED_QUEUE, ("queue",), message, refusal.remedy)

@@ -1,0 +1,81 @@
+"""Which combinations gen supports, and why it rejects the others: `docs/support.md`, from the registries.
+
+A column is a function of a kind and an API version. Add one to `SECTIONS`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from gen.kinds import KINDS
+from gen.queues import QUEUES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from gen.kinds import Job
+
+    Column = Callable[[type[Job], str], tuple[str, str]]
+    """The cell for a kind in an API version, and its note; the note is empty for a plain cell."""
+
+_TEXT: Final = """\
+# Supported combinations
+
+<!-- Generated from the registries by `just docs`; edit the facts of kinds and the profiles. -->
+
+Each row is a kind of job in an API version. A number refers to the notes below its table: a setting that the
+cluster needs, or the reason why gen rejects the combination.
+"""
+_QUEUES: Final = """\
+## Queues
+
+The schedulers of `queues` in an overlay. Schedulers other than Kueue start all pods of a run together, or none.
+[Queues and gangs](queues.md) describes them.
+"""
+
+
+def _queue(name: str, kind: type[Job], api_version: str) -> tuple[str, str]:
+    scheduler = QUEUES[name]
+    refused = scheduler.unable(kind.facts, api_version)
+    if refused is not None:
+        return "no", f"Rejected: {refused.reason}."
+    needed = scheduler.needs(kind.facts, api_version)
+    return "yes", _needed(needed, api_version) if needed else ""
+
+
+def _needed(needed: str, api_version: str) -> str:
+    if needed.startswith("--"):
+        return f"The operator of `{api_version}` must run with `{needed}`."
+    return f"Kueue's configuration and `frameworks` of the queue must list `{needed}`."
+
+
+SECTIONS: Final[Mapping[str, Mapping[str, Column]]] = {_QUEUES: {name: partial(_queue, name) for name in QUEUES}}
+"""Columns by their titles, for each introduction."""
+
+
+def support() -> str:
+    parts = [_TEXT]
+    for about, columns in SECTIONS.items():
+        notes: dict[str, int] = {}
+        rows = [_row(f"`{name}`", kind, version, columns, notes) for name, kind, version in _kinds()]
+        header = f"| kind | {' | '.join(f'`{title}`' for title in columns)} |"
+        parts += [about, "\n".join([header, "|---" * (len(columns) + 1) + "|", *rows]) + "\n"]
+        parts += ["\n".join(f"{number}. {note}" for note, number in notes.items()) + "\n"]
+    return "\n".join(parts)
+
+
+def _kinds() -> Iterator[tuple[str, type[Job], str]]:
+    for name, kind in KINDS.items():
+        for version in kind.facts.versions:
+            yield name, kind, version
+
+
+def _row(name: str, kind: type[Job], version: str, columns: Mapping[str, Column], notes: dict[str, int]) -> str:
+    several = len(kind.facts.versions) > 1
+    cells = [f"{name} of `{version}`" if several else name]
+    for column in columns.values():
+        cell, note = column(kind, version)
+        number = f" ({notes.setdefault(note, len(notes) + 1)})" if note else ""
+        cells.append(f"{cell}{number}")
+    return f"| {' | '.join(cells)} |"
