@@ -164,7 +164,7 @@ def _caused(old: Source, new: Source, job: JobFile, overlays: Sequence[Overlay])
 def _errors(source: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:
     """Errors of rendering in the overlays that select the job; without any, errors of the job's model."""
     found = Findings()
-    selected = [overlay for overlay in overlays if selects(overlay, job.key)]
+    selected = [overlay for overlay in overlays if selects(overlay, job.key, source.data)]
     for overlay in selected:
         own = Findings()
         render_job(source, job.namespace, overlay, own)

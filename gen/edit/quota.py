@@ -46,5 +46,5 @@ def _rendered(
     for job, source in sources:
         for overlay in overlays:
             limited = bool(quotas(overlay, job.namespace))
-            if source is not None and limited and selects(overlay, job.key):
+            if source is not None and limited and selects(overlay, job.key, source.data):
                 yield from render_job(source, job.namespace, overlay, Findings(), committed).rendered

@@ -174,6 +174,12 @@ NOT_SELECTED = Code(
     "The job is not rendered anywhere.",
     "Add it to `select` in an overlay, or remove it.",
 )
+UNKNOWN_CLUSTER = Code(
+    "unknown-cluster",
+    "`clusters` of a job names no overlay, neither by its name nor by its cluster or a label.",
+    "The job would not be rendered where its author expects.",
+    "Correct the name, or add the label to an overlay.",
+)
 CANNOT_EDIT = Code(
     "cannot-edit",
     "`gen set` cannot change the field in this file.",

@@ -71,9 +71,9 @@ class _Rows:
 
     def of(self, job: JobFile) -> Iterator[JobRow]:
         """One row for each overlay that selects the job; one without an overlay if none does."""
-        selected: list[Overlay | None] = [overlay for overlay in self.overlays if selects(overlay, job.key)]
+        file = _File(self.root, job, linked=self.linked(job.namespace) is not None)
+        selected: list[Overlay | None] = [one for one in self.overlays if selects(one, job.key, file.data)]
         if selected or not self.named:
-            file = _File(self.root, job, linked=self.linked(job.namespace) is not None)
             for overlay in selected or [None]:
                 yield self._row(job, file, overlay)
             self.found.extend(file.found.items)

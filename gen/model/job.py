@@ -41,7 +41,7 @@ Labels = Annotated[
     Annotated[LabelValue, ShortForm] | Annotated[tuple[LabelValue, ...], LongForm, Field(min_length=1)], ScalarOrList
 ]
 
-NOT_DEFAULTS = frozenset({"kind", "name", "sweep"})
+NOT_DEFAULTS = frozenset({"clusters", "kind", "name", "sweep"})
 """Fields that each job sets itself, so that an overlay cannot have defaults for them."""
 MAX_PODS = 100_000
 """More pods than a job may have: clusters have at most 150,000."""
@@ -235,6 +235,9 @@ class JobFields(PodFields):
     """Kind of job."""
     name: JobName | None = None
     """Name of the job. Defaults to the file name."""
+    clusters: tuple[Text, ...] = ()
+    """Overlays that render the job, each by its name, its `cluster`, or one of its labels, such as `region=eu`. An
+    overlay must also select the job. Defaults to all that do."""
     workers: Annotated[Positive, Field(le=MAX_PODS)] = 1
     """Number of training pods."""
     code: Code | None = None

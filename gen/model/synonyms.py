@@ -28,6 +28,7 @@ _A_MANIFEST = (
 )
 
 JOB: Final = _names({
+    "clusters": "cluster overlays overlay targets environments",
     "command": "cmd entrypoint entry script run exec commands",
     "args": "arguments",
     "env": "environment environmentVariables envVars",

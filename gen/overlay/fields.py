@@ -12,7 +12,7 @@ from gen.accelerators import ACCELERATORS
 from gen.gitops.model import Gitops
 from gen.model.base import Model
 from gen.model.kept_files import Rendered
-from gen.model.names import ImageStart, Label
+from gen.model.names import ImageStart, Label, LabelKey, LabelValue
 from gen.model.patches import PatchFields
 from gen.model.profile import chosen, profile_fields
 from gen.model.scalars import Size, Text, Truth, conflict, matching
@@ -125,6 +125,8 @@ class Select(Model):
     """Jobs to include. `*` matches any text, including `/`."""
     exclude: tuple[Text, ...] = ()
     """Jobs to exclude."""
+    only_named: Truth = False
+    """Only render jobs that name the overlay in `clusters`."""
 
 
 class ImageRule(Model):
@@ -163,6 +165,8 @@ class OverlayFields(Model):
     cluster: Label | None = None
     """Name of the cluster, if several overlays render for it: no two of them may render the same object, such as a
     volume. [default: `gitops.argocd.cluster` if it is set, otherwise the overlay has a cluster of its own]"""
+    labels: dict[LabelKey, LabelValue] = {}
+    """Labels by which jobs can choose the overlay in `clusters`, such as `region: eu`."""
     plugins: dict[PluginName, VersionRange] = {}
     """Python packages that add kinds or profiles, each with a version range such as `>=1.2,<2`."""
     select: Select = Select()

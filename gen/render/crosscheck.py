@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location, near
-from gen.findings.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT, NOT_SELECTED
-from gen.findings.overlays import SELECTS_NOTHING, UNMATCHED_DIRECTIVE, UNMATCHED_PATCH
+from gen.findings.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT
+from gen.findings.overlays import UNMATCHED_DIRECTIVE, UNMATCHED_PATCH
 from gen.kinds import KINDS
 from gen.kubernetes import HASH_LENGTH
 from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
 from gen.render.quota import check_quotas, requested_by
-from gen.repository.layout import RenderedPath, job_key, overlay_file
+from gen.render.selection import check_selection
+from gen.repository.layout import RenderedPath
 from gen.resources.names import is_derived
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def crosscheck(
     check_quotas(requested_by(job for result in results for job in result.rendered), overlays, found)
     if complete:
         _check_patches(results, shared, overlays, found)
-        _check_selection(results, overlays, found)
+        check_selection(results, overlays, found)
 
 
 def _check_names(root: Path, results: Sequence[JobResult], found: Findings) -> None:
@@ -198,47 +198,3 @@ def _could(patch: Patch, result: JobResult, name: str) -> bool:
     """Whether the patch could match a run that failed to render."""
     kind = KINDS.get(result.kind)
     return may_fit(patch.target, kind.facts.kind if kind else None, result.job.namespace, name)
-
-
-def _check_selection(results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> None:
-    keys = [result.job.key for result in results]
-    missed: set[str] = set()
-    for overlay in overlays:
-        for field, patterns in (("include", overlay.fields.select.include), ("exclude", overlay.fields.select.exclude)):
-            for index, pattern in enumerate(patterns):
-                if keys and not any(fnmatchcase(key, pattern) for key in keys):
-                    guess = _pattern_meant(pattern, keys)
-                    missed.update(key for key in keys if field == "include" and guess and fnmatchcase(key, guess))
-                    hint = f"did you mean `{guess}`?" if guess else "correct the pattern, or remove it"
-                    place = overlay.place("select", field, index)
-                    found.warning(SELECTS_NOTHING, place, f"no job matches `{pattern}`", hint)
-    for result in results:
-        # the finding about a misspelled pattern covers the jobs that it should match
-        if overlays and not result.overlays and result.job.key not in missed:
-            _report_not_selected(result.job, overlays, found)
-
-
-def _pattern_meant(pattern: str, keys: Sequence[str]) -> str:
-    """The pattern without a folder and a file extension, or the name of the most similar job."""
-    plain = job_key(pattern)
-    return plain if any(fnmatchcase(key, plain) for key in keys) else near(pattern, keys)
-
-
-def _report_not_selected(job: JobFile, overlays: Sequence[Overlay], found: Findings) -> None:
-    """Name the pattern of each overlay that excludes the job, with its place: it may be inherited."""
-    excluding = [
-        (overlay, index, pattern)
-        for overlay in overlays
-        for index, pattern in enumerate(overlay.fields.select.exclude)
-        if fnmatchcase(job.key, pattern)
-    ]
-    hint = f"add `{job.key}` to `select.include` of an overlay, or remove the job"
-    related = []
-    for overlay, index, pattern in excluding[:_MAX_EXCLUDING]:
-        place = overlay.place("select", "exclude", index)
-        inherited = place.file != overlay_file(overlay.name)
-        how = f", inherited by overlay `{overlay.name}`" if inherited else f" of overlay `{overlay.name}`"
-        related.append((place, f"`exclude` has the pattern `{pattern}`{how}"))
-        own = f"write `select: {{exclude: []}}` in overlay `{overlay.name}`" if inherited else f"remove `{pattern}`"
-        hint = f"{own}, or remove the job"
-    found.warning(NOT_SELECTED, Location(job.file), "no overlay selects this job", hint, related)

@@ -24,7 +24,7 @@ from gen.findings.grants import (
 from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
 from gen.findings.overlays import INVALID_DEFINITION
 from gen.load import read
-from gen.overlay.select import selects
+from gen.overlay.select import CLUSTERS, clusters_of, selects
 from gen.render.build.stage import build, build_storage
 from gen.render.check import check_manifests
 from gen.render.deciding_field import deciding_field
@@ -68,8 +68,9 @@ def render_file(
 ) -> JobResult:
     """One job file in every overlay that selects it; `committed` has the runs to keep."""
     found = Findings()
-    selected = [overlay for overlay in overlays if selects(overlay, job.key)]
     source = read(root, job.file, found)
+    data = source.data if source is not None else None
+    selected = [overlay for overlay in overlays if selects(overlay, job.key, data)]
     if source is None:
         name, kind = job.stem, ""
         results = [JobInOverlay(overlay=overlay.name, names=(name,), rendered=()) for overlay in selected]
@@ -85,7 +86,15 @@ def render_file(
         kind=kind,
         overlays=tuple(results),
         findings=tuple(found),
+        clusters=_clusters(source),
     )
+
+
+def _clusters(source: Source | None) -> tuple[tuple[str, Location], ...]:
+    """What a job names in `clusters`, with the places."""
+    if source is None:
+        return ()
+    return tuple((name, source.place((CLUSTERS, index))) for index, name in enumerate(clusters_of(source.data)))
 
 
 def render_job(

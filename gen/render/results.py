@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from gen.diagnostics import Diagnostic, Findings
+from gen.diagnostics import Diagnostic, Findings, Location
 from gen.render.manifest import Deletion, File
 from gen.repository.layout import JobFile
 
@@ -87,6 +87,8 @@ class JobResult(Struct, frozen=True, kw_only=True):
     """Kind of the job; empty if it is missing or not a string."""
     overlays: tuple[JobInOverlay, ...]
     findings: tuple[Diagnostic, ...]
+    clusters: tuple[tuple[str, Location], ...] = ()
+    """Overlays that the job names, with their places."""
 
     @property
     def rendered(self) -> tuple[RenderedJob, ...]:

@@ -15,6 +15,7 @@ from gen.kinds import KINDS, Job
 from gen.load import source_of
 from gen.model.annotations import Form, fields_at, form_at
 from gen.overlay.read import OverlayReader
+from gen.overlay.select import selects
 from gen.render.pipeline import render_job
 from tests.contract.fields import EACH, leaves, model_fields, pattern, without
 from tests.support import Repository
@@ -128,6 +129,8 @@ def outcome(given: Source, overlay: Overlay) -> tuple[dict[str, str | None], Fin
     The first line does not count: it has a digest of the whole job.
     """
     found = Findings()
+    if not selects(overlay, "team/demo", given.data):
+        return {}, found
     done = render_job(given, "team", overlay, found)
     texts = {file.path: file.text or "" for run in done.rendered for file in run.files}
     files: dict[str, str | None] = {path: text.partition("\n")[2] for path, text in texts.items()}
