@@ -124,7 +124,7 @@ MAY_STILL_RUN = Code(
     "A job becomes `finished` whose run is active at the base, in a namespace with a quota.",
     "Git does not contain whether the run has ended. This plan counts it in the quota, but later plans cannot.",
     "Set `state: suspended` in an earlier change, which stops the run, or set `trustFinished: true` for the namespace. "
-    "A ResourceQuota in the cluster limits what really runs.",
+    "A ResourceQuota, which `resourceQuota: true` renders, limits what really runs.",
 )
 DATA_REMOVED = Code(
     "data-removed",

@@ -19,7 +19,7 @@ from gen.kubernetes import MANAGED_BY, Body, at, present
 from gen.model.names import ObjectName
 from gen.model.scalars import Text, matching
 from gen.repository.layout import object_file, object_files, rendered_path, tree_folder
-from gen.resources.core import DATA, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from gen.resources.core import PERSISTENT_VOLUME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,8 +149,9 @@ class ArgoCD(Engine):
 
     def _storage(self, site: Site) -> tuple[Body, Body]:
         name, tree = f"{site.overlay}-storage", self.in_git(tree_folder(site.overlay, "storage"))
-        claims = [{"group": PERSISTENT_VOLUME_CLAIM.group, "kind": PERSISTENT_VOLUME_CLAIM.kind}]
-        project = self._project(name, site, f"Storage of the overlay {site.overlay}.", claims)
+        namespaced = [one for one in site.storage_kinds if one is not PERSISTENT_VOLUME]
+        allowed = [{"group": one.group, "kind": one.kind} for one in namespaced]
+        project = self._project(name, site, f"Storage of the overlay {site.overlay}.", allowed)
         volumes = [f"{namespace}-*" for namespace in site.granted or ()] or ["*"]
         project["spec"]["clusterResourceWhitelist"] = [
             {"group": PERSISTENT_VOLUME.group, "kind": PERSISTENT_VOLUME.kind, "name": volume} for volume in volumes
@@ -163,7 +164,7 @@ class ArgoCD(Engine):
             repository=self.repo_url,
             revision=self.revision,
             path=_FOLDER,
-            include=object_files(resource.kind for resource in DATA),
+            include=object_files(resource.kind for resource in site.storage_kinds),
             cluster=self.cluster,
             namespace=namespace,
             prune=False,

@@ -68,6 +68,8 @@ class Site(Struct, frozen=True, kw_only=True):
     """Namespaces with jobs."""
     stored: tuple[str, ...]
     """Namespaces with storage objects."""
+    storage_kinds: tuple[Resource, ...]
+    """Kinds of the objects in the tree of storage."""
     queues: bool
     """Whether the overlay grants queues that suspend runs until they admit them."""
     workloads: tuple[Workload, ...]

@@ -12,7 +12,6 @@ from gen.gitops.base import Engine, Site, Workload
 from gen.kubernetes import MANAGED_BY, Body, present
 from gen.model.names import ObjectName
 from gen.repository.layout import RENDERED, object_file, rendered_folder, tree_folder
-from gen.resources.core import DATA
 
 if TYPE_CHECKING:
     from gen.resources.base import Phase
@@ -65,7 +64,7 @@ class Flux(Engine):
         """
         trees = {
             rendered_folder(site.overlay, "bundle", "flux"): (_SOURCE, _KUSTOMIZATION, _ALERT),
-            f"{tree_folder(site.overlay, 'storage')}/*": [resource.kind for resource in DATA],
+            f"{tree_folder(site.overlay, 'storage')}/*": [resource.kind for resource in site.storage_kinds],
             # Flux applies a file of another kind with the next commit, or after the interval
             f"{tree_folder(site.overlay, 'jobs')}/*/*": [kind for _, kind in site.kinds],
         }

@@ -110,6 +110,16 @@ class StoragePlan(Struct, frozen=True, kw_only=True):
     """Place of its declaration."""
 
 
+class ResourceQuotaPlan(Struct, frozen=True, kw_only=True):
+    """The ResourceQuota of a namespace."""
+
+    namespace: str
+    hard: Mapping[str, str]
+    """Limits by resource."""
+    place: Location
+    """Place of the field that asks for it."""
+
+
 class IngressPlan(Struct, frozen=True, kw_only=True):
     host: str
     path: str

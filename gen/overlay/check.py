@@ -51,6 +51,10 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
         place = layers.place(("networks", POD_NETWORK), key=True)
         found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
     _networks(fields, layers, found)
+    if (others := fields.namespaces.get("*")) is not None and others.resource_quota:
+        place = layers.place(("namespaces", "*", "resourceQuota"), key=True)
+        message = "`resourceQuota` has no effect on `*`: it requires the name of a namespace"
+        found.error(NO_EFFECT, place, message, "set it for each namespace by its name, or remove it")
     for namespace, grant in fields.namespaces.items():
         for what, code, known, otherwise in _known_to_grants(fields):
             word = code.name.removeprefix("unknown-")

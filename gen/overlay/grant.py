@@ -53,6 +53,10 @@ class Grant(Model):
     at the base, because it may be running; set `state: suspended` first."""
     sweep_runs: Annotated[Positive, Field(le=MAX_COMBINATIONS)] = MAX_RUNS
     """Most runs of one sweep."""
+    resource_quota: Truth = False
+    """Render a ResourceQuota with the quotas of the namespace: the devices of each accelerator, and `pods`. The API
+    server then also counts pods of runs that are `finished` or removed in Git. Not for `*`; the namespace must exist
+    in the cluster."""
     queues: tuple[Label, ...] = ()
     """Queues of the overlay. If it declares none, these are Kueue LocalQueues. Kueue ignores the queue of a kind that
     its configuration does not list in `integrations.frameworks`, and the job starts at once: by default, PyTorchJob,
@@ -89,8 +93,9 @@ class Grant(Model):
     """Permissions that some profiles require."""
 
     @model_validator(mode="after")
-    def _trust_needs_a_quota(self) -> Self:
+    def _needs_a_quota(self) -> Self:
         quotas = self.gpus is not None or self.pods is not None or isinstance(self.accelerators, dict)
-        if self.trust_finished and not quotas:
-            raise conflict("`trustFinished` has no effect without a quota", "add `gpus` or `pods`, or remove it")
+        for field, used in {"trustFinished": self.trust_finished, "resourceQuota": self.resource_quota}.items():
+            if used and not quotas:
+                raise conflict(f"`{field}` has no effect without a quota", "add `gpus` or `pods`, or remove it")
         return self

@@ -19,7 +19,7 @@ from gen.render.results import RenderedOverlay
 from gen.render.seal import unsealed
 from gen.repository.layout import RenderedPath, settings_file
 from gen.resources.apps import DEPLOYMENT
-from gen.resources.core import CONFIG_MAP, INGRESS, SERVICE
+from gen.resources.core import CONFIG_MAP, DATA, INGRESS, RESOURCE_QUOTA, SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,11 +60,13 @@ def site_of(overlay: Overlay, jobs: Sequence[RenderedJob], storage: Sequence[str
     named = fields.namespaces.keys()
     rendered = {kind for job in jobs for kind in job.kinds}
     workloads = _workloads(overlay, rendered)
+    limited = any(grant.resource_quota for grant in fields.namespaces.values())
     kinds = {*_companions(overlay), *workloads, *(_group_and_kind(kind) for kind in rendered)}
     return Site(
         overlay=overlay.name,
         granted=None if not named or "*" in named else tuple(sorted(named)),
         namespaces=tuple(sorted({job.namespace for job in jobs})),
+        storage_kinds=(*DATA, *([RESOURCE_QUOTA] if limited else [])),
         stored=tuple(sorted({RenderedPath.parse(path).namespace for path in storage})),
         queues=overlay.suspends_runs,
         workloads=tuple(workload for _, workload in sorted(workloads.items())),

@@ -32,6 +32,7 @@ from gen.render.emit import emit
 from gen.render.expand import expand, merge_findings
 from gen.render.parse.job import job_name, parse_job, read_job
 from gen.render.patch.stage import apply_patches
+from gen.render.plan.resource_quotas import plan_resource_quotas
 from gen.render.plan.stage import make_plan
 from gen.render.plan.storage import plan_storage
 from gen.render.record import run_record
@@ -178,8 +179,12 @@ def _checked(
 
 
 def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Findings) -> RenderedOverlay | None:
-    """The storage of an overlay for pairs of a namespace and a volume; None if it has an error."""
-    checked = _checked(build_storage(plan_storage(overlay, uses)), overlay, found, lambda _: None)
+    """The storage of an overlay for pairs of a namespace and a volume, with the ResourceQuotas of its namespaces.
+
+    None if it has an error.
+    """
+    built = build_storage(plan_storage(overlay, uses), plan_resource_quotas(overlay))
+    checked = _checked(built, overlay, found, lambda _: None)
     if checked is None:
         return None
     patched, valid = checked

@@ -47,6 +47,8 @@ INGRESS: Final = Resource(
     group="networking.k8s.io", kind="Ingress", versions={"networking.k8s.io/v1": ()}, known_to_engines=True
 )
 
+RESOURCE_QUOTA: Final = Resource(group="", kind="ResourceQuota", versions=_V1)
+
 DATA: Final = (PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM)
 """Kinds that refer to data, which must outlive every run."""
 

@@ -163,6 +163,25 @@ def test_a_volume_that_the_overlay_no_longer_has(world: Callable[[str, str], Wor
     assert here.data() == data, "and without files it stays in the cluster"
 
 
+def test_the_quota_of_a_namespace_in_the_cluster(world: Callable[[str, str], World]) -> None:
+    """It is created and changed with the overlay, and no job and no missing word removes it."""
+    here = world("batch", "quota")
+    asked = OVERLAY.format(namespace=here.namespace)
+    here.repo.overlay(asked.replace(": {}}", ": {gpus: 16, pods: 9, resourceQuota: true}}"))
+    here.job(lr="1")
+    here.repo.overlay(asked.replace(": {}}", ": {gpus: 16, pods: 9, resourceQuota: true}}") + VOLUMES)
+    assert "created ResourceQuota gen" in here.merged()
+    here.repo.overlay(asked.replace(": {}}", ": {gpus: 8, pods: 9, resourceQuota: true}}") + VOLUMES)
+    assert "changed ResourceQuota gen" in here.merged()
+    for path in (here.repo.root / f"jobs/{here.namespace}").iterdir():
+        path.unlink()
+    here.merged("unused-storage", "unused-storage")
+    here.repo.overlay(asked + VOLUMES)
+    here.merged("unused-storage", "unused-storage")
+    (live,) = here.cluster.live("", "ResourceQuota", here.namespace)
+    assert live["spec"] == {"hard": {"requests.nvidia.com/gpu": "8", "pods": "9"}}
+
+
 def test_a_run_is_suspended_and_resumed_in_place(world: Callable[[str, str], World]) -> None:
     here = world("batch", "suspended")
     here.job(lr="2")

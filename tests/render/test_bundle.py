@@ -110,6 +110,21 @@ def test_storage_is_neither_pruned_nor_deleted_by_either_engine(jobs: Repository
     assert (kustomization["prune"], kustomization["deletionPolicy"]) == (False, "Orphan")
 
 
+def test_engines_may_apply_a_resource_quota_where_the_overlay_asks_for_one(jobs: Repository) -> None:
+    asked = NAMED.replace("  team:\n", "  team:\n    pods: 99\n    resourceQuota: true\n")
+    for overlay, expected in ((NAMED, False), (asked, True)):
+        objects = bundle(jobs, overlay + BOTH)
+        project = objects["AppProject dev-storage"]["spec"]["namespaceResourceWhitelist"]
+        include = objects["ApplicationSet dev-storage"]["spec"]["template"]["spec"]["source"]["directory"]["include"]
+        ignored = objects["GitRepository dev"]["spec"]["ignore"]
+        assert ({"group": "", "kind": "ResourceQuota"} in project) is expected
+        assert ("resourcequota" in include) is expected
+        assert ("!/rendered/dev/storage/*/resourcequota-*.yaml" in ignored) is expected
+        assert {"group": "", "kind": "ResourceQuota"} not in objects["AppProject dev-jobs"]["spec"][
+            "namespaceResourceWhitelist"
+        ]
+
+
 def test_jobs_are_pruned_and_never_waited_for(jobs: Repository) -> None:
     """D9. Waiting for a run holds up every later commit (kustomize-controller#701)."""
     objects = bundle(jobs, NAMED + BOTH)

@@ -143,3 +143,43 @@ def test_a_quota_is_freed_by_removing_a_run(history: History) -> None:
     history.job(JOB, name="b")
     history.rendering()
     assert history.codes() == []
+
+
+def merged(history: History) -> None:
+    """Commit the pull request, merge it, and begin another."""
+    history.commit("change")
+    history.git("switch", "--quiet", "main")
+    history.git("merge", "--quiet", "--ff-only", "topic")
+    history.git("switch", "--quiet", "topic")
+
+
+@pytest.mark.parametrize(
+    "second", ["starts others", "removes the job and starts others", "removes the job, then starts others"]
+)
+def test_two_changes_free_a_quota_in_git_and_not_in_the_cluster(history: History, second: str) -> None:
+    """The limit of a check of files, which `docs/security.md` describes, and the wall behind it."""
+    named = limited("gpus: 40\n    resourceQuota: true").replace('  "*":', "  team:")
+    history.overlay(named)
+    history.job(JOB, name="a")
+    branch(history)
+    limit = history.file("resourcequota-gen").read_bytes()
+
+    history.job(ENDED, name="a")
+    history.rendering()
+    assert history.codes() == [("may-still-run", "warning")], "the first change is visible"
+    assert [row.after.gpus for row in history.plan().usage] == [24]
+    merged(history)
+
+    if "removes" in second:
+        (history.root / "jobs/team/a.yaml").unlink()
+    if "then" in second:
+        history.rendering()
+        assert history.codes() == []
+        merged(history)
+    history.job(JOB, name="b")
+    history.rendering()
+    assert history.codes() == [], "48 GPUs of a quota of 40, if the first run has not ended"
+
+    assert b'requests.nvidia.com/gpu: "40"' in limit
+    assert history.file("resourcequota-gen").read_bytes() == limit, "the API server still counts its pods"
+    assert "ResourceQuota" not in history.report("text")

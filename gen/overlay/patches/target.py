@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gen.resources.apps import DEPLOYMENT
-from gen.resources.core import CONFIG_MAP, DATA, INGRESS, SERVICE
+from gen.resources.core import CONFIG_MAP, DATA, INGRESS, RESOURCE_QUOTA, SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def fits(target: Target, body: Body, name: str) -> bool:
     )
 
 
-_STORAGE = frozenset(resource.kind for resource in DATA)
+_STORAGE = frozenset(resource.kind for resource in (*DATA, RESOURCE_QUOTA))
 BESIDE = _STORAGE | {resource.kind for resource in (CONFIG_MAP, DEPLOYMENT, INGRESS, SERVICE)}
 """Kinds of rendered objects that are not runs."""
 

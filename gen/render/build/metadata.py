@@ -68,6 +68,11 @@ def storage_metadata(name: str, namespace: str | None, volume: str) -> Body:
     return _metadata(name, namespace, {MANAGED_BY: "gen", VOLUME_LABEL: volume}, storage_annotations())
 
 
+def platform_metadata(name: str, namespace: str) -> Body:
+    """Metadata of an object that belongs to a namespace as a whole, which is protected from pruning like storage."""
+    return _metadata(name, namespace, {MANAGED_BY: "gen"}, storage_annotations())
+
+
 def _metadata(name: str, namespace: str | None, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Body:
     return present(
         name=name,

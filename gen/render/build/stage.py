@@ -8,18 +8,22 @@ import orjson
 
 from gen.diagnostics import Location
 from gen.kubernetes import METRICS, RUN, VALUES, Body
-from gen.render.build.metadata import run_metadata, storage_metadata
+from gen.render.build.metadata import platform_metadata, run_metadata, storage_metadata
 from gen.render.build.pod import pod_template
 from gen.render.build.queue import put_into_queue, queue_run, queued_pods, set_value
 from gen.render.build.tensorboard import tensorboard
 from gen.render.manifest import Built, Manifest
 from gen.render.plan.data import config_map_name
+from gen.resources.core import RESOURCE_QUOTA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gen.kinds.base import Job
-    from gen.kinds.plan import Plan, StoragePlan
+    from gen.kinds.plan import Plan, ResourceQuotaPlan, StoragePlan
+
+_QUOTA = "gen"
+"""Name of the ResourceQuota of a namespace."""
 
 
 def build(job: Job, plan: Plan) -> Built:
@@ -27,9 +31,10 @@ def build(job: Job, plan: Plan) -> Built:
     return Built((*_run(job, plan), *_board(plan)))
 
 
-def build_storage(plans: Iterable[StoragePlan]) -> Built:
-    """Objects of volumes, once per namespace that uses one."""
-    return Built(tuple(manifest for plan in plans for manifest in _storage(plan)))
+def build_storage(plans: Iterable[StoragePlan], limits: Iterable[ResourceQuotaPlan] = ()) -> Built:
+    """Objects of volumes, once per namespace that uses one, and the limits of namespaces."""
+    volumes = (manifest for plan in plans for manifest in _storage(plan))
+    return Built((*volumes, *(_resource_quota(plan) for plan in limits)))
 
 
 def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
@@ -91,6 +96,16 @@ def _storage(plan: StoragePlan) -> Iterator[Manifest]:
         name, namespace = body["metadata"]["name"], body["metadata"].get("namespace")
         body["metadata"] = storage_metadata(name, namespace, plan.volume.name)
         yield Manifest(body=body, name=name, source=plan.place, folder=plan.volume.namespace, tree="storage")
+
+
+def _resource_quota(plan: ResourceQuotaPlan) -> Manifest:
+    body = {
+        "apiVersion": "v1",
+        "kind": RESOURCE_QUOTA.kind,
+        "metadata": platform_metadata(_QUOTA, plan.namespace),
+        "spec": {"hard": dict(plan.hard)},
+    }
+    return Manifest(body=body, name=_QUOTA, source=plan.place, folder=plan.namespace, tree="storage")
 
 
 def stable_name(name: str) -> str:

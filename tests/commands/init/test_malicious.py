@@ -61,6 +61,12 @@ def quota_by_finished(root: Path) -> None:
     render(root)
 
 
+def forged_quota(root: Path) -> None:
+    """Where the engines apply quotas, with the header of gen."""
+    text = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: gen, namespace: team-a}\nspec: {hard: {pods: 9k}}\n"
+    write(root, "rendered/production/storage/team-a/resourcequota-gen.yaml", header(OVERLAY, digest_of(text)) + text)
+
+
 def namespace_of_the_cluster(root: Path) -> None:
     write(root, "jobs/kube-system/zz.yaml", JOB)
     render(root)
@@ -106,6 +112,7 @@ ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
     "A3 submodule": (submodule, "submodule"),
     "A3 submodule with its settings": (submodule_with_settings, "control-file"),
     "A4 quota by finished": (quota_by_finished, "over-quota"),
+    "A4 forged quota": (forged_quota, "leftover"),
     "A5 namespace of the cluster": (namespace_of_the_cluster, "unknown-namespace"),
     "A6 replicas": (endless_replicas, "invalid-value"),
     "A7 steering": (control_plane, "not-granted"),
