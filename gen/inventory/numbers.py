@@ -12,9 +12,14 @@ from msgspec import Struct, field
 from gen.diagnostics import Findings, Severity
 from gen.model.job import JobFields
 from gen.model.names import JOB_NAME
-from gen.render.parse.job import parse_job
+from gen.model.sweep import MAX_COMBINATIONS
+from gen.render.combinations import combinations
+from gen.render.expand import read_sweep, without_values
+from gen.render.parse.job import parse_run, read_job
 from gen.render.plan.accelerators import device_name
 from gen.render.plan.context import role_value
+from gen.render.record import SWEEP
+from gen.render.run_values import RunValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,10 +27,12 @@ if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic
     from gen.load import Data, Source
     from gen.overlay.overlay import Overlay
-    from gen.render.parse.job import JobInput
+    from gen.render.parse.job import JobInput, WrittenJob
     from gen.repository.layout import JobFile
 
-_SHOWN: Final = frozenset({"kind", "state", "attempt", "workers", "roles", "gpus", "accelerator", "queue", "timeout"})
+_SHOWN: Final = frozenset(
+    {"kind", "state", "attempt", "workers", "roles", "gpus", "accelerator", "queue", "timeout", "sweep"}
+)
 HIDDEN: Final = frozenset(str(one.alias) for one in JobFields.model_fields.values()) - _SHOWN
 """Fields of all kinds that the list does not show, and that decide nothing it shows."""
 
@@ -74,7 +81,10 @@ def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Num
     found = Findings()
     if source is None:
         return Numbers()
-    job = parse_job(_without_hidden(source), namespace, overlay, found)
+    written = read_job(_without_hidden(source), namespace, overlay, found)
+    if written is not None and SWEEP in written.data:
+        return _of_sweep(written, found)
+    job = parse_run(written, found) if written is not None else None
     errors = tuple(item for item in found if item.severity is Severity.ERROR)
     if job is None:
         return Numbers(errors=errors)
@@ -82,6 +92,32 @@ def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Num
     if job.left_out <= _ALONE | HIDDEN:
         known |= _counts(job, overlay)
     return Numbers(**known, errors=errors)
+
+
+def _of_sweep(written: WrittenJob, found: Findings) -> Numbers:
+    """The values of the job, with the pods and GPUs of all runs in its state together."""
+    sweep = read_sweep(written, found)
+    known = combinations(sweep, written, MAX_COMBINATIONS, found) if sweep is not None else ()
+    state = written.data.get("state", JobFields.model_fields["state"].default)
+    known = tuple(one for one in known if one.fields.get("state", state) == state and not found.failed())
+    if b"{{" not in orjson.dumps({name: value for name, value in written.data.items() if name != "params"}):
+        runs = [parse_run(written, found, without_values(written))]
+        times = len(known)
+    else:
+        values = [RunValues(name=written.name, params=one.values) for one in known]
+        runs = [parse_run(written, found, own) for own in values or [without_values(written)]]
+        times = 1
+    errors = tuple(item for item in found if item.severity is Severity.ERROR)
+    jobs = [job for job in runs if job is not None]
+    if not jobs:
+        return Numbers(errors=errors)
+    alone = {name: getattr(jobs[0].job, name) for name in _ALONE if name not in jobs[0].left_out}
+    if not known or any(not job.left_out <= _ALONE | HIDDEN for job in jobs):
+        return Numbers(**alone, errors=errors)
+    counts = [_counts(job, written.overlay) for job in jobs]
+    named = sum((Counter(one["accelerators"]) for one in counts), Counter[str]())
+    total = {name: times * sum(one[name] for one in counts) for name in ("workers", "gpus")}
+    return Numbers(**alone, **total, accelerators={name: times * count for name, count in named.items()}, errors=errors)
 
 
 def _without_hidden(source: Source) -> Source:

@@ -55,11 +55,16 @@ def expand(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[Expa
         return (_expanded(written, None),)
     known = _combinations(written, overlay, found)
     if not known:
-        return (_expanded(written, RunValues(name=written.name, params=dict.fromkeys(_keys(written.data[SWEEP])))),)
+        return (_expanded(written, without_values(written)),)
     roles = {*fields_at(written.model, ("roles",)), *_keys(written.data.get("roles"))}
     hashed = overlay.fields.runs.naming != "stable"
     most = most_characters(written.model.facts, sorted(roles), hashed=hashed)
     return tuple(_expanded(written, _own(written.name, one, most)) for one in known)
+
+
+def without_values(written: WrittenJob) -> RunValues:
+    """What stands for the runs of a sweep that has an error: the error of each value is already reported."""
+    return RunValues(name=written.name, params=dict.fromkeys(_keys(written.data[SWEEP])))
 
 
 def _expanded(written: WrittenJob, own: RunValues | None) -> Expanded:
@@ -79,11 +84,8 @@ def _combinations(written: WrittenJob, overlay: Overlay, found: Findings) -> Seq
     """The combinations of a valid sweep; none after an error."""
     own = Findings()
     known: Sequence[Combination] = ()
-    try:
-        sweep = _WithSweep.model_validate({SWEEP: written.data[SWEEP]}).sweep
-    except ValidationError as error:
-        explain(error, _WithSweep, written.layers, own)
-    else:
+    sweep = read_sweep(written, own)
+    if sweep is not None:
         grant = overlay.grant(written.namespace)
         known = combinations(sweep, written, grant.sweep_runs, own) if grant is not None else ()
         _check_params(sweep, written, overlay, own)
@@ -91,6 +93,15 @@ def _combinations(written: WrittenJob, overlay: Overlay, found: Findings) -> Seq
             _report_no_grant(written, overlay, own)
     found.extend(own.items)
     return () if own.failed() else known
+
+
+def read_sweep(written: WrittenJob, found: Findings) -> Sweep | None:
+    """The sweep of a job that has one; None if it is invalid."""
+    try:
+        return _WithSweep.model_validate({SWEEP: written.data[SWEEP]}).sweep
+    except ValidationError as error:
+        explain(error, _WithSweep, written.layers, found)
+        return None
 
 
 def _report_no_grant(written: WrittenJob, overlay: Overlay, found: Findings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ from gen.commands.list import Request, run
 from gen.diagnostics import Findings, UsageError
 from gen.inventory import numbers
 from gen.overlay.read import OverlayReader
-from gen.render.parse.job import parse_job
+from gen.render.parse.job import read_job
 from gen.render.pipeline import render_file
 from gen.repository.job_files import all_jobs
 from tests.history import History
@@ -40,11 +41,13 @@ def test_gpus_are_those_of_the_render(case: Path, tmp_path: Path) -> None:
     root = copy_case(case, tmp_path / "repo").root
     overlays = OverlayReader(root, Findings()).read()
     results = [render_file(root, job, overlays=overlays, committed=None) for job in all_jobs(root, Findings())]
-    rendered = {(job.overlay, one.job.file): job for one in results for job in one.rendered}
+    rendered = {(one.overlay, result.job.file): (one, result) for result in results for one in result.overlays}
     rows = {(row.overlay, row.file): row for row in listed(root)[0].rows if row.overlay}
     assert rows.keys() == rendered.keys()
-    for key, job in rendered.items():
-        assert (rows[key].gpus, rows[key].accelerators, rows[key].job) == (job.gpus, job.accelerators, job.name)
+    for key, (one, result) in rendered.items():
+        gpus = sum(run.gpus for run in one.rendered)
+        named = sum((Counter(run.accelerators) for run in one.rendered), Counter[str]())
+        assert (rows[key].gpus, rows[key].accelerators, rows[key].job) == (gpus, dict(named), result.name)
         assert rows[key].errors == ()
 
 
@@ -140,14 +143,26 @@ def test_expressions_are_evaluated_with_the_parameters_of_each_overlay(repo: Rep
     assert rows == {(overlay, job): 4 if overlay == "large" else 3 if job == "c" else 1 for overlay, job in rows}
 
 
+@pytest.mark.parametrize("gpus", ["2", "'{{ params.n }}'"])
+def test_a_sweep_is_listed_with_the_sum_of_its_runs(repo: Repository, gpus: str) -> None:
+    repo.job(f"{JOB}gpus: 2\n", "other")
+    repo.job(f"{JOB}gpus: {gpus}\nsweep: {{matrix: {{n: [1, 2, 3]}}, exclude: [{{n: 1}}]}}\n")
+    listing, code = listed(repo.root)
+    row = next(row for row in listing.rows if row.job == "demo")
+    assert (code, row.workers, row.gpus) == (0, 2, 4 if gpus == "2" else 5)
+    repo.job(f"{JOB}gpus: {gpus}\nsweep: {{matrix: {{n: [1, 1]}}}}\n")
+    row = next(row for row in listed(repo.root)[0].rows if row.job == "demo")
+    assert (row.errors, row.kind, row.state, row.gpus) == (("invalid-sweep",), "pytorch", "active", None)
+
+
 def test_jobs_that_differ_in_other_fields_are_validated_once(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     validated: list[str] = []
 
     def counted(source: Source, *given: Any) -> Any:
         validated.append(source.file)
-        return parse_job(source, *given)
+        return read_job(source, *given)
 
-    monkeypatch.setattr(numbers, "parse_job", counted)
+    monkeypatch.setattr(numbers, "read_job", counted)
     for number in range(20):
         repo.job(f"{JOB}env: {{SEED: 0{number}, ON: yes}}\nworkers: {1 + number % 2}\n", f"job-{number}")
     assert len(listed(repo.root)[0].rows) == 20
