@@ -83,6 +83,8 @@ class Job(JobFields, ABC):
         missing = {}
         if cls.facts.deadline is None:
             missing["timeout"] = f"a {kind} has no field that limits its run time"
+        if cls.facts.scheduled_by is None:
+            missing["schedule"] = f"a CronJob starts Jobs only, and gen has no other way to start a {kind} at set times"
         return {**missing, **cls.unsupported}
 
     @property

@@ -6,12 +6,12 @@ Kubernetes documentation "Job with Pod-to-Pod Communication".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from gen.kinds.indexed import FailureRule, IndexedJob
+from gen.kinds.indexed import FailureRule, IndexedJob, field_variable
 from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Role
-from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, present
+from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, Body, present
 from gen.model.base import Model
 from gen.model.job import RoleFields
 from gen.resources.batch import JOB
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
     from gen.kinds.plan import Plan
     from gen.resources.base import Resource
+
+
+_JOB_NAME: Final = "JOB_NAME"
+# the label is older than `batch.kubernetes.io/job-name`, which Kubernetes has since 1.27 (`pkg/apis/batch/types.go`)
+_NAME_OF_JOB: Final = "metadata.labels['job-name']"
 
 
 class BatchRoles(Model):
@@ -48,11 +53,17 @@ class BatchJob(IndexedJob):
                 replica_type="Worker",
                 replicas=self.workers,
                 fields=self.roles.worker,
-                env=self.rendezvous(f"{run}-0.{run}", self.workers),
+                env=self._environment(run),
                 ports=self.rendezvous_ports,
                 subdomain=run,
             ),
         )
+
+    def _environment(self, run: str) -> tuple[Body, ...]:
+        """Each run of a schedule has a name of its own, which its pods know."""
+        if self.schedule is None:
+            return self.rendezvous(f"{run}-0.{run}", self.workers)
+        return (field_variable(_JOB_NAME, _NAME_OF_JOB), *self.rendezvous(f"$({_JOB_NAME})-0.{run}", self.workers))
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         never = plan.pods[0].role.restart == "Never"
@@ -74,7 +85,12 @@ class BatchJob(IndexedJob):
         service = {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,  # rank 0 must be found before it is ready
-            "selector": {JOB_LABEL: plan.job, RUN_LABEL: RUN},
+            "selector": {JOB_LABEL: plan.job, RUN_LABEL: RUN} if plan.schedule is None else _any_run(plan),
             "ports": [{"name": "rendezvous", "port": self.master_port, "protocol": "TCP"}],
         }
         return ({"apiVersion": "v1", "kind": "Service", "metadata": {"name": plan.run}, "spec": service},)
+
+
+def _any_run(plan: Plan) -> dict[str, str]:
+    """The pods of all runs of a schedule: an edit must not take the address from those that are running."""
+    return {JOB_LABEL: plan.job, COMPONENT: plan.pods[0].role.name}

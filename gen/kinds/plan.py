@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gen.kinds.role import Role
     from gen.model.effect import Effect
     from gen.queues import QueueProfile
+    from gen.resources.base import Resource
     from gen.storage import StorageProfile, Volume
 
 
@@ -151,6 +152,21 @@ class QueuePlan(Struct, frozen=True, kw_only=True):
     """Whether the overlay declares it."""
 
 
+class SchedulePlan(Struct, frozen=True, kw_only=True):
+    """Times of the runs, and the object that starts them."""
+
+    facts: Resource
+    """Facts of that object."""
+    cron: str
+    time_zone: str
+    concurrency: str
+    deadline: int
+    succeeded: int
+    failed: int
+    at_once: int
+    """Runs that can overlap."""
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """One job in one overlay."""
 
@@ -184,6 +200,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     retries: int | None
     timeout: int | None
     state: str
+    schedule: SchedulePlan | None
+    """None for a job that runs once."""
     attempt: int
     metrics: Mapping[str, str]
     """Format by name."""
@@ -192,7 +210,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     can_suspend: bool
     """Whether a field of the object suspends it."""
     stable: bool
-    """Whether the overlay names runs without a hash."""
+    """Whether the object is named without a hash: the overlay does so, or it is a schedule."""
     engines: tuple[str, ...]
     """GitOps engines that may apply the objects."""
     labels: Mapping[str, str]
@@ -204,9 +222,14 @@ class Plan(Struct, frozen=True, kw_only=True):
         return f"{self.namespace}/{self.job}"
 
     @property
+    def at_once(self) -> int:
+        """Runs of the job that can overlap."""
+        return self.schedule.at_once if self.schedule is not None else 1
+
+    @property
     def gpus(self) -> int:
-        """Total GPUs of all pods, at most."""
-        return sum(pod.role.gpus * pod.role.most for pod in self.pods)
+        """Total GPUs of all pods of all runs at once, at most."""
+        return self.at_once * sum(pod.role.gpus * pod.role.most for pod in self.pods)
 
     @property
     def accelerators(self) -> dict[str, int]:
@@ -214,10 +237,11 @@ class Plan(Struct, frozen=True, kw_only=True):
         total: dict[str, int] = {}
         for pod in self.pods:
             if pod.accelerator:
-                total[pod.accelerator] = total.get(pod.accelerator, 0) + pod.role.gpus * pod.role.most
+                gpus = self.at_once * pod.role.gpus * pod.role.most
+                total[pod.accelerator] = total.get(pod.accelerator, 0) + gpus
         return total
 
     @property
     def pod_count(self) -> int:
         """Number of training pods, at most."""
-        return sum(pod.role.most for pod in self.pods)
+        return self.at_once * sum(pod.role.most for pod in self.pods)

@@ -49,6 +49,9 @@ JOB: Final = _names({
     "cleanup": "cleanPodPolicy cleanTaskPolicy",
     "podLabels": "podLabel",
     "params": "parameters variables vars values",
+    "schedule": "cron cronjob crontab schedules",
+    "schedule.timeZone": "timeZone",
+    "schedule.concurrency": "concurrencyPolicy",
     "sweep": "sweeps grid hyperparameters hyperparams",
     "sweep.matrix": "matrix strategy",
     "code.git": "syncSource gitUrl gitRepo repo repository sourceCode",
@@ -104,6 +107,16 @@ ENV: Final = _names({
     "write `{secret: <secret>, key: <key>}`, `{configMap: <config map>, key: <key>}` or `{field: <path>}` instead":
         "valueFrom secretKeyRef configMapKeyRef fieldRef secretRef",
     "write `{resource: <resource>}` instead": "resourceFieldRef",
+})  # fmt: skip
+
+SCHEDULE: Final = _names({
+    "cron": "schedule expression time times",
+    "timeZone": "tz zone",
+    "concurrency": "concurrencyPolicy",
+    "deadline": "startingDeadline startingDeadlineSeconds",
+    "history": "historyLimit",
+    "history.succeeded": "successfulJobsHistoryLimit",
+    "history.failed": "failedJobsHistoryLimit",
 })  # fmt: skip
 
 _PARALLEL = "remove it; use a `queue`, whose quota limits the runs at the same time: no object of Kubernetes can"

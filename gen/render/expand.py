@@ -20,7 +20,7 @@ from gen.render.job_run import JobRun
 from gen.render.parse.job import parse_run
 from gen.render.parse.unused_params import used_params
 from gen.render.record import NOT_PART_OF_RUN, SWEEP
-from gen.render.run_names import most_characters, run_name
+from gen.render.run_names import SCHEDULE, most_characters, run_name
 from gen.render.run_values import RunValues
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def expand(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[Expa
         return (_expanded(written, without_values(written)),)
     roles = {*fields_at(written.model, ("roles",)), *_keys(written.data.get("roles"))}
     hashed = overlay.fields.runs.naming != "stable"
-    most = most_characters(written.model.facts, sorted(roles), hashed=hashed)
+    scheduled = SCHEDULE in written.data
+    most = most_characters(written.model.facts, sorted(roles), hashed=hashed, scheduled=scheduled)
     return tuple(_expanded(written, _own(written.name, one, most)) for one in known)
 
 

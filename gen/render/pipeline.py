@@ -155,7 +155,8 @@ def _render_run(
         pods=(plan.pod_count if plan.state == "active" else 0) + (plan.tensorboard is not None),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
     )
-    old = committed.behind(rendered, record, plan.state, found) if committed is not None else None
+    kept = plan.schedule is None  # a schedule changes in place
+    old = committed.behind(rendered, record, plan.state, found) if committed is not None and kept else None
     if old is None:
         return rendered
     from gen.render.committed.keep import keep  # noqa: PLC0415 - most renders keep no run

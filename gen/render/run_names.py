@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -24,18 +24,21 @@ _EXACT = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 _LIKE_A_DECIMAL = re.compile(r"[0-9]+p[0-9]+")
 _OTHER = re.compile(r"[^a-z0-9]+")
+SCHEDULE: Final = "schedule"
+"""The field of a job whose runs get their names from the times at which they start."""
 _MOST_OF_A_VALUE = 16
 _VALUE_DIGITS = 4
 _SHORTEST = 3
 """Characters of the values that are worth showing."""
 
 
-def most_characters(facts: Resource, roles: Iterable[str], *, hashed: bool) -> int:
+def most_characters(facts: Resource, roles: Iterable[str], *, hashed: bool, scheduled: bool = False) -> int:
     """The longest name of a run of this kind without its hash."""
-    room = MAX_NAME - longest_run_suffix(facts, roles, hashed=hashed)
-    if not hashed:
+    room = MAX_NAME - longest_run_suffix(facts, roles, hashed=hashed or scheduled)
+    if not hashed or scheduled:
         room = min(room, MAX_NAME - len(TENSORBOARD))
-    return min(room, longest_name(facts, hashed=hashed) or room)
+    holder = facts.scheduled_by if scheduled and facts.scheduled_by is not None else facts
+    return min(room, longest_name(holder, hashed=hashed and not scheduled) or room)
 
 
 def run_name(job: str, values: Mapping[str, str], most: int) -> str:

@@ -186,6 +186,10 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Name of the container that the operator looks for in each pod; None if it accepts any."""
     is_run: bool = False
     """Whether an object is one run of a program, which ends."""
+    is_schedule: bool = False
+    """Whether an object starts runs at set times. Their objects belong to it, and no engine knows of them."""
+    scheduled_by: Resource | None = None
+    """The kind whose objects start objects of this kind at set times."""
     suspend: Path | None = None
     deadline: Path | None = None
     """Route of the field that limits the run time, in seconds."""

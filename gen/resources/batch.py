@@ -6,6 +6,22 @@ from typing import Final
 
 from gen.resources.base import Conditions, Count, Derived, PodSet, Queueing, Resource
 
+CRONJOB: Final = Resource(
+    group="batch",
+    kind="CronJob",
+    versions={"batch/v1": ("Never", "OnFailure")},
+    pods=(
+        PodSet(
+            template=("spec", "jobTemplate", "spec", "template"),
+            counts=(Count(route=("spec", "jobTemplate", "spec", "parallelism")),),
+        ),
+    ),
+    is_schedule=True,
+    suspend=("spec", "suspend"),
+    deadline=("spec", "jobTemplate", "spec", "activeDeadlineSeconds"),
+    known_to_engines=True,
+    max_name=52,  # a time of 11 characters is appended to the names of its jobs
+)
 JOB: Final = Resource(
     group="batch",
     kind="Job",
@@ -19,20 +35,8 @@ JOB: Final = Resource(
     known_to_engines=True,  # `gitops-engine/pkg/health/health_job.go` of Argo CD; kstatus of Flux
     kueue=Queueing(framework="batch/job"),
     elastic=True,
+    scheduled_by=CRONJOB,
     # the host name of an indexed pod; a pod also gets a random suffix
     derived=(Derived(suffix="-{0}", counts=(Count(route=("spec", "completions"), default=0),)),),
     max_name=63,  # the name of a job is a label of its pods
-)
-CRONJOB: Final = Resource(
-    group="batch",
-    kind="CronJob",
-    versions={"batch/v1": ("Never", "OnFailure")},
-    pods=(
-        PodSet(
-            template=("spec", "jobTemplate", "spec", "template"),
-            counts=(Count(route=("spec", "jobTemplate", "spec", "parallelism")),),
-        ),
-    ),
-    known_to_engines=True,
-    max_name=52,  # a time of 11 characters is appended to the names of its jobs
 )

@@ -45,6 +45,11 @@ class Demand(Struct, frozen=True):
     accelerators: Mapping[str, int] = field(default_factory=dict)
     """GPUs by accelerator, for those with a name."""
 
+    def times(self, number: int) -> Demand:
+        """The demand of several equal runs at once."""
+        named = {name: number * count for name, count in self.accelerators.items()}
+        return Demand(number * self.pods, number * self.gpus, self.seconds, named)
+
     @property
     def gpu_hours(self) -> float | None:
         """Upper bound; None if the run time has no limit."""

@@ -57,14 +57,14 @@ class Pair:
 
     @property
     def workload(self) -> Resource | None:
-        """Facts of the kind if the object is a run, otherwise None."""
+        """Facts of the kind if the object is a run or a schedule, otherwise None."""
         return workload(self.object)
 
 
 def workload(one: RenderedObject) -> Resource | None:
-    """Facts of the kind if the object is a run, otherwise None."""
+    """Facts of the kind if the object is a run or a schedule of runs, otherwise None."""
     resource = resource_of(one.key.group, one.key.kind)
-    return resource if resource is not None and resource.is_run else None
+    return resource if resource is not None and (resource.is_run or resource.is_schedule) else None
 
 
 def match_objects(trees: RenderedTrees, found: Findings) -> list[Pair]:

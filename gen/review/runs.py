@@ -13,6 +13,8 @@ from gen.resources.content import content
 from gen.resources.demand import Demand, demand
 from gen.resources.engines import is_finished
 from gen.review.matching import Pair, workload
+from gen.rules.cron_syntax import at_once
+from gen.rules.server.cron import schedule_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,6 +53,12 @@ class RunAction(StrEnum):
     """New, but suspended or finished, so nothing starts."""
     REMOVED = "removed"
     """Removed, but it was suspended or finished, so nothing stops."""
+    SCHEDULED = "scheduled"
+    """A new schedule. Its runs start at its times."""
+    RESCHEDULED = "rescheduled"
+    """A schedule that changes in place. Runs that it started go on, and later ones have the change."""
+    UNSCHEDULED = "unscheduled"
+    """A removed schedule. The runs that it started are removed with it."""
     KEPT = "kept"
 
 
@@ -73,6 +81,8 @@ class RunVersion:
     """Empty without a queue."""
     values: str = ""
     """The values of a run of a sweep, as JSON."""
+    scheduled: bool = False
+    """Whether it is a schedule, which starts runs at its times."""
 
     @property
     def active(self) -> bool:
@@ -109,12 +119,14 @@ class RunChange:
     @property
     def starts(self) -> bool:
         new = self.before is None or not self.before.active or self.pair.replaced
-        return self.after is not None and self.after.active and new
+        return self.after is not None and self.after.active and new and not self.after.scheduled
 
     @property
     def stops(self) -> bool:
         """Whether an active run is removed or suspended. A retired run is not stopped."""
         if self.before is None or not self.before.active:
+            return False
+        if self.after is not None and self.before.scheduled and not self.pair.replaced:
             return False
         return self.after is None or self.pair.replaced or self.after.state is RunState.SUSPENDED
 
@@ -125,6 +137,8 @@ class RunChange:
             return self._added_or_removed()
         if self.pair.replaced:
             return RunAction.REPLACED
+        if before.state is after.state and after.scheduled:
+            return RunAction.RESCHEDULED if self.edited else RunAction.KEPT
         if before.state is after.state:
             return RunAction.EDITED if self.edited and after.state is not RunState.FINISHED else RunAction.KEPT
         if before.state is RunState.SUSPENDED and after.active:
@@ -132,6 +146,8 @@ class RunChange:
         return _BY_STATE[after.state]
 
     def _added_or_removed(self) -> RunAction:
+        if self.latest.scheduled and self.latest.active:
+            return RunAction.SCHEDULED if self.before is None else RunAction.UNSCHEDULED
         if self.before is None:
             return RunAction.STARTED if self.starts else RunAction.ADDED
         return RunAction.STOPPED if self.stops else RunAction.REMOVED
@@ -162,16 +178,26 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
     if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
         state = RunState.SUSPENDED
     queue = queue_in(run.metadata.get("labels"))
-    return RunVersion(run.key.name, state, _demand(run, kind, units, found), queue, run.values)
+    asked = _demand(run, kind, units, found)
+    return RunVersion(run.key.name, state, asked, queue, run.values, kind.is_schedule)
 
 
 def _demand(run: RenderedObject, kind: Resource, units: Units, found: Findings) -> Demand:
     try:
-        return demand(run.outline, kind, units)
+        asked = demand(run.outline, kind, units)
+        return asked.times(_at_once(run, asked)) if kind.is_schedule else asked
     except ValueError as error:
         message = f"cannot read the demand of {run.key}: {error}"
         found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")
         return Demand()
+
+
+def _at_once(schedule: RenderedObject, asked: Demand) -> int:
+    """Runs of a schedule that can overlap. Without a time limit, any number could; gen renders no such schedule."""
+    spec = at(schedule.outline, "spec")
+    if at(spec, "concurrencyPolicy") != "Allow" or asked.seconds is None or schedule_fault(at(spec, "schedule")):
+        return 1
+    return at_once(spec["schedule"], asked.seconds)
 
 
 def _edited(pair: Pair) -> bool:
@@ -183,7 +209,8 @@ def _edited(pair: Pair) -> bool:
 
 def _check(run: RunChange, found: Findings) -> None:
     place = Location(run.pair.object.path)
-    if run.edited and run.after is not None and run.after.state is not RunState.FINISHED:
+    in_place = run.after is None or run.after.scheduled
+    if run.edited and run.after is not None and not in_place and run.after.state is not RunState.FINISHED:
         message = f"`{run.key}` changed but kept its name; the API server rejects the change or applies a part of it"
         if run.pair.object.run and run.pair.object.run in run.key.name:
             found.error(RUN_EDITED, place, message, "run `gen render`, which gives the run a new name")

@@ -465,13 +465,13 @@ MPI = "operators: {mpi: kubeflow.org/v2beta1}\n"
 def test_a_bundle_names_the_kinds_of_its_jobs(repo: Repository) -> None:
     repo.job("kind: tensorflow\nimage: a:1\ncommand: x\n")
     objects = bundle(repo, OVERLAY + BOTH + "operators: {batch: batch/v1}\n")
-    assert kinds_of(objects) == [*COMPANIONS, "Job", "TFJob"]
+    assert kinds_of(objects) == [*COMPANIONS, "CronJob", "Job", "TFJob"]
     assert list(objects["settings argocd-cm"]["data"]) == [
         "resource.customizations.health.batch_Job",
         "resource.customizations.health.kubeflow.org_TFJob",
     ]
     application = objects["ApplicationSet dev-jobs"]["spec"]["template"]["spec"]
-    assert application["source"]["directory"]["include"] == "{configmap,deployment,job,service,tfjob}-*.yaml"
+    assert application["source"]["directory"]["include"] == "{configmap,cronjob,deployment,job,service,tfjob}-*.yaml"
     assert [ignored["kind"] for ignored in application["ignoreDifferences"]] == ["Job", "TFJob"]
     checks = objects["Kustomization dev.jobs.team"]["spec"]["healthCheckExprs"]
     assert [check["kind"] for check in checks] == ["TFJob"]
@@ -489,7 +489,7 @@ def test_a_bundle_permits_the_first_job_of_a_listed_kind(repo: Repository) -> No
     """Nobody has to apply a project for it."""
     listed = OVERLAY + BOTH + "operators: {batch: batch/v1}\n"
     without = bundle(repo, listed)
-    assert kinds_of(without) == [*COMPANIONS, "Job"]
+    assert kinds_of(without) == [*COMPANIONS, "CronJob", "Job"]
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
     after = bundle(repo, listed)
     assert {key: body for key, body in after.items() if key in without} == without

@@ -39,15 +39,18 @@ def run_labels(plan: Plan, component: str) -> dict[str, str]:
 def run_metadata(plan: Plan, name: str, component: str) -> Body:
     """Metadata of an object of one run."""
     lifecycle = run_annotations(plan.engines, plan.state, settled=_is_settled(plan))
-    labels = {**plan.labels, **run_labels(plan, component), **_queue_labels(plan)}
+    queue = queue_labels(plan) if plan.schedule is None else _own_queue_label(plan)
+    labels = {**plan.labels, **run_labels(plan, component), **queue}
     return _metadata(name, plan.namespace, labels, {**plan.annotations, **lifecycle})
 
 
-def _queue_labels(plan: Plan) -> Mapping[str, str]:
-    if plan.queue is None:
-        return {}
-    own = {QUEUE: plan.queue.name} if plan.queue.declared else {}
-    return {**plan.queue.profile.labels, **own}
+def queue_labels(plan: Plan) -> Mapping[str, str]:
+    """Labels of a run that its queue acts on, and the name of the queue."""
+    return {**plan.queue.profile.labels, **_own_queue_label(plan)} if plan.queue is not None else {}
+
+
+def _own_queue_label(plan: Plan) -> Mapping[str, str]:
+    return {QUEUE: plan.queue.name} if plan.queue is not None and plan.queue.declared else {}
 
 
 def _is_settled(plan: Plan) -> bool:

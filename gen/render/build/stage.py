@@ -11,6 +11,7 @@ from gen.kubernetes import METRICS, RUN, VALUES, Body
 from gen.render.build.metadata import platform_metadata, run_metadata, storage_metadata
 from gen.render.build.pod import pod_template
 from gen.render.build.queue import put_into_queue, queue_run, queued_pods, set_value
+from gen.render.build.schedule import scheduled
 from gen.render.build.tensorboard import tensorboard
 from gen.render.manifest import Built, Manifest
 from gen.render.plan.data import config_map_name
@@ -53,10 +54,13 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         workload["metadata"].setdefault("annotations", {})[METRICS] = metrics
     if plan.values:
         workload["metadata"].setdefault("annotations", {})[VALUES] = orjson.dumps(plan.values).decode()
-    if plan.state == "suspended" and job.facts.suspend is not None:
-        set_value(workload, job.facts.suspend, value=True)
+    facts = job.facts if plan.schedule is None else plan.schedule.facts
+    if plan.state == "suspended" and facts.suspend is not None:
+        set_value(workload, facts.suspend, value=True)
     if plan.queue is not None:
         put_into_queue(plan.queue, queued, workload)
+    if plan.schedule is not None:
+        workload = scheduled(workload, plan, plan.schedule)
     yield Manifest(
         body=workload,
         name=plan.name,
@@ -64,7 +68,7 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         folder=plan.folder,
         of_run=True,
         main_container=plan.container,
-        suspend=job.facts.suspend or (),
+        suspend=facts.suspend or (),
         queue=plan.queue.profile if plan.queue is not None and plan.queue.declared else None,
     )
     group = plan.queue.profile.objects(queued) if plan.queue is not None else ()

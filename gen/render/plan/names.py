@@ -85,13 +85,16 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
         return
     name = context.name
     route = ("name",) if context.job.name else ()
-    hashed = context.overlay.fields.runs.naming != "stable"
+    scheduled = context.job.schedule is not None
+    hashed = context.overlay.fields.runs.naming != "stable" and not scheduled
     _check_limit(context, route, hashed=hashed)
     tensorboard = bool(context.job.tensorboard)
     roles = (pod.role for pod in pods)
-    suffix, room = longest_suffix(context.job.facts, roles, hashed=hashed, tensorboard=tensorboard)
+    # the time of a run has as many digits as a hash (`getJobName` in `pkg/controller/cronjob/utils.go`)
+    suffix, room = longest_suffix(context.job.facts, roles, hashed=hashed or scheduled, tensorboard=tensorboard)
     if len(name) + room > MAX_NAME:
-        shown = f"`-<hash>{suffix}`" if suffix != TENSORBOARD and hashed else f"`{suffix}`"
+        digits = "-<hash>" if hashed else "-<time>" if scheduled else ""
+        shown = f"`{digits if suffix != TENSORBOARD else ''}{suffix}`"
         which = f"the name `{name}` of a run" if context.given.values else "the name"
         message = f"{which} has {len(name)} characters and is longer than {MAX_NAME} with the suffix {shown}"
         context.error(NAME_TOO_LONG, route, message, _shorten(context, MAX_NAME - room))
@@ -107,6 +110,8 @@ def _shorten(context: Context, most: int) -> str:
 def _check_limit(context: Context, route: tuple[str, ...], *, hashed: bool) -> None:
     """Some operators limit the name of the object itself."""
     facts = context.job.facts
+    if context.job.schedule is not None and facts.scheduled_by is not None:
+        facts = facts.scheduled_by
     most = longest_name(facts, hashed=hashed)
     if most is not None and len(context.name) > most:
         with_suffix = ", with the suffix `-<hash>`" if hashed else ""

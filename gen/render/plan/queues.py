@@ -32,7 +32,11 @@ def plan_queue(context: Context, api_version: str) -> QueuePlan | None:
     if refusal is not None:
         _refuse(context, refusal, scheduler_of(profile))
         return None
-    if job.state == "suspended" and profile.suspends:
+    if job.schedule is not None and not profile.suspends:
+        reason = "it groups the pods of one run, and a `schedule` has many runs"
+        _refuse(context, Refusal(reason, "use a queue with `kueue`, or remove `queue`"), scheduler_of(profile))
+        return None
+    if job.state == "suspended" and profile.suspends and job.schedule is None:
         hint = "remove one of the two; Kueue suspends and resumes the job, and Git would revert that"
         context.error(SUSPENDED_IN_QUEUE, ("state",), "a job with a `queue` cannot be `suspended`", hint)
     return QueuePlan(name=job.queue, profile=profile, declared=declared)

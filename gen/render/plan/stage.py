@@ -18,6 +18,7 @@ from gen.render.plan.names import check_metadata, check_name
 from gen.render.plan.networks import on_host, plan_network
 from gen.render.plan.pods import plan_pods
 from gen.render.plan.queues import check_schedulers, plan_queue
+from gen.render.plan.schedule import plan_schedule
 from gen.render.plan.tensorboard import plan_tensorboard
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         return None
     job = given.job
     stable = overlay.fields.runs.naming == "stable"
+    stable = stable or job.schedule is not None
     context = Context(run, overlay, grant, run.name if stable else f"{run.name}-{RUN}", found)
     served = overlay.fields.operators.get(job.kind, job.facts.served[0])
     api_version = job.facts.api_version(served)
@@ -87,6 +89,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         retries=job.retries,
         timeout=job.timeout,
         state=job.state,
+        schedule=plan_schedule(context),
         attempt=job.attempt,
         metrics={metric.name: metric.format for metric in job.metrics},
         values=given.values,

@@ -26,6 +26,9 @@ RUN_SECTIONS = {
     RunAction.REPLACED: "runs that replace the previous run of their job",
     RunAction.STARTED: "runs that start",
     RunAction.STOPPED: "runs that stop",
+    RunAction.UNSCHEDULED: "removed schedules: the runs that they started stop",
+    RunAction.RESCHEDULED: "edited schedules: their runs go on, and later runs have the change",
+    RunAction.SCHEDULED: "new schedules: their runs start at their times",
     RunAction.RESUMED: "runs that resume",
     RunAction.SUSPENDED: "suspended runs",
     RunAction.RETIRED: "retired runs, kept as records: GitOps engines neither start nor stop them",
@@ -35,6 +38,12 @@ RUN_SECTIONS = {
     RunAction.REMOVED: "removed runs that were not active",
 }
 """Titles of the lists of runs, the most important one first."""
+
+_OTHERS = (
+    *(RunAction.RETIRED, RunAction.SUSPENDED, RunAction.RESUMED, RunAction.REOPENED, RunAction.EDITED),
+    *(RunAction.SCHEDULED, RunAction.RESCHEDULED, RunAction.UNSCHEDULED),
+)
+"""Effects that the summary counts besides runs that start, stop and are kept."""
 
 
 def headline(review: Review) -> Phrase:
@@ -83,8 +92,7 @@ def _run_summary(review: Review) -> str:
     parts = [f"{len(review.starting)} start", f"{len(review.stopping)} stop", f"{review.kept} kept"]
     if replaced:
         parts.append(f"{replaced} replaced by a new run of the same job")
-    others = (RunAction.RETIRED, RunAction.SUSPENDED, RunAction.RESUMED, RunAction.REOPENED, RunAction.EDITED)
-    parts += [f"{review.run_actions[action]} {action.value}" for action in others if review.run_actions[action]]
+    parts += [f"{review.run_actions[action]} {action.value}" for action in _OTHERS if review.run_actions[action]]
     return ", ".join(parts)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import near
 from gen.resources.batch import CRONJOB
+from gen.rules.cron_syntax import EVERY, FIELDS, WORDS, values
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks
 from gen.rules.rule import server
@@ -21,33 +22,22 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
 
 _MAX_NAME_LENGTH = CRONJOB.max_name or 0
-_EVERY = re.compile(r"@every (?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+")
-_WORDS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
-_FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
-    (0, 59, {}),
-    (0, 23, {}),
-    (1, 31, {}),
-    (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
-    (0, 6, {name: number for number, name in enumerate(_DAYS)}),
-)
 _TAKES = ("minute: 0 to 59", "hour: 0 to 23", "day: 1 to 31", "month: 1 to 12", "day of the week: 0 (Sunday) to 6")
-_PART = re.compile(r"(\*|\?|\w{1,18})(?:-(\w{1,18}))?(?:/([0-9]{1,18}))?", re.ASCII)
-_ZONED = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
+ZONED = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
 
 
-def _schedule(value: Any) -> Fault | None:
+def schedule_fault(value: Any) -> Fault | None:
+    """What is wrong with a schedule."""
     if "TZ" in value:
-        zoned = _ZONED.fullmatch(value)
+        zoned = ZONED.fullmatch(value)
         hint = (
             f'set `schedule: "{zoned[2]}"` and `timeZone: {zoned[1]}`' if zoned else "move the time zone to `timeZone`"
         )
         return Fault((), f"`{value}` contains a time zone", hint)
-    if value in _WORDS or _EVERY.fullmatch(value):
+    if value in WORDS or EVERY.fullmatch(value):
         return None
     fields = value.split()
-    fits = len(fields) == len(_FIELDS) and all(map(_fits, fields, _FIELDS))
+    fits = len(fields) == len(FIELDS) and all(values(*pair) is not None for pair in zip(fields, FIELDS, strict=True))
     return None if fits else _no_schedule(value, fields)
 
 
@@ -56,29 +46,11 @@ def _no_schedule(value: str, fields: list[str]) -> Fault:
     if value.startswith("@every"):
         return Fault((), message, "use a duration in `h`, `m` and `s`, such as `@every 1h30m`")
     if value.startswith("@"):
-        return unknown_name(message, value, (*_WORDS, "@every 1h30m"), "")
-    if len(fields) != len(_FIELDS):
+        return unknown_name(message, value, (*WORDS, "@every 1h30m"), "")
+    if len(fields) != len(FIELDS):
         return Fault((), message, "use minute, hour, day, month and day of the week, such as `0 3 * * *`")
-    field, takes = next((field, _TAKES[at]) for at, field in enumerate(fields) if not _fits(field, _FIELDS[at]))
+    field, takes = next((field, _TAKES[at]) for at, field in enumerate(fields) if values(field, FIELDS[at]) is None)
     return Fault((), message, f"correct `{field}`; expected the {takes}, `*`, or steps such as `*/2`")
-
-
-def _fits(field: str, limits: tuple[int, int, dict[str, int]]) -> bool:
-    low, high, names = limits
-    for part in field.split(","):
-        if not part:  # is skipped
-            continue
-        match = _PART.fullmatch(part)
-        if match is None or (match[1] in "*?" and match[2]) or match[3] == "0":
-            return False
-        if match[1] in "*?":
-            continue
-        ends = [
-            names.get(word.lower(), int(word) if word.isdecimal() else -1) for word in (match[1], match[2] or match[1])
-        ]
-        if not low <= ends[0] <= ends[1] <= high:
-            return False
-    return True
 
 
 @cache
@@ -89,7 +61,8 @@ def _zones() -> frozenset[str]:
     return frozenset((files("tzdata") / "zones").read_text("utf-8").split())
 
 
-def _time_zone(value: Any) -> Fault | None:
+def time_zone_fault(value: Any) -> Fault | None:
+    """What is wrong with the name of a time zone."""
     if value in _zones() and value.lower() != "local":
         return None
     # abbreviations are similar without being related, so only a difference in case counts for them
@@ -100,8 +73,8 @@ def _time_zone(value: Any) -> Fault | None:
 
 _CRON = FieldChecks(
     {
-        "schedule": _schedule,
-        "timeZone": _time_zone,
+        "schedule": schedule_fault,
+        "timeZone": time_zone_fault,
         "startingDeadlineSeconds": at_least(0),
         "concurrencyPolicy": if_set(one_of("Allow", "Forbid", "Replace")),
         "successfulJobsHistoryLimit": at_least(0),

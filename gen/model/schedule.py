@@ -1,0 +1,37 @@
+"""Fields of a schedule: the times at which a job runs."""
+
+# no postponed annotations here: pydantic would compile each of them again when the program starts
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from gen.model.base import Model
+from gen.model.scalars import Count, Duration, Given
+from gen.model.synonyms import SCHEDULE
+
+
+class History(Model):
+    """Ended runs of a schedule that the cluster keeps."""
+
+    succeeded: Count = 3
+    """Succeeded runs."""
+    failed: Count = 1
+    """Failed runs."""
+
+
+class Schedule(Model):
+    """Times at which the job runs."""
+
+    synonyms: ClassVar[Mapping[str, str]] = SCHEDULE
+    main: ClassVar[str] = "cron"
+
+    cron: Given
+    """Minute, hour, day, month and day of the week, such as `0 3 * * *`, or a word such as `@daily`."""
+    time_zone: Given = "Etc/UTC"
+    """Time zone of these times, such as `Europe/Berlin`."""
+    concurrency: Literal["Forbid", "Allow", "Replace"] = "Forbid"
+    """What happens at a time when the previous run has not ended: `Forbid` omits the new run, `Replace` stops the
+    previous one, `Allow` runs both, and needs a `timeout`."""
+    deadline: Duration = 3600
+    """How late a run may start, after an outage or an edit. Later, it is omitted. [default: `1h`]"""
+    history: History = History()
+    """Ended runs that the cluster keeps."""

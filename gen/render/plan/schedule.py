@@ -1,0 +1,107 @@
+"""The schedule of a job: its times, and what a job that runs many times cannot have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gen.findings.jobs import INVALID_EXPRESSION, INVALID_VALUE
+from gen.kinds.plan import SchedulePlan
+from gen.kubernetes import RUN
+from gen.model.schedule import Schedule
+from gen.rules.cron_syntax import at_once, never_comes
+from gen.rules.server.cron import ZONED, schedule_fault, time_zone_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.render.plan.context import Context
+
+_FIELD = "schedule"
+_SHORTEST_DEADLINE = 10
+"""The controller looks for missed times every ten seconds (Kubernetes documentation, "CronJob limitations")."""
+_ONCE = {
+    "files": (
+        "the ConfigMap of an earlier version would be removed while a run needs it",
+        "put the files into the image or on a volume",
+    ),
+    "attempt": ("it runs at each time of the schedule", "remove `attempt`"),
+}
+"""Fields of jobs that run once, each with the reason and the remedy."""
+
+
+def plan_schedule(context: Context) -> SchedulePlan | None:
+    """None for a job that runs once, and for a schedule that the kind cannot have, which is reported elsewhere."""
+    job = context.job
+    facts = job.facts.scheduled_by
+    if job.schedule is None or facts is None:
+        return None
+    short = not isinstance(job.schedule, Schedule)
+    wanted = Schedule(cron=job.schedule) if not isinstance(job.schedule, Schedule) else job.schedule
+    valid = _check_times(context, wanted, () if short else ("cron",))
+    _check_job(context)
+    allowed = wanted.concurrency == "Allow" and valid
+    return SchedulePlan(
+        facts=facts,
+        cron=wanted.cron,
+        time_zone=wanted.time_zone,
+        concurrency=wanted.concurrency,
+        deadline=wanted.deadline,
+        succeeded=wanted.history.succeeded,
+        failed=wanted.history.failed,
+        at_once=_overlapping(context, wanted) if allowed else 1,
+    )
+
+
+def _check_times(context: Context, wanted: Schedule, route: Route) -> bool:
+    """Whether the times are valid."""
+    fault = schedule_fault(wanted.cron)
+    if fault is not None:
+        zoned = ZONED.fullmatch(wanted.cron)
+        hint = f'write `schedule: {{cron: "{zoned[2]}", timeZone: {zoned[1]}}}`' if zoned else fault.hint
+        context.error(INVALID_VALUE, (_FIELD, *route), fault.message, hint)
+    elif never_comes(wanted.cron):
+        message = f"`{wanted.cron}` never comes, because no month in it has the day"
+        context.error(INVALID_VALUE, (_FIELD, *route), message, "correct the day, the third field, or the month")
+        return False
+    if (zone := time_zone_fault(wanted.time_zone)) is not None:
+        context.error(INVALID_VALUE, (_FIELD, "timeZone"), zone.message, zone.hint)
+    if wanted.deadline < _SHORTEST_DEADLINE:
+        message = f"`deadline` is shorter than {_SHORTEST_DEADLINE}s, so that runs may never start"
+        context.error(INVALID_VALUE, (_FIELD, "deadline"), message, "write a longer one, such as `10m`")
+    return fault is None
+
+
+def _check_job(context: Context) -> None:
+    job = context.job
+    for field, (reason, hint) in _ONCE.items():
+        if getattr(job, field) != type(job).model_fields[field].default:
+            message = f"a job with a `schedule` cannot have `{field}`: {reason}"
+            context.error(INVALID_VALUE, (field,), message, hint, key=True)
+    if job.state == "finished":
+        message = "a job with a `schedule` cannot be `finished`: it would go on in the cluster"
+        context.error(INVALID_VALUE, ("state",), message, "write `state: suspended`, or remove the job file")
+    route = next(_with_run(dict(context.given.data), ()), None)
+    if route is not None:
+        message = "`run` has no value in a job with a `schedule`, which has a run at each time"
+        hint = "use the variable `JOB_NAME` instead of `run`, such as `$JOB_NAME` in a command of the shell"
+        context.error(INVALID_EXPRESSION, route, message, hint)
+
+
+def _with_run(value: Any, route: Route) -> Iterator[Route]:
+    """Routes of the strings that contain the hash of the run."""
+    if isinstance(value, str):
+        if RUN in value:
+            yield route
+        return
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _with_run(inner, (*route, key))
+
+
+def _overlapping(context: Context, wanted: Schedule) -> int:
+    """Runs that can overlap: as many as start within the time limit of one."""
+    if context.job.timeout is None:
+        message = "`concurrency: Allow` needs a `timeout`, without which any number of runs could overlap"
+        context.error(INVALID_VALUE, (_FIELD, "concurrency"), message, "add `timeout`, such as `timeout: 1h`")
+        return 1
+    return at_once(wanted.cron, context.job.timeout)

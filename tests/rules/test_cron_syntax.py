@@ -1,0 +1,70 @@
+"""How often a schedule comes, and whether it comes at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from gen.rules.cron_syntax import FIELDS, at_once, never_comes, shortest_interval, values
+
+
+@pytest.mark.parametrize(
+    ("field", "known"),
+    [
+        ("*", range(24)),
+        ("?", range(24)),
+        ("3", [3]),
+        ("1,5", [1, 5]),
+        ("8-10", [8, 9, 10]),
+        ("*/6", [0, 6, 12, 18]),
+        ("20/2", [20, 22]),
+        ("8-12/2", [8, 10, 12]),
+        ("24", None),
+        ("5-3", None),
+        ("*/0", None),
+        ("*-3", None),
+    ],
+)
+def test_values_of_a_field(field: str, known: list[int] | None) -> None:
+    assert values(field, FIELDS[1]) == (None if known is None else frozenset(known))
+
+
+def test_names_of_months_and_days() -> None:
+    assert values("jan,MAR-may", FIELDS[3]) == frozenset({1, 3, 4, 5})
+    assert values("Mon-fri/2", FIELDS[4]) == frozenset({1, 3, 5})
+
+
+@pytest.mark.parametrize(
+    ("schedule", "seconds"),
+    [
+        ("0 3 * * *", 86400),
+        ("*/10 * * * *", 600),
+        ("0,50 * * * *", 600),
+        ("0 1,23 * * *", 7200),
+        ("0 0 1 1 *", 86400),
+        ("@hourly", 3600),
+        ("@every 1h30m", 5400),
+        ("@every 10ms", 1),
+    ],
+)
+def test_the_shortest_time_between_two_runs(schedule: str, seconds: int) -> None:
+    assert shortest_interval(schedule) == seconds
+
+
+@pytest.mark.parametrize(
+    ("schedule", "never"),
+    [
+        ("0 3 31 2 *", True),
+        ("0 3 30 2 *", True),
+        ("0 3 29 2 *", False),
+        ("0 3 31 4,6,9,11 *", True),
+        ("0 3 31 4-5 *", False),
+        ("0 3 31 2 1", False),
+        ("@yearly", False),
+    ],
+)
+def test_days_that_no_month_has(schedule: str, never: bool) -> None:
+    assert never_comes(schedule) is never
+
+
+def test_runs_that_overlap() -> None:
+    assert [at_once("*/10 * * * *", seconds) for seconds in (60, 600, 601, 7200)] == [1, 1, 2, 12]
