@@ -85,8 +85,8 @@ def test_the_overlay_of_the_gitops_document_is_one(repo: Repository) -> None:
 
 def test_the_patches_of_the_document_are_patches(repo: Repository) -> None:
     text = (PROJECT / "docs/patches.md").read_text("utf-8")
-    (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    repo.overlay('kubernetes: "1.34"\n' + block)
+    of_objects, of_pods = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    repo.overlay('kubernetes: "1.34"\n' + of_objects)
     repo.write(
         "overlays/dev/patches/priority.yaml",
         "kind: PyTorchJob\nmetadata: {name: mnist-a}\nspec: {nprocPerNode: auto}\n",
@@ -96,3 +96,8 @@ def test_the_patches_of_the_document_are_patches(repo: Repository) -> None:
     assert repo.codes() == []
     assert repo.one("MPIJob")["spec"]["runPolicy"]["schedulingPolicy"] == {"minAvailable": 3}
     assert repo.one("PyTorchJob")["spec"]["nprocPerNode"] == "auto"
+    repo.overlay('kubernetes: "1.34"\n' + of_pods)
+    repo.job(job_text("xgboost", with_schema=False), namespace="vision")
+    worker = repo.one("XGBoostJob")["spec"]["xgbReplicaSpecs"]["Worker"]["template"]["spec"]
+    assert worker["terminationGracePeriodSeconds"] == 120
+    assert worker["runtimeClassName"] == "nvidia"

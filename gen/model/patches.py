@@ -9,6 +9,17 @@ from gen.model.scalars import Text
 from gen.model.synonyms import TARGET
 
 
+class PodTarget(Model):
+    """Selects the pod templates to patch, of the runs that the other fields of the target select."""
+
+    main: ClassVar[str] = "role"
+
+    kind: Text | None = None
+    """Kind of the run, such as `PyTorchJob`."""
+    role: Text | None = None
+    """Role of the pods, such as `worker`. Runs without the role are left as they are."""
+
+
 class Target(Model):
     """Selects the objects to patch. All given fields must match; strings are patterns with `*`."""
 
@@ -29,6 +40,9 @@ class Target(Model):
     """Label selector, as in `kubectl -l`."""
     annotation_selector: Text | None = None
     """Annotation selector, in the same form."""
+    pods: PodTarget | None = None
+    """Pod templates in runs of every kind. The patch is then one of a pod template; the container `$training` is the
+    training container, whatever its name is. A TrainJob has no pod templates."""
 
 
 class PatchFields(Model):

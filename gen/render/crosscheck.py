@@ -179,8 +179,9 @@ def _check_deletions(
 def _hint(target: Target, names: Sequence[str]) -> str:
     """The probable mistake in a target that matches no object."""
     kinds = {*BESIDE, *(kind.facts.kind for kind in KINDS.values())}
-    if target.kind is not None and target.kind not in kinds and (guess := near(target.kind, kinds)):
-        return f"no object has kind `{target.kind}`; did you mean `{guess}`?"
+    for kind in (target.kind, target.pods.kind if target.pods is not None else None):
+        if kind is not None and kind not in kinds and (guess := near(kind, kinds)):
+            return f"no object has kind `{kind}`; did you mean `{guess}`?"
     if target.name is not None and target.name not in names and (guess := _name_meant(target.name, names)):
         return f"no object is named `{target.name}`; did you mean `{guess}`?"
     if any(_REGULAR.search(text) for text in (target.kind, target.name, target.namespace) if text is not None):

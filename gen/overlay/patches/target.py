@@ -6,12 +6,16 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from gen.kubernetes import COMPONENT, at
+from gen.resources import resource_of_object
 from gen.resources.apps import DEPLOYMENT
 from gen.resources.core import CONFIG_MAP, DATA, INGRESS, RESOURCE_QUOTA, SERVICE
+from gen.resources.pods import pod_sets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.model.patches import Target
 
@@ -28,6 +32,7 @@ def fits(target: Target, body: Body, name: str) -> bool:
     labels, annotations = metadata.get("labels"), metadata.get("annotations")
     return (
         _like(target.kind, body["kind"])
+        and _like(target.pods.kind if target.pods is not None else None, body["kind"])
         and _like(target.name, name)
         and _like(target.group, group)
         and _like(target.version, version)
@@ -44,6 +49,9 @@ BESIDE = _STORAGE | {resource.kind for resource in (CONFIG_MAP, DEPLOYMENT, INGR
 
 def may_fit(target: Target, kind: str | None, namespace: str, job: str) -> bool:
     """Whether an object of a job that could not be built might match; `kind` is the kind of its run, if known."""
+    if target.pods is not None:
+        of_kind = kind is None or (_like(target.kind, kind) and _like(target.pods.kind, kind))
+        return of_kind and _like(target.namespace, namespace) and _like(target.name, job)
     kinds = BESIDE | ({kind} if kind else set())
     if not any(_like(target.kind, candidate) for candidate in kinds) or not _like(target.namespace, namespace):
         return kind is None
@@ -52,7 +60,15 @@ def may_fit(target: Target, kind: str | None, namespace: str, job: str) -> bool:
 
 def may_fit_storage(target: Target) -> bool:
     """Whether an object of a volume that could not be built might match."""
-    return any(_like(target.kind, kind) for kind in _STORAGE)
+    return target.pods is None and any(_like(target.kind, kind) for kind in _STORAGE)
+
+
+def pod_routes(target: Target, body: Body) -> list[Route]:
+    """Routes to the pod templates of a run that match the target."""
+    resource = resource_of_object(body["apiVersion"], body["kind"])
+    role = target.pods.role if target.pods is not None else None
+    found = pod_sets(resource, body) if resource is not None else ()
+    return [pods.route for pods in found if _like(role, str(at(pods.template, "metadata", "labels", COMPONENT)))]
 
 
 def _like(pattern: str | None, text: str) -> bool:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gen.findings.overlays import INVALID_PATCH, PATCH_DOES_NOT_APPLY
-from gen.overlay.patches.target import fits
+from gen.overlay.patches.target import fits, pod_routes
 from gen.render.manifest import Built, Deletion, Manifest, Patched
 from gen.render.patch import json6902
 from gen.render.patch.guard import breaches
 from gen.render.patch.provenance import Provenance, labelled
 from gen.render.patch.strategic import StrategicMerge
+from gen.render.patch.training import with_training_container
 from gen.schemas.registry import schemas
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings, Route
     from gen.kubernetes import Body
+    from gen.model.patches import Target
     from gen.overlay.overlay import Overlay
     from gen.overlay.patches.types import Patch
 
@@ -30,9 +32,9 @@ def patch_objects(built: Built, overlay: Overlay, found: Findings) -> Patched:
         provenance = Provenance()
         patched = manifest
         for index, patch in enumerate(overlay.patches):
-            if fits(patch.target, patched.body, patched.name):
+            if parts := _parts(patch.target, patched):
                 matched.add(index)
-                patched, deleted = _patched(patched, patch, overlay.kubernetes, provenance, found)
+                patched, deleted = _patched(patched, patch, parts, overlay.kubernetes, provenance, found)
                 deletions.update(Deletion(patch=index, route=route, hint=hint) for route, hint in deleted)
         if patched is not manifest and manifest.main_container is not None:
             patched = patched.with_body(_main_container_first(patched.body, manifest.main_container))
@@ -41,16 +43,25 @@ def patch_objects(built: Built, overlay: Overlay, found: Findings) -> Patched:
     return Patched(tuple(manifests), built.manifests, tuple(origins), frozenset(matched), frozenset(deletions))
 
 
+def _parts(target: Target, manifest: Manifest) -> list[Route]:
+    """Routes to the parts of an object that a patch changes: the whole object, or pod templates of a run."""
+    if not fits(target, manifest.body, manifest.name):
+        return []
+    if target.pods is None:
+        return [()]
+    return pod_routes(target, manifest.body) if manifest.is_workload else []
+
+
 def _patched(
-    manifest: Manifest, patch: Patch, version: str, provenance: Provenance, found: Findings
+    manifest: Manifest, patch: Patch, parts: list[Route], version: str, provenance: Provenance, found: Findings
 ) -> tuple[Manifest, list[tuple[Route, str]]]:
     """The object after one patch, or unchanged if the patch breaks it, and the deletions of a strategic merge."""
     own = Provenance()
     deletions: list[tuple[Route, str]] = []
     if patch.merge is not None:
-        body, deletions = _merged(manifest, patch, patch.merge, version, own, found)
+        body, deletions = _merged(manifest, patch, patch.merge, parts, version, own, found)
     else:
-        body = _operated(manifest, patch, own, found)
+        body = _operated(manifest, patch, parts, own, found)
     broken = list(breaches(manifest, body))
     for breach in broken:
         place = own.blame(body, breach.route) if breach.route else None
@@ -63,18 +74,36 @@ def _patched(
 
 
 def _merged(
-    manifest: Manifest, patch: Patch, merge: Body, version: str, provenance: Provenance, found: Findings
+    manifest: Manifest,
+    patch: Patch,
+    merge: Body,
+    parts: list[Route],
+    version: str,
+    provenance: Provenance,
+    found: Findings,
 ) -> tuple[Body, list[tuple[Route, str]]]:
     merging = StrategicMerge(schemas(version), patch.layer, provenance)
-    body = merging.apply(manifest.body, merge)
+    body = manifest.body
+    for route in parts:
+        named = with_training_container(merge, manifest.main_container) if route else merge
+        body = merging.apply_to_pods(body, named, route) if route else merging.apply(body, named)
     for route, message, hint in merging.problems:
         found.error(INVALID_PATCH, patch.layer.find(route).value, message, hint)
     return body, merging.deletions
 
 
-def _operated(manifest: Manifest, patch: Patch, provenance: Provenance, found: Findings) -> Body:
+def _operated(manifest: Manifest, patch: Patch, parts: list[Route], provenance: Provenance, found: Findings) -> Body:
     body = manifest.body
-    for index, operation in enumerate(patch.operations):
+    for route in parts:
+        body = _operated_part(manifest, body, patch, route, provenance, found)
+    return body
+
+
+def _operated_part(
+    manifest: Manifest, body: Body, patch: Patch, part: Route, provenance: Provenance, found: Findings
+) -> Body:
+    for index, relative in enumerate(patch.operations):
+        operation = json6902.below(relative, part)
         try:
             changed, route = json6902.apply(body, operation)
         except json6902.DoesNotApply as error:

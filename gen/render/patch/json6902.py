@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
@@ -39,6 +41,15 @@ def apply(body: Body, operation: Operation) -> tuple[Body, Route]:
         case unknown:
             raise AssertionError(unknown)
     return changed, _route(changed, operation.path)
+
+
+def below(operation: Operation, route: Route) -> Operation:
+    """The operation with paths relative to a part of the object."""
+    if not route:
+        return operation
+    start = tuple(map(str, route))
+    origin = (*start, *operation.origin) if operation.origin is not None else None
+    return replace(operation, path=(*start, *operation.path), origin=origin)
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gen.resources.base import Pattern
     from gen.schemas.registry import Schema, Schemas
 
-_POD_TEMPLATE = {"$ref": f"{DEFINITIONS}#/$defs/io.k8s.api.core.v1.PodTemplateSpec"}
+POD_TEMPLATE = {"$ref": f"{DEFINITIONS}#/$defs/io.k8s.api.core.v1.PodTemplateSpec"}
 
 
 def merge_schema(schemas: Schemas, body: Body) -> tuple[Schema, str]:
@@ -42,4 +42,4 @@ def _add(schema: Any, pattern: Pattern) -> None:
             schema = schema.setdefault("items", {})
         else:
             schema = schema.setdefault("properties", {}).setdefault(step, {})
-    schema.update(_POD_TEMPLATE)
+    schema.update(POD_TEMPLATE)

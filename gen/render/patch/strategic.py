@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes import Body
 from gen.overlay.patches.directives import directive
-from gen.render.patch.merge_schema import merge_schema
-from gen.render.patch.provenance import Provenance, label
+from gen.render.patch.merge_schema import POD_TEMPLATE, merge_schema
+from gen.render.patch.provenance import Provenance, label, labelled
+from gen.resources.pods import follow
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -38,6 +39,13 @@ class StrategicMerge:
     def apply(self, body: Body, patch: Body) -> Body:
         schema, base = merge_schema(self.schemas, body)
         return self._mapping(body, patch, schema, base, (), ())
+
+    def apply_to_pods(self, body: Body, patch: Body, route: Route) -> Body:
+        """The object with the patch merged into the pod template at a route."""
+        schema, base = self.schemas.resolve(POD_TEMPLATE)
+        template = self._mapping(follow(body, route), patch, schema, base, labelled(body, route), ())
+        replaced: Body = _replaced(body, route, template)
+        return replaced
 
     def _mapping(self, old: Body, new: Body, schema: Schema, base: str, at: Route, origin: Route) -> Body:
         merged = {} if directive(new) == "replace" else dict(old)
@@ -125,6 +133,15 @@ class StrategicMerge:
         if inner is None:
             inner = schema.get("additionalProperties")
         return self.schemas.resolve(inner, base) if isinstance(inner, dict) else ({}, base)
+
+
+def _replaced(holder: Any, route: Route, value: Any) -> Any:
+    """A copy with another value at a route that exists."""
+    if not route:
+        return value
+    copy: Any = dict(holder) if isinstance(holder, dict) else list(holder)
+    copy[route[0]] = _replaced(holder[route[0]], route[1:], value)
+    return copy
 
 
 def _merge_keys(schema: Schema) -> tuple[str, ...]:
