@@ -247,3 +247,35 @@ def test_the_life_of_a_sweep(world: Callable[[str, str], World], kind: str) -> N
     assert "pruned Deployment demo-tensorboard" in gone
     assert here.names() == set()
     assert here.data() == data
+
+
+def test_the_life_of_a_schedule(world: Callable[[str, str], World]) -> None:
+    here = world("batch", "schedule")
+
+    def scheduled(lr: str, more: str = "") -> list[str]:
+        job = JOB.format(kind="batch", lr=lr).replace("files: {/etc/app.yaml: a}\n", "")
+        here.repo.job(f"{job}schedule: 0 3 * * *\n{more}", namespace=here.namespace)
+        return here.merged()
+
+    def live() -> Body:
+        every = here.cluster.live("batch", "CronJob", here.namespace)
+        (body,) = [body for body in every if not deleted(body)]
+        return body
+
+    scheduled("1")
+    first, data = live(), here.data()
+    assert scheduled("2") == ["changed CronJob demo", "changed Service demo"], "in place, so that its runs go on"
+    assert live()["metadata"]["uid"] == first["metadata"]["uid"]
+
+    here.repo.overlay(OVERLAY.format(namespace=here.namespace) + VOLUMES + "defaults: {env: {NEW: a}}\n")
+    assert "changed CronJob demo" in here.merged(), "a change of the platform concerns later runs, too"
+
+    assert scheduled("2", "state: suspended\n") == ["changed CronJob demo"]
+    assert live()["spec"]["suspend"] is True
+
+    (here.repo.root / f"jobs/{here.namespace}/demo.yaml").unlink()
+    stays = "kind: batch\nimage: a:1\ncommand: x\nschedule: 0 3 * * *\n"  # its project permits the kind to the end
+    here.repo.job(stays, name="demo-stays", namespace=here.namespace)
+    assert "pruned CronJob demo" in here.merged("unused-storage", "unused-storage")
+    assert live()["metadata"]["name"] == "demo-stays"
+    assert here.data() == data

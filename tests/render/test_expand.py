@@ -12,9 +12,11 @@ from gen.render.expand import merge_findings
 from gen.report.text import text
 from tests.commands.test_set import change, codes
 from tests.support import OVERLAY, Repository
+from tests.work import is_linear, lines_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 JOB = """\
 kind: pytorch
@@ -228,6 +230,20 @@ def test_gen_set_counts_the_gpus_of_all_runs(swept: Repository) -> None:
 def test_names_without_a_hash_differ_by_their_values(swept: Repository) -> None:
     swept.overlay(OVERLAY + "runs: {naming: stable}\n")
     assert set(runs(swept).values()) == {"demo-rate-high", "demo-rate-low"}
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_work_is_linear_in_the_runs(tmp_path: Path, *, kept: bool) -> None:
+    def work(size: int) -> int:
+        repo = Repository.at(tmp_path / f"{size}-{kept}")
+        repo.job(sweep_of(", ".join(map(str, range(size)))))
+        if kept:
+            repo.render()
+            repo.overlay(OVERLAY + "defaults: {env: {NEW: a}}\n")
+        return lines_run(repo.render)
+
+    assert work(2)  # imports
+    assert is_linear(work, 16)
 
 
 def test_later_runs_add_findings_only_at_new_places_or_with_new_codes() -> None:

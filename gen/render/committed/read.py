@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gen.diagnostics import Findings, Location, UsageError
 from gen.findings.rendered import HAND_EDITED
@@ -68,13 +68,20 @@ class _CommittedFile(Struct, frozen=True):
         return cls(text, record, *_name_and_run(text))
 
 
+class _CommittedFolder(Struct, frozen=True):
+    """The files of a folder with their paths, by the digest of their job and by their run."""
+
+    by_job: dict[str, list[tuple[str, _CommittedFile]]] = field(default_factory=dict)
+    by_run: dict[str, list[tuple[str, _CommittedFile]]] = field(default_factory=dict)
+
+
 class CommittedRuns(Struct, frozen=True):
     """The runs in `rendered/` of one repository."""
 
     root: Path
     folders: Folders
-    last: dict[str, dict[str, _CommittedFile]] = {}
-    """The files of the last folder by path, so that each run of a sweep need not read those of the others."""
+    last: dict[str, _CommittedFolder] = {}
+    """The last folder by its path, so that each run of a sweep need not read the files of the others."""
 
     @classmethod
     def of(cls, root: Path) -> CommittedRuns:
@@ -90,7 +97,7 @@ class CommittedRuns(Struct, frozen=True):
         if not self._is_folder(folder) or self.text(new.path) == new.text:
             return None
         name, digest = _name_and_run(new.text or "")
-        for path, one in self._files(folder).items():
+        for path, one in self._folder(folder).by_job.get(record.job, ()):
             committed = one.record
             if committed is None or not record.keeps(committed, state) or (one.name, one.run) == (name, digest):
                 continue
@@ -124,17 +131,21 @@ class CommittedRuns(Struct, frozen=True):
 
     def _objects(self, folder: str, run: str) -> Iterator[CommittedObject]:
         """The objects of a run."""
-        for path, file in self._files(folder).items():
-            one = _object(path, file.text) if file.run == run and untouched(file.text) else None
+        for path, file in self._folder(folder).by_run.get(run, ()):
+            one = _object(path, file.text) if untouched(file.text) else None
             if one is not None and at(one.body, "metadata", "labels", RUN_LABEL) == run:
                 yield one
 
-    def _files(self, folder: str) -> dict[str, _CommittedFile]:
+    def _folder(self, folder: str) -> _CommittedFolder:
         if folder not in self.last:
-            names = sorted(os.listdir(f"{self.root}/{folder}"))  # noqa: PTH208 - names, not paths
-            files = {path: _CommittedFile.of(self.text(path) or "") for path in (f"{folder}/{name}" for name in names)}
             self.last.clear()
-            self.last[folder] = files
+            self.last[folder] = found = _CommittedFolder()
+            for name in sorted(os.listdir(f"{self.root}/{folder}")):  # noqa: PTH208 - names, not paths
+                path = f"{folder}/{name}"
+                file = _CommittedFile.of(self.text(path) or "")
+                found.by_run.setdefault(file.run, []).append((path, file))
+                if file.record is not None:
+                    found.by_job.setdefault(file.record.job, []).append((path, file))
         return self.last[folder]
 
     def _is_folder(self, folder: str) -> bool:
