@@ -83,6 +83,21 @@ def test_its_kind_storage_network_and_accelerator_render(installed: Installation
     assert installed.gen("validate", "rendered").returncode == 0
 
 
+def test_its_queues_and_those_of_gen_take_its_kind(installed: Installation) -> None:
+    queues = "queues: {gold: {hive: north}, gangs: {volcano: research}}\nnamespaces: {team: {queues: [gold, gangs]}}\n"
+    installed.repository.overlay(NAMED + queues)
+    installed.repository.job(JOB + "queue: gold\n")
+    assert installed.gen("render").returncode == 0
+    (bees,) = installed.one("Swarm")["spec"]["bees"]
+    assert bees["template"]["spec"]["schedulerName"] == "hive"
+    assert bees["template"]["metadata"]["annotations"]["hive.acme.example.com/size"] == "3"
+    installed.repository.job(JOB + "queue: gangs\n")
+    assert installed.gen("render").returncode == 0
+    assert installed.one("PodGroup")["spec"] == {"minMember": 3, "queue": "research"}
+    installed.repository.job(JOB + "podLabels: {hive.acme.example.com/name: south}\n")
+    assert [code for code, *_ in installed.findings()] == ["reserved-metadata"]
+
+
 def test_every_guard_holds_for_its_kind(installed: Installation) -> None:
     rename = "[{op: replace, path: /spec/bees/0/template/spec/containers/0/name, value: x}]"
     installed.repository.overlay(NAMED + f"patches: [{{target: {{kind: Swarm}}, patch: '{rename}'}}]\n")
@@ -140,6 +155,8 @@ def test_a_version_outside_of_the_range_is_reported(installed: Installation) -> 
         ('kubernetes: "1.34"\n', "jobs/team/demo.yaml:1"),
         ('kubernetes: "1.34"\nvolumes: {tapes: {size: 1Ti, tape: {library: a}}}\n', "overlays/dev/overlay.yaml:2"),
         ('kubernetes: "1.34"\nnetworks: {fast: {mesh: inner}}\n', "overlays/dev/overlay.yaml:2"),
+        ('kubernetes: "1.34"\nqueues: {fast: {hive: north}}\n', "overlays/dev/overlay.yaml:2"),
+        ('kubernetes: "1.34"\naccelerators: {fast: {abacus: {}}}\n', "overlays/dev/overlay.yaml:2"),
     ],
 )
 def test_an_overlay_that_does_not_name_it_cannot_use_it(installed: Installation, overlay: str, place: str) -> None:

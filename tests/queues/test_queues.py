@@ -15,6 +15,7 @@ from gen.queues import QUEUES, QueueProfile
 from gen.queues.base import Gang
 from gen.resources import resource_of_object
 from gen.resources.pods import follow, pod_sets
+from tests.history import History, branch
 from tests.support import OVERLAY, validated
 
 if TYPE_CHECKING:
@@ -334,3 +335,21 @@ def test_a_run_in_a_queue_that_is_declared_later_stays_the_same_run(repo: Reposi
     after = repo.one("Job")
     assert after["metadata"]["labels"].pop("gen/queue") == "research"
     assert after == before
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_plan_shows_the_queue_of_the_job_and_holds_its_gpus_against_the_quota(name: str, history: History) -> None:
+    granted = {"namespaces": {"team": {"queues": ["gold"], "gpus": 3}}}
+    history.overlay(declared(name, **granted))
+    branch(history)
+    history.job("kind: batch\nimage: a:1\ncommand: x\nworkers: 2\ngpus: 2\ntimeout: 1h\nqueue: gold\n")
+    assert [finding.code for finding in history.render()[0].findings] == ["over-quota"]
+    granted["namespaces"]["team"]["gpus"] = 4
+    history.overlay(declared(name, **granted))
+    history.rendering()
+    review = history.plan()
+    assert review.findings == ()
+    (run,) = review.runs
+    assert (run.latest.queue, run.latest.demand.gpus) == ("gold", 4)
+    (usage,) = review.usage
+    assert (usage.key.queue, usage.after.gpus) == ("gold", 4)
