@@ -1,12 +1,12 @@
 """The engines of an overlay, as it names them under `gitops`."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from pydantic import create_model, model_validator
+from pydantic import model_validator
 
 from gen.gitops import ENGINES, Engine
 from gen.model.base import Model
-from gen.model.profile import chosen, profile_fields
+from gen.model.profile import chosen, with_profiles
 from gen.model.scalars import conflict
 
 
@@ -25,6 +25,9 @@ class GitopsFields(Model):
         return self
 
 
-Gitops: type[GitopsFields] = create_model(
-    "Gitops", __base__=GitopsFields, __doc__=GitopsFields.__doc__, **profile_fields(ENGINES)
-)
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Gitops: TypeAlias = GitopsFields
+else:
+    Gitops = with_profiles(GitopsFields, "Gitops", ENGINES)

@@ -1,13 +1,14 @@
-"""Base class of storage and network profiles. A profile is selected by its key in the overlay."""
+"""Base class of profiles, and models that hold some by their keys."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from msgspec import Struct
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from gen.model.base import Model
+from gen.model.scalars import conflict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,13 +35,25 @@ class Profile(Model):
         return {cls.short: value} if cls.short and isinstance(value, str) else value
 
 
-def profile_fields(registry: Mapping[str, type[Model]]) -> dict[str, Any]:
-    """One field per profile in a registry, for pydantic's `create_model`."""
-    return {
+M = TypeVar("M", bound=Model)
+
+
+def with_profiles(model: type[M], name: str, registry: Mapping[str, type[Model]]) -> type[M]:
+    """A model called `name`, with a field for each profile that is registered."""
+    fields: dict[str, Any] = {
         key: (profile | None, Field(default=None, description=profile.__doc__)) for key, profile in registry.items()
     }
+    return create_model(name, __base__=model, __doc__=model.__doc__, **fields)
 
 
 def chosen(fields: Model, registry: Mapping[str, type[Model]]) -> dict[str, Any]:
     """Profiles that are set in `fields`, by key."""
     return {key: value for key in registry if (value := getattr(fields, key, None)) is not None}
+
+
+def require_one(fields: Model, registry: Mapping[str, type[Model]], what: str) -> None:
+    """Refuse fields with no profile or several of them."""
+    if len(given := chosen(fields, registry)) != 1:
+        names = " and ".join(f"`{key}`" for key in given) or "none"
+        remedy = "set one of " + ", ".join(f"`{key}`" for key in sorted(registry))
+        raise conflict(f"expected exactly one {what}, got {names}", remedy)

@@ -4,14 +4,14 @@
 import re
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import WithJsonSchema, create_model, model_validator
+from pydantic import WithJsonSchema, model_validator
 
 from gen.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.model.base import Model
 from gen.model.effect import Effect, combined
 from gen.model.job import Toleration
 from gen.model.names import LABEL_KEY, EnvName, LabelKey, LabelValue
-from gen.model.profile import chosen, profile_fields
+from gen.model.profile import chosen, require_one, with_profiles
 from gen.model.scalars import Bytes, Positive, Quantity, Text, conflict, matching
 
 NodeResource = Annotated[
@@ -66,10 +66,7 @@ class AcceleratorFields(Model):
 
     @model_validator(mode="after")
     def _one_profile(self) -> Self:
-        if len(given := chosen(self, ACCELERATORS)) != 1:
-            names = " and ".join(f"`{key}`" for key in given) or "none"
-            remedy = "set one of " + ", ".join(f"`{key}`" for key in sorted(ACCELERATORS))
-            raise conflict(f"expected exactly one accelerator profile, got {names}", remedy)
+        require_one(self, ACCELERATORS, "accelerator profile")
         if self.model_label is not None and self.profile.pins_model():
             raise conflict("`modelLabel` has no effect, because the profile has a `model`", "remove one of the two")
         return self
@@ -77,8 +74,7 @@ class AcceleratorFields(Model):
 
 def accelerator_model() -> type[AcceleratorFields]:
     """The model with a field for each profile that is registered."""
-    fields = profile_fields(ACCELERATORS)
-    return create_model("Accelerator", __base__=AcceleratorFields, __doc__=AcceleratorFields.__doc__, **fields)
+    return with_profiles(AcceleratorFields, "Accelerator", ACCELERATORS)
 
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -14,7 +14,7 @@ from gen.model.base import Model
 from gen.model.kept_files import Rendered
 from gen.model.names import ImageStart, Label, LabelKey, LabelValue
 from gen.model.patches import PatchFields
-from gen.model.profile import chosen, profile_fields
+from gen.model.profile import chosen, require_one, with_profiles
 from gen.model.scalars import Size, Text, Truth, conflict, matching
 from gen.model.synonyms import OVERLAY, SELECT, VOLUME
 from gen.networks import NETWORKS
@@ -71,20 +71,14 @@ class VolumeFields(Model):
 
     @model_validator(mode="after")
     def _one_profile(self) -> Self:
-        if len(given := chosen(self, STORAGE)) != 1:
-            remedy = "set one of " + ", ".join(f"`{key}`" for key in sorted(STORAGE))
-            raise conflict(f"expected exactly one storage profile, got {_names(given)}", remedy)
+        require_one(self, STORAGE, "storage profile")
         if self.profile.needs_size and self.size is None:
-            raise conflict(f"`{next(iter(given))}` requires a `size`", "add `size`, such as `size: 100Gi`")
+            raise conflict(f"`{next(iter(self.given))}` requires a `size`", "add `size`, such as `size: 100Gi`")
         return self
 
 
-def _names(keys: Iterable[str]) -> str:
-    return " and ".join(f"`{key}`" for key in keys) or "none"
-
-
 def _volume() -> type[VolumeFields]:
-    return create_model("Volume", __base__=VolumeFields, __doc__=VolumeFields.__doc__, **profile_fields(STORAGE))
+    return with_profiles(VolumeFields, "Volume", STORAGE)
 
 
 if TYPE_CHECKING:

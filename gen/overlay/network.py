@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Self
 
-from pydantic import create_model, model_validator
+from pydantic import model_validator
 
 from gen.model.base import Model
 from gen.model.effect import Effect, clashes, combined
-from gen.model.profile import Problem, chosen, profile_fields
+from gen.model.profile import Problem, chosen, with_profiles
 from gen.model.scalars import conflict, shown
 from gen.networks import NETWORKS, NetworkProfile
 
@@ -67,8 +67,7 @@ def _check_pair(one: str, first: NetworkProfile, other: str, second: NetworkProf
 
 def network_model() -> type[NetworkFields]:
     """The model with a field for each profile that is registered."""
-    fields = profile_fields(NETWORKS)
-    return create_model("Network", __base__=NetworkFields, __doc__=NetworkFields.__doc__, **fields)
+    return with_profiles(NetworkFields, "Network", NETWORKS)
 
 
 if TYPE_CHECKING:
