@@ -25,6 +25,7 @@ LAYERS = (
     ("rules",),
     ("overlay",),
     ("plugins",),
+    ("importers",),
     ("kinds",),
     ("storage", "networks", "accelerators", "queues", "gitops"),
     ("schemas",),

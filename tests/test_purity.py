@@ -14,6 +14,7 @@ ALLOWED = {
     "gen.__main__": ({"environment", "processes", "terminal"}, "starts and ends the program"),
     "gen.check.files": ({"disk", "environment"}, "finds the repository of the files to validate"),
     "gen.commands.compared": ({"environment"}, "number of processors, current folder"),
+    "gen.commands.import": ({"disk"}, "finds job files with the names of imported ones"),
     "gen.commands.init": ({"disk"}, "writes a new repository"),
     "gen.commands.new": ({"disk"}, "writes a new job file"),
     "gen.commands.pinned_source": ({"disk", "environment"}, "reads the record of how gen was installed"),

@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "explain": "Describe a finding: its meaning, the reason, and the remedy.",
     "new": "Write a commented job file that renders.",
     "set": "Change fields of job files; comments, order and layout stay.",
+    "import": "Make jobs from submissions of another tool, such as Arena.",
     "init": "Create a repository with a first job, rendered, and CI.",
     "schema": "Print the JSON Schema that editors check files with.",
 }

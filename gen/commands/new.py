@@ -83,7 +83,7 @@ def new_job(root: Path, kind: str, name: str, namespace: str | None) -> JobFile:
         raise UsageError(f"unknown kind `{kind}`: {did_you_mean(kind, KINDS)}")
     text = job_text(kind, with_schema=(root / SCHEMA_FILE).exists())
     _check_name(kind, name, text)
-    job = JobFile(namespace or _only_namespace(root), name)
+    job = JobFile(namespace or only_namespace(root), name)
     if not LABEL.fullmatch(job.namespace):
         raise UsageError(f"`{job.namespace}` is not a valid namespace name: {_LABEL_FORM}")
     _check_granted(root, job.namespace)
@@ -171,7 +171,7 @@ def _commented(field: str, value: Any) -> str:
     return "".join(f"# {line}\n" for line in to_yaml({field: value}).splitlines())
 
 
-def _only_namespace(root: Path) -> str:
+def only_namespace(root: Path) -> str:
     folders = (entry for entry in (root / JOBS).iterdir() if entry.is_dir() and not entry.is_symlink())
     names = sorted(entry.name for entry in folders if LABEL.fullmatch(entry.name))
     if len(names) == 1:

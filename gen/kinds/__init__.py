@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gen.kinds.base import Job, Problem
-from gen.kinds.registry import KindRegistry
+from gen.kinds.registry import LazyRegistry
 from gen.kinds.role import Role
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-KINDS: Final[MutableMapping[str, type[Job]]] = KindRegistry(
+KINDS: Final[MutableMapping[str, type[Job]]] = LazyRegistry(
     {
         "batch": "gen.kinds.batch:BatchJob",
         "jax": "gen.kinds.jax:JAXJob",

@@ -1,36 +1,36 @@
-"""A registry of kinds whose models are imported when they are used."""
+"""A registry of classes that are imported when they are used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from gen.kinds.base import Job
+Class = TypeVar("Class")
 
 
-class KindRegistry(MutableMapping[str, "type[Job]"]):
-    """Models by name. An entry is a model, or `module:class` until it is used."""
+class LazyRegistry(MutableMapping[str, type[Class]], Generic[Class]):
+    """Classes by name. An entry is a class, or `module:class` until it is used."""
 
-    def __init__(self, entries: dict[str, str | type[Job]]) -> None:
-        self._entries = entries
+    def __init__(self, entries: Mapping[str, str | type[Class]]) -> None:
+        self._entries = dict(entries)
 
-    def __getitem__(self, name: str) -> type[Job]:
+    def __getitem__(self, name: str) -> type[Class]:
         entry = self._entries[name]
         if isinstance(entry, str):
             module, _, attribute = entry.partition(":")
-            entry = self._entries[name] = getattr(import_module(module), attribute)
+            loaded: type[Class] = getattr(import_module(module), attribute)
+            entry = self._entries[name] = loaded
         return entry
 
-    def __setitem__(self, name: str, model: type[Job]) -> None:
+    def __setitem__(self, name: str, model: type[Class]) -> None:
         self._entries[name] = model
 
     def __delitem__(self, name: str) -> None:
         del self._entries[name]
 
     def __contains__(self, name: object) -> bool:
-        """Without importing the model."""
+        """Without importing the class."""
         return name in self._entries
 
     def __iter__(self) -> Iterator[str]:

@@ -59,7 +59,7 @@ class OverlayReader:
         if not chain.complete:
             return None
         found = Findings()
-        data = _laid_over(chain.sources)
+        data = laid_over(chain.sources)
         layers = Layers(tuple(Layer(source) for source in chain.sources))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
         patches = _patches(self.root, chain.sources, found)
@@ -83,7 +83,8 @@ def _patches(root: Path, sources: Sequence[Source], found: Findings) -> tuple[Pa
     return read_patches(root, sources, found)
 
 
-def _laid_over(sources: Sequence[Source]) -> dict[str, Data]:
+def laid_over(sources: Sequence[Source]) -> dict[str, Data]:
+    """The fields of an overlay over those of the overlays that it extends; its own file comes first."""
     data: dict[str, Data] = {}
     for source in reversed(sources):
         inherited = {key: value for key, value in data.items() if key not in _OWN}

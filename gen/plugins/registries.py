@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.accelerators import ACCELERATORS, AcceleratorProfile
+from gen.importers import IMPORTERS, Importer
 from gen.kinds import KINDS
 from gen.kinds.base import Job
 from gen.networks import NETWORKS, NetworkProfile
@@ -21,6 +22,7 @@ STORAGE_GROUP: Final = "gitops_gen.storage"
 NETWORK_GROUP: Final = "gitops_gen.networks"
 ACCELERATOR_GROUP: Final = "gitops_gen.accelerators"
 QUEUE_GROUP: Final = "gitops_gen.queues"
+IMPORTER_GROUP: Final = "gitops_gen.importers"
 REPORT_GROUP: Final = "gitops_gen.reports"
 """Its entry points name functions from a `gen.report.report.Report` to a text: formats of `--output`."""
 SCHEMA_GROUP: Final = "gitops_gen.schemas"
@@ -35,6 +37,7 @@ REGISTRIES: Final[dict[str, tuple[MutableMapping[str, Any], type]]] = {
     NETWORK_GROUP: (NETWORKS, NetworkProfile),
     ACCELERATOR_GROUP: (ACCELERATORS, AcceleratorProfile),
     QUEUE_GROUP: (QUEUES, QueueProfile),
+    IMPORTER_GROUP: (IMPORTERS, Importer),
     REPORT_GROUP: (REPORTS, FunctionType),
 }
 """Registry by entry point group, with the base class of its entries, or the type of functions."""

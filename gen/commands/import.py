@@ -1,0 +1,160 @@
+"""`gen import`: jobs from the submissions of another tool. Nothing that is imported is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gen.commands.compared import refused, repository
+from gen.commands.new import SCHEMA_FILE, only_namespace
+from gen.commands.options import Root
+from gen.commands.result import VIOLATIONS, Result
+from gen.diagnostics import Findings, Location, UsageError, counted, did_you_mean
+from gen.edit.imported import check_text, text_of
+from gen.edit.needs import conflicts, fragment, missing
+from gen.edit.yaml_text import with_additions, written
+from gen.findings.files import INVALID_NAME
+from gen.findings.imports import ALREADY_THERE, OTHER_VALUE
+from gen.importers import IMPORTERS
+from gen.importers.base import Given
+from gen.load.manifest_files import STDIN, read_bytes
+from gen.model.names import JOB_NAME
+from gen.overlay.files import OverlayFiles
+from gen.overlay.plugins import load_repository_plugins
+from gen.overlay.read import laid_over
+from gen.render.write import Change, Status
+from gen.report.formats import REPORTERS
+from gen.report.report import Report
+from gen.repository.layout import LABEL, JobFile, overlay_file
+from gen.repository.overlay_files import overlay_names
+from gen.repository.place_files import create_files, replace_files
+from gen.repository.safe_files import MAX_BYTES, unusable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from gen.importers.base import ImportedJob
+
+FORMATS = REPORTERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen import`."""
+
+    importer: Annotated[str, typer.Argument(help=f"Other tool: {', '.join(IMPORTERS)}.", metavar="TOOL")]
+    source: Annotated[
+        tuple[str, ...],
+        typer.Argument(
+            help="File, `-` for standard input, or after `--` a command. [default: -]",
+            metavar="[FILE|-|-- COMMAND]",
+            show_default=False,
+        ),
+    ] = ()
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", help="Namespace of all jobs. [default: that of the submission]")
+    ] = None
+    overlay: Annotated[
+        str | None, typer.Option("--overlay", help="Add what the jobs need to this overlay, after --yes.")
+    ] = None
+    yes: Annotated[bool, typer.Option("--yes", help="Write the change of the overlay.")] = False
+    root: Root = None
+
+
+def run(request: Request) -> Result[Report]:
+    """Write all jobs, or none if one of them has an error. UsageError for an unknown tool or overlay."""
+    root = repository(request.root)
+    load_repository_plugins(root)
+    if request.importer not in IMPORTERS:
+        raise UsageError(f"unknown tool `{request.importer}`: {did_you_mean(request.importer, IMPORTERS)}")
+    overlays = overlay_names(root, Findings())
+    if request.overlay is not None and request.overlay not in overlays:
+        raise UsageError(f"no {overlay_file(request.overlay)} found: {did_you_mean(request.overlay, overlays)}")
+    found = Findings()
+    jobs = IMPORTERS[request.importer]().read(_given(root, request), found)
+    texts = _texts(root, jobs, found)
+    needed = fragment(jobs)
+    change = _overlay_change(root, request.overlay, needed, found) if request.overlay is not None else None
+    if found.failed():
+        return refused(found)
+    changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
+    changes += [change] if change is not None else []
+    if change is not None and not request.yes:
+        summary = "nothing was written; run it again with --yes to write the jobs and the change of the overlay"
+        return Result(output=Report(tuple(found), tuple(changes), summary, done=False), exit_code=VIOLATIONS)
+    create_files(root, {file: text.encode() for file, text in texts.items()})
+    if change is not None and change.new is not None:
+        replace_files(root, {change.path: change.new.encode()})
+    return Result(output=Report(tuple(found), tuple(changes), _summary(jobs, needed, request.overlay)))
+
+
+def _given(root: Path, request: Request) -> Given:
+    words = request.source
+    namespace = request.namespace or ""
+    if namespace and not LABEL.fullmatch(namespace):
+        raise UsageError(f"`{namespace}` is not a valid namespace name")
+    try:
+        otherwise = only_namespace(root)
+    except UsageError:
+        otherwise = ""
+    if len(words) > 1:
+        return Given(file=STDIN, words=words, namespace=namespace, otherwise=otherwise)
+    file = words[0] if words else STDIN
+    try:
+        raw = read_bytes(file)
+    except OSError as error:
+        raise unusable(file, error, "name a readable file") from error
+    if len(raw) > MAX_BYTES:
+        raise UsageError(f"{file}: larger than {MAX_BYTES} bytes; split it")
+    return Given(file=file, text=raw.decode("utf-8", "replace"), namespace=namespace, otherwise=otherwise)
+
+
+def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings) -> dict[str, str]:
+    """Texts of the job files by path."""
+    schema = f"../../{SCHEMA_FILE}" if (root / SCHEMA_FILE).exists() else ""
+    texts: dict[str, str] = {}
+    for job in jobs:
+        if not JOB_NAME.fullmatch(job.name) or not LABEL.fullmatch(job.namespace):
+            hint = "use lower-case letters, digits and `-`, and start the name of a job with a letter"
+            found.error(INVALID_NAME, job.place, f"`{job.namespace}/{job.name}` is not a valid name of a job", hint)
+            continue
+        file = JobFile(job.namespace, job.name).file
+        if file in texts or (root / file).exists():
+            where = "the input has it twice" if file in texts else "the file exists"
+            hint = "change `--name`, or remove the file"
+            found.error(ALREADY_THERE, job.place, f"{file} is there already: {where}", hint)
+            continue
+        texts[file] = text_of(job, schema)
+        check_text(job, texts[file], found)
+    return texts
+
+
+def _overlay_change(root: Path, name: str, needed: Mapping[str, Any], found: Findings) -> Change | None:
+    """The change of an overlay file; None if it has everything."""
+    own = Findings()
+    chain = OverlayFiles(root, own).chain(name)
+    if own.failed() or not chain.sources:
+        found.extend(own.items)
+        return None
+    data = laid_over(chain.sources)
+    for route in conflicts(needed, data):
+        place = Location(overlay_file(name))
+        dotted = ".".join(map(str, route))
+        message = f"`{dotted}` has another value than the imported jobs had"
+        found.warning(OTHER_VALUE, place, message, "set the field in the jobs, if they need their former value")
+    lacking = missing(needed, data)
+    if not lacking:
+        return None
+    text = chain.sources[0].text
+    return Change(overlay_file(name), Status.STALE, text, with_additions(text, lacking))
+
+
+def _summary(jobs: Sequence[ImportedJob], needed: Mapping[str, Any], overlay: str | None) -> str:
+    lines = [f"imported {counted(len(jobs), 'job')}; run `gen render`"]
+    if overlay is None and needed:
+        again = "the overlays of the jobs need these fields; `--overlay NAME --yes` adds them:"
+        lines += [again, *(f"  {line}" for line in written(needed).splitlines())]
+    return "\n".join(lines)

@@ -1,0 +1,96 @@
+"""What an overlay lacks for imported jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gen.diagnostics import Route
+    from gen.importers.base import ImportedJob
+
+_BY_NAME: Final = ("volumes", "networks", "accelerators")
+"""Fields with profiles by name: an overlay that has the name decides what it is."""
+EVERY: Final = "*"
+
+
+def fragment(jobs: Iterable[ImportedJob]) -> dict[str, Any]:
+    """The fields of an overlay that all the jobs together need."""
+    needed: dict[str, Any] = {}
+    for job in jobs:
+        _merge(needed, job.overlay)
+        _merge(needed, {"namespaces": {job.namespace: job.grants}})
+    return needed
+
+
+def _merge(data: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for name, value in more.items():
+        if isinstance(value, dict):
+            _merge(data.setdefault(name, {}), value)
+        elif isinstance(value, list):
+            known = data.setdefault(name, [])
+            known += [item for item in value if item not in known]
+        else:
+            data.setdefault(name, value)
+
+
+def missing(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of `needed` that an overlay lacks. Its own values are never replaced."""
+    lacking: dict[str, Any] = {}
+    for name, value in needed.items():
+        if name == "namespaces":
+            more = _grants(value, needed, overlay)
+        elif name in _BY_NAME and isinstance(overlay.get(name), dict):
+            more = {key: one for key, one in value.items() if key not in overlay[name]}
+        else:
+            more = _lacking(value, overlay.get(name))
+        if more or (name == "namespaces" and more is not None):
+            lacking[name] = more
+    return lacking
+
+
+def _lacking(value: Any, known: Any) -> Any:
+    if known is None:
+        return value
+    if isinstance(value, dict) and isinstance(known, dict):
+        parts = {name: _lacking(inner, known.get(name)) for name, inner in value.items()}
+        return {name: part for name, part in parts.items() if part}
+    if isinstance(value, list) and isinstance(known, list):
+        return [item for item in value if item not in known]
+    return None
+
+
+def _grants(wanted: Mapping[str, Any], needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Grants by namespace. A new entry starts with the values of `*`, which it replaces."""
+    known = overlay.get("namespaces")
+    known = known if isinstance(known, dict) else {}
+    made: dict[str, Any] = {}
+    for namespace, grants in wanted.items():
+        present = known.get(namespace, known.get(EVERY))
+        current = present if isinstance(present, dict) else {}
+        limited = {name: list(needed.get(name, ())) for name in _BY_NAME if isinstance(current.get(name), list)}
+        more = {
+            name: part for name, value in {**grants, **limited}.items() if (part := _lacking(value, current.get(name)))
+        }
+        if namespace in known or (EVERY in known and not more):
+            made |= {namespace: more} if more else {}
+        elif known or more:
+            made[namespace] = _together(current, more)
+    if made and not known:
+        made[EVERY] = {}  # without any entry, every namespace was admitted
+    return made or None
+
+
+def _together(current: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    result = {name: list(value) if isinstance(value, list) else value for name, value in current.items()}
+    _merge(result, more)
+    return result
+
+
+def conflicts(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> Iterator[Route]:
+    """Routes of defaults that the overlay sets to something else."""
+    known = overlay.get("defaults")
+    for name, value in needed.get("defaults", {}).items():
+        if isinstance(known, dict) and name in known and str(known[name]) != str(value):
+            yield "defaults", name

@@ -1,0 +1,78 @@
+"""YAML for people, by ruamel.yaml: new texts, and additions to texts with comments, which stay as they are."""
+
+from __future__ import annotations
+
+import difflib
+import io
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WIDE: Final = 1 << 30
+"""Columns before a line is folded: never, because folded commands are hard to change."""
+
+
+def written(data: Mapping[str, Any]) -> str:
+    """A mapping of texts, numbers, lists and mappings. Texts of several lines are blocks."""
+    stream = io.StringIO()
+    _yaml().dump(_prepared(data), stream)
+    return stream.getvalue()
+
+
+def with_additions(text: str, additions: Mapping[str, Any]) -> str:
+    """A YAML text with more entries in its mappings and lists. Indentation of lists is that of the text."""
+    results = []
+    for sequence, offset in ((4, 2), (2, 0)):
+        yaml = _yaml(sequence, offset)
+        data = yaml.load(text)
+        data = data if isinstance(data, dict) else yaml.load("{}\n")
+        _add(data, _prepared(additions))
+        stream = io.StringIO()
+        yaml.dump(data, stream)
+        results.append(stream.getvalue())
+    return min(results, key=lambda result: _removed(text, result))
+
+
+def _removed(old: str, new: str) -> int:
+    lines = difflib.ndiff(old.splitlines(), new.splitlines())
+    return sum(line.startswith("- ") for line in lines)
+
+
+def _yaml(sequence: int = 4, offset: int = 2) -> Any:
+    from ruamel.yaml import YAML  # noqa: PLC0415 - few commands write files of people
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = _WIDE
+    yaml.indent(mapping=2, sequence=sequence, offset=offset)
+    return yaml
+
+
+def _add(data: Any, additions: Mapping[str, Any], *, nested: bool = False) -> None:
+    for name, value in additions.items():
+        if isinstance(value, dict) and isinstance(data.get(name), dict):
+            _add(data[name], value, nested=True)
+        elif isinstance(value, list) and isinstance(data.get(name), list):
+            data[name].extend(value)
+        elif nested:  # before the last entry: the comments behind that one may be about what follows
+            data.insert(max(len(data) - 1, 0), name, value)
+        else:
+            data[name] = value
+
+
+def _prepared(value: Any) -> Any:
+    """Texts of several lines as blocks, and digits as numbers, which read the same."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString  # noqa: PLC0415 - as above
+
+    if isinstance(value, dict):
+        return {name: _prepared(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_prepared(inner) for inner in value]
+    if isinstance(value, str) and "\n" in value.strip("\n") and value.isascii() and not value[0].isspace():
+        return LiteralScalarString(value)
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and str(int(value[:18])) == value:
+        return int(value)
+    if isinstance(value, str):  # readers take spaces of other forms without quotes for mistakes
+        return str(value) if value.replace("\n", "").isprintable() else DoubleQuotedScalarString(value)
+    return value

@@ -1,0 +1,1 @@
+"""Imports `arena submit` of Arena 0.15 (kubeflow/arena, commit e30882c)."""

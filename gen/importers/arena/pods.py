@@ -1,0 +1,218 @@
+"""Flags about containers, code, data and TensorBoard."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit, urlunsplit
+
+from gen import quantity
+from gen.findings.imports import INVALID_COMMAND_LINE, NOT_CARRIED
+from gen.importers.arena.draft import label, literal
+from gen.secrets import known_secrets
+from gen.secrets.names import is_harmless, names_secret
+
+if TYPE_CHECKING:
+    from gen.importers.arena.draft import Draft
+    from gen.importers.arena.submission import Value
+
+_SHARED_MEMORY: Final = "2Gi"
+"""Size of `/dev/shm` in Arena's pods (`charts/*/values.yaml`)."""
+_ARENA_ENV: Final = {"workers": "workers", "gpus": "gpus"}
+"""Variables that Arena sets in every container, and the flags with their values."""
+_CODE_SETTINGS: Final = {
+    "GIT_SYNC_BRANCH": "ref",
+    "GIT_SYNC_REV": "ref",
+    "GIT_SYNC_DEPTH": "depth",
+    "GIT_SYNC_SUBMODULES": "submodules",
+}
+_CODE_USER: Final = frozenset({"GIT_SYNC_USERNAME", "GIT_SYNC_PASSWORD"})
+_LOGS: Final = "/training_logs"
+
+
+def containers(draft: Draft) -> None:
+    """Image policy, command, working directory and environment."""
+    given = draft.given
+    command = " ".join(value.text for value in given.command)
+    shell = given.text("shell")
+    if command and shell not in ("", "sh"):
+        draft.set([literal(shell), "-c", literal(command)], "command", place=given.command[0].place)
+    elif command:
+        draft.set(literal(command), "command", place=given.command[0].place)
+    draft.carry("image-pull-policy", "imagePullPolicy")
+    if given.last("working-dir") is not None:
+        draft.carry("working-dir", "workingDir")
+    elif not given.last("sync-source"):
+        draft.set("/root", "workingDir")  # Arena's default; gen has it only with `code`
+    _environment(draft, command)
+    secrets = [value.text for value in given.every("image-pull-secret") if value.text]
+    if secrets:
+        draft.set(list(dict.fromkeys(secrets)), "imagePullSecrets", place=given.place_of("image-pull-secret"))
+
+
+def pair(draft: Draft, flag: str, value: Value) -> tuple[str, str] | None:
+    """A value `key=value`; Arena ignores others without a word."""
+    key, equals, text = value.text.partition("=")
+    if equals and key:
+        return key, text
+    message = f"a value of `--{flag}` is not carried: Arena ignores values that are not `key=value`"
+    draft.found.warning(NOT_CARRIED, value.place, message, f"write `--{flag}=KEY=VALUE`, or remove it")
+    return None
+
+
+def is_secret(name: str, text: str) -> bool:
+    by_name = names_secret(name) and not is_harmless(name, text)
+    return by_name or next(known_secrets({"value": text}), None) is not None
+
+
+def _environment(draft: Draft, command: str) -> None:
+    given = draft.given
+    for value in given.every("env"):
+        found = pair(draft, "env", value)
+        if found is None:
+            continue
+        name, text = found
+        if name.startswith("GIT_SYNC_"):
+            _code_setting(draft, name, text, value)
+        elif is_secret(name, text):
+            secret = f"{draft.name}-env"
+            draft.set({"secret": secret, "key": name}, "env", name, place=value.place)
+            hint = f"create a Secret `{secret}` with the key `{name}` in the namespace, and revoke the old value"
+            draft.secret("env", f"the value of `{name}`", hint)
+        else:
+            draft.set(literal(text), "env", name, place=value.place)
+    for name, flag in _ARENA_ENV.items():
+        if re.search(rf"\$(?:{name}\b|\{{{name}\}})", command):
+            default = "1" if flag == "workers" else "0"
+            draft.set(given.text(flag) or default, "env", name)
+
+
+def _code_setting(draft: Draft, name: str, text: str, value: Value) -> None:
+    field = _CODE_SETTINGS.get(name)
+    if not draft.given.last("sync-source"):
+        hint = "remove it, or fetch code with `code: {git: <URL>}`"
+        draft.found.warning(NOT_CARRIED, value.place, f"`{name}` is not carried: the job fetches no code", hint)
+    elif field is not None:
+        draft.set(literal(text), "code", field, place=value.place)
+    elif name in _CODE_USER:
+        _credentials(draft, "env")
+    else:
+        hint = "remove it; the fields of `code` have what git-sync of gen supports"
+        draft.found.warning(NOT_CARRIED, value.place, f"`{name}` is not carried: it has no field", hint)
+
+
+def _credentials(draft: Draft, flag: str) -> None:
+    secret = f"{draft.name}-git"
+    if draft.fields.get("code", {}).get("credentials") != secret:
+        draft.set(secret, "code", "credentials")
+        hint = f"create a Secret `{secret}` with the keys `username` and `password` in the namespace"
+        draft.secret(flag, "the account of the Git repository", hint)
+
+
+def code(draft: Draft) -> None:
+    """Code sync. Arena names the folder after the last part of the URL, as gen does."""
+    given = draft.given
+    mode, source = given.text("sync-mode"), given.last("sync-source")
+    if mode not in ("", "git", "rsync"):
+        hint = "use `git` or `rsync`"
+        draft.found.error(INVALID_COMMAND_LINE, given.place_of("sync-mode"), f"unknown `--sync-mode` `{mode}`", hint)
+    elif mode and source is None:
+        hint = "add `--sync-source`, or remove `--sync-mode`"
+        draft.found.error(INVALID_COMMAND_LINE, given.place_of("sync-mode"), "`--sync-source` is missing", hint)
+    elif source is not None and not mode:
+        hint = "add `--sync-mode=git` or `--sync-mode=rsync`"
+        draft.lose("sync-source", "Arena ignores it without `--sync-mode`", hint)
+        draft.fields.pop("code", None)
+    elif source is not None:
+        url = _without_user(draft, source.text)
+        others = draft.fields.pop("code", {})
+        draft.set({mode: literal(url), **others}, "code", place=source.place)
+        if mode == "rsync":
+            message = "`code.rsync` needs an image with the `rsync` command, and no maintained public one exists"
+            hint = "set `codeSync.rsyncImage` of the overlay to an image of your own"
+            draft.found.warning(NOT_CARRIED, source.place, message, hint)
+    hint = "set `codeSync.gitImage` of the overlay to a mirror of git-sync 4; Arena's images are git-sync 3"
+    draft.lose("sync-image", "the overlay chooses the image", hint)
+
+
+def _without_user(draft: Draft, url: str) -> str:
+    """The URL without a user name or a password."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
+        return url
+    _credentials(draft, "sync-source")
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def data(draft: Draft) -> None:
+    """Claims and folders of nodes become volumes of the overlay."""
+    for value in draft.given.every("data"):
+        claim, _, path = value.text.partition(":")
+        if not claim or not path.startswith("/") or path == "/":
+            hint = "write `--data=CLAIM:/PATH`"
+            draft.found.error(INVALID_COMMAND_LINE, value.place, "`--data`: expected `CLAIM:/PATH`", hint)
+            continue
+        volume = label(claim, "data")
+        draft.set(path, "data", volume, place=value.place)
+        draft.need({"claim": claim}, "volumes", volume)
+    for number, value in enumerate(draft.given.every("data-dir")):
+        host, _, path = value.text.partition(":")
+        if not host.startswith("/"):
+            hint = "write `--data-dir=/PATH` or `--data-dir=/PATH:/PATH`"
+            draft.found.error(INVALID_COMMAND_LINE, value.place, "`--data-dir`: expected an absolute path", hint)
+            continue
+        volume = label(f"host-{host}", f"host-{number}")
+        if volume in draft.fields.get("data", {}):
+            volume = f"{volume[:60]}-{number}"
+        draft.set(path or host, "data", volume, place=value.place)
+        draft.need({"hostPath": {"path": host}}, "volumes", volume)
+        draft.grant("allow", "hostPath")
+    hint = "copy the file into the job: `files: {<path in the container>: |`, and its text indented below it"
+    draft.lose("config-file", "gen reads no files that a script names", hint)
+
+
+def tensorboard(draft: Draft) -> None:
+    given = draft.given
+    logdir = given.last("logdir")
+    if not given.on("tensorboard"):
+        for flag in ("logdir", "tensorboard-image"):
+            draft.lose(flag, "the job has no TensorBoard", "remove it, or add `--tensorboard`")
+        return
+    path = logdir.text if logdir is not None else _LOGS
+    mounts = draft.fields.get("data", {}).values()
+    if not any(f"{path.rstrip('/')}/".startswith(f"{mount.rstrip('/')}/") for mount in mounts):
+        why = f"`{path}` is not on a volume of the job; Arena keeps such logs in a folder of one node"
+        hint = "write the logs to a volume, and set `tensorboard: {logdir: <a folder below a path of data>}`"
+        draft.lose("tensorboard", why, hint)
+        draft.lose("logdir", "the job has no TensorBoard", hint)
+        draft.lose("tensorboard-image", "the job has no TensorBoard", hint)
+        return
+    draft.set({"logdir": literal(path)}, "tensorboard", place=given.place_of("logdir", "tensorboard"))
+    draft.carry("tensorboard-image", "tensorboard", "image")
+
+
+def shared_memory(draft: Draft, flag: str | None, memories: list[str]) -> None:
+    """`/dev/shm`. Arena's default becomes one of the overlay, so that jobs need not repeat it."""
+    size = draft.given.text(flag) if flag is not None else ""
+    known = [amount for text in memories if (amount := _amount(text))]
+    asked = _amount(size or _SHARED_MEMORY)
+    if known and asked is not None and min(known) <= asked:
+        half = f"{max(int(min(known) / 2) // (1 << 20), 1)}Mi"
+        place = draft.given.place_of(*([flag] if flag else []), "memory", "worker-memory")
+        message = f"`/dev/shm` gets {half} instead of {size or _SHARED_MEMORY}, because it counts against the memory"
+        draft.found.warning(NOT_CARRIED, place, message, "raise `memory` if the data loaders need more")
+        draft.set(half, "sharedMemory", place=place)
+    elif size and flag is not None:
+        draft.carry(flag, "sharedMemory")
+    else:
+        draft.need(_SHARED_MEMORY, "defaults", "sharedMemory")
+
+
+def _amount(text: str) -> int | None:
+    try:
+        return int(quantity.amount(text)) if text else None
+    except ValueError:
+        return None

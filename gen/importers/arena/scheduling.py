@@ -1,0 +1,180 @@
+"""Flags about networks, nodes, queues and metadata: names in the job, and grants and profiles of the overlay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.findings.imports import INVALID_COMMAND_LINE, NOT_CARRIED
+from gen.importers.arena.draft import label, literal
+from gen.importers.arena.pods import pair
+from gen.kubernetes import INSTANCE_TYPE, ZONE
+
+if TYPE_CHECKING:
+    from gen.importers.arena.draft import Draft
+    from gen.importers.arena.submission import Value
+    from gen.importers.base import Fields
+
+_ENI: Final = "k8s.aliyun.com/eni"
+_OLD_TERWAY: Final = "1.0.10"
+"""A release of Terway that reads this annotation (`gen.networks.terway`)."""
+_MACHINE: Final = {INSTANCE_TYPE: "instanceType", ZONE: "zone"}
+_EFFECTS: Final = frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"})
+_PATCH: Final = "the platform owner can set it for some jobs with `patches` of the overlay"
+
+
+def network(draft: Draft) -> None:
+    """ENI, RDMA and the network of the nodes become one network of the overlay. ENI prevents the last, as in Arena."""
+    given = draft.given
+    profiles: dict[str, Fields] = {}
+    if any(value.text == f"{_ENI}=true" for value in given.every("annotation")):
+        profiles["eni"] = {"terway": {"version": _OLD_TERWAY}}
+        if given.on("hostNetwork"):
+            draft.lose("hostNetwork", "Arena ignores it with ENI", "remove it")
+    elif given.on("hostNetwork"):
+        profiles["host"] = {"hostNetwork": True}
+        draft.grant("allow", "hostNetwork")
+    if given.on("rdma"):
+        profiles["rdma"] = {"rdma": {"resource": "rdma/hca"}}
+    if profiles:
+        name = "-".join(profiles)
+        draft.set(name, "network", place=given.place_of("rdma", "hostNetwork", "annotation"))
+        draft.need({key: value for one in profiles.values() for key, value in one.items()}, "networks", name)
+    for flag in ("hostIPC", "hostPID"):
+        draft.lose(flag, "jobs cannot share processes or memory with their node", _PATCH)
+    draft.lose("scheduler", "the overlay chooses the scheduler", _PATCH)
+
+
+def queue(draft: Draft) -> None:
+    """Gangs and queues: Kueue admits all pods of a job together. The queue is named after the namespace."""
+    given = draft.given
+    asked = [flag for flag in ("gang", "queue") if given.on(flag)]
+    if asked:
+        draft.set(draft.namespace, "queue", place=given.place_of(*asked))
+        draft.grant("queues", draft.namespace)
+        hint = f"create a Kueue LocalQueue `{draft.namespace}` in the namespace, or change `queue`"
+        why = f"a Kueue queue starts all pods together, in place of `--{asked[0]}`"
+        draft.found.warning(NOT_CARRIED, given.place_of(*asked), why, hint)
+    priority = given.last("priority")
+    if priority is not None:
+        draft.carry("priority", "priority")
+        draft.grant("priorities", priority.text)
+
+
+def metadata(draft: Draft, *, pods: bool = True) -> None:
+    """Labels and annotations, which Arena sets on the object and on its pods."""
+    for value in draft.given.every("annotation"):
+        found = pair(draft, "annotation", value)
+        if found is None or found == (_ENI, "true"):
+            continue
+        if found[0] == "runtime":
+            hint = "remove it; it selects a chart of Arena"
+            draft.found.warning(NOT_CARRIED, value.place, "annotation `runtime` is not carried", hint)
+            continue
+        _set_metadata(draft, found, value, ["annotations", *(["podAnnotations"] if pods else [])])
+    for value in draft.given.every("label"):
+        if (found := pair(draft, "label", value)) is not None:
+            _set_metadata(draft, found, value, ["labels", *(["podLabels"] if pods else [])])
+
+
+def _set_metadata(draft: Draft, entry: tuple[str, str], value: Value, fields: list[str]) -> None:
+    key, text = entry
+    for field in fields:
+        draft.set(literal(text), field, key, place=value.place)
+    if "/" in key:
+        draft.grant("metadata", key)
+
+
+def role_annotations(draft: Draft, flag: str, role: str) -> None:
+    for value in draft.given.every(flag):
+        if (found := pair(draft, flag, value)) is not None:
+            draft.set(literal(found[1]), "roles", role, "podAnnotations", found[0], place=value.place)
+            if "/" in found[0]:
+                draft.grant("metadata", found[0])
+
+
+def selector(draft: Draft, flag: str) -> Fields:
+    """The `placement` of a selector."""
+    placement: Fields = {}
+    for value in draft.given.every(flag):
+        found = pair(draft, flag, value)
+        if found is None:
+            continue
+        key, text = found
+        if key in _MACHINE:
+            placement[_MACHINE[key]] = text
+        else:
+            placement.setdefault("nodeSelector", {})[key] = text
+            draft.grant("nodeLabels", f"{key}={text}")
+    return placement
+
+
+def tolerations(draft: Draft) -> list[Any]:
+    """Tolerations. Arena ignores those that are not `key=value:effect,operator`; gen also reads the usual form."""
+    made = []
+    for value in draft.given.every("toleration"):
+        if value.text == "all":
+            hint = "name the taints; the platform owner can tolerate all with `defaults.placement.tolerations`"
+            message = "`--toleration=all` is not carried: a job cannot tolerate every taint"
+            draft.found.warning(NOT_CARRIED, value.place, message, hint)
+            continue
+        taint, _, rest = value.text.partition(":")
+        key, _, text = taint.partition("=")
+        effect, _, operator = rest.partition(",")
+        if not key or (effect and effect not in _EFFECTS) or operator not in ("", "Equal", "Exists"):
+            hint = "write `KEY=VALUE:EFFECT,OPERATOR`"
+            message = "`--toleration` is not carried: Arena ignores values of another form"
+            draft.found.warning(NOT_CARRIED, value.place, message, hint)
+            continue
+        exists = operator == "Exists" or not text
+        made.append(
+            {
+                "key": key,
+                "operator": "Exists" if exists else "Equal",
+                **({} if exists else {"value": text}),
+                **({"effect": effect} if effect else {}),
+            }
+        )
+        draft.grant("taints", key if exists else f"{key}={text}")
+    return made
+
+
+def placement(draft: Draft, own: dict[str, str], *, roles: tuple[str, ...] = ()) -> None:
+    """Node selectors and tolerations. A role with a selector of its own (role: flag) does not use `--selector`.
+
+    `roles` are those that use `--selector`; without any, it is that of the job.
+    """
+    given = draft.given
+    taints = tolerations(draft)
+    tolerated: Fields = {"tolerations": taints} if taints else {}
+    common = selector(draft, "selector")
+    for role in roles:
+        if common:
+            draft.set({**common, **tolerated}, "roles", role, "placement", place=given.place_of("selector"))
+    for role, flag in own.items():
+        if placed := selector(draft, flag):
+            draft.set({**placed, **tolerated}, "roles", role, "placement", place=given.place_of(flag))
+    whole = {**({} if roles else common), **tolerated}
+    if whole:
+        draft.set(whole, "placement", place=given.place_of("selector", "toleration"))
+
+
+def devices(draft: Draft) -> None:
+    """Extended resources: one of them is an accelerator of the overlay."""
+    given = draft.given
+    for number, value in enumerate(given.every("device")):
+        found = pair(draft, "device", value)
+        if found is None:
+            continue
+        resource, count = found
+        if number or "gpus" in draft.fields or not count.isdecimal():
+            hint = f"add {resource} to the pods with `accelerators.<name>.resources` or `patches` of the overlay"
+            message = f"`--device={resource}` is not carried: a pod requests devices of one kind"
+            draft.found.warning(NOT_CARRIED, value.place, message, hint)
+        elif "/" not in resource:
+            hint = "write `--device=VENDOR/NAME=COUNT`"
+            draft.found.error(INVALID_COMMAND_LINE, value.place, f"`{resource}` is not an extended resource", hint)
+        elif int(count):
+            name = label(resource, "device")
+            draft.set(count, "gpus", place=value.place)
+            draft.set(name, "accelerator", place=value.place)
+            draft.need({"extended": {"resource": resource}}, "accelerators", name)

@@ -1,0 +1,64 @@
+"""The interface of an importer: submissions of another tool in, jobs and what they need of an overlay out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import Struct, field
+
+from gen.diagnostics import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gen.diagnostics import Findings
+
+Fields = dict[str, Any]
+"""Fields of a job or an overlay as they are written to YAML."""
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """What an importer reads: a text, or the words of a command line."""
+
+    file: str
+    """Path for findings; `-` for standard input and for the words of a command line."""
+    text: str = ""
+    words: tuple[str, ...] = ()
+    """Words that the shell of the user has expanded already."""
+    namespace: str = ""
+    """Namespace of all jobs; empty for the one that the other tool names."""
+    otherwise: str = ""
+    """Namespace of jobs for which it names none; empty if that is unclear."""
+
+    def namespace_of(self, named: str) -> str:
+        """Namespace of a job, which may be empty; `named` is that of the other tool."""
+        return self.namespace or named or self.otherwise
+
+
+class ImportedJob(Struct, frozen=True, kw_only=True):
+    """A job, which is not validated yet."""
+
+    name: str
+    namespace: str
+    fields: Fields
+    overlay: Fields
+    """Fields that an overlay must have for the job, such as volumes."""
+    grants: Fields
+    """Fields that `namespaces.<namespace>` of the overlay must have."""
+    comment: str
+    """Where the job comes from."""
+    place: Location
+    places: dict[str, Location] = field(default_factory=dict)
+    """Place of the origin of each field of the job."""
+
+
+class Importer(ABC):
+    """Reads submissions of one tool. Nothing that it reads is run."""
+
+    summary: ClassVar[str]
+    """What it reads, for the help of `gen import`."""
+
+    @abstractmethod
+    def read(self, given: Given, found: Findings) -> Sequence[ImportedJob]:
+        """The jobs in a text or a command line. All values that a job does not have are findings."""

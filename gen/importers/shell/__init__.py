@@ -1,0 +1,1 @@
+"""Reads commands from shell scripts without running them."""

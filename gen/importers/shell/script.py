@@ -1,0 +1,202 @@
+"""Finds the commands of one program in a shell script, with the values of the variables that the script sets.
+
+tree-sitter parses the script; nothing is run. Variables that are assigned in loops, conditions and functions are not
+known afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from gen.diagnostics import Location
+from gen.findings.imports import UNSUPPORTED_SHELL
+from gen.importers.shell.words import Expander, Unknown, Value, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Findings
+
+_AROUND: Final = {
+    "for_statement": "a loop",
+    "c_style_for_statement": "a loop",
+    "while_statement": "a loop",
+    "if_statement": "a condition",
+    "case_statement": "a condition",
+    "function_definition": "a function",
+    "list": "a condition",
+    "pipeline": "a pipe",
+    "redirected_statement": "a redirection",
+    "command_substitution": "a substitution",
+    "subshell": "a subshell",
+}
+"""Constructs around a command that gen does not carry out."""
+_UNCERTAIN: Final = frozenset({"a loop", "a condition", "a function", "a subshell", "a pipe", "a substitution"})
+"""Constructs after which an assignment may not have happened."""
+_PREFIXES: Final = frozenset({"sudo", "nohup", "time", "exec", "env", "command"})
+_READERS: Final = frozenset({"read", "mapfile", "readarray", "getopts", "let", "unset", "printf"})
+"""Commands that change the variables they name."""
+
+
+class Command(Struct, frozen=True):
+    """A command with its words; the first is the program."""
+
+    words: tuple[Word, ...]
+    place: Location
+
+
+def commands(text: str, file: str, program: str, found: Findings) -> list[Command]:
+    """The commands that run a program, in the order of the script."""
+    import tree_sitter_bash  # noqa: PLC0415 - only to import scripts
+    from tree_sitter import Language, Parser  # noqa: PLC0415 - as above
+
+    source = text.encode("utf-8", "replace")
+    tree = Parser(Language(tree_sitter_bash.language())).parse(source)
+    reader = _Reader(source, file, program, found)
+    reader.walk(tree.root_node, ())
+    reader.report_errors(tree.root_node)
+    return reader.commands
+
+
+class _Reader:
+    def __init__(self, source: bytes, file: str, program: str, found: Findings) -> None:
+        self.source, self.file, self.program, self.found = source, file, program, found
+        self.variables: dict[str, Value] = {}
+        self.expander = Expander(source, self.variables, self.place)
+        self.commands: list[Command] = []
+        self.lines: set[int] = set()
+        """Lines of the commands, from 0."""
+
+    def place(self, node: Any) -> Location:
+        start = self.source.rfind(b"\n", 0, node.start_byte) + 1
+        column = len(self.source[start : node.start_byte].decode("utf-8", "replace")) + 1
+        return Location(self.file, node.start_point[0] + 1, column)
+
+    def walk(self, top: Any, around: tuple[str, ...]) -> None:
+        """Visit a node and those in it, without recursion: scripts can be nested deeply."""
+        todo = [(top, around)]
+        while todo:
+            node, around = todo.pop()
+            inner = (*around, _AROUND[node.type]) if node.type in _AROUND else around
+            if node.type in ("for_statement", "c_style_for_statement"):
+                self._unset(node.child_by_field_name("variable"), "a loop sets it")
+            if node.type == "variable_assignment" and (node.parent is None or node.parent.type != "command"):
+                self._assign(node, inner)
+            elif node.type == "command":
+                self._command(node, inner)
+            todo += [(child, inner) for child in reversed(node.named_children)]
+
+    def _unset(self, name: Any, reason: str) -> None:
+        if name is not None:
+            self.variables[self._text(name)] = Unknown(reason, "write the value itself, once for each job")
+
+    def _text(self, node: Any) -> str:
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _assign(self, node: Any, around: tuple[str, ...]) -> None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None or name.type != "variable_name":
+            return
+        if uncertain := next((one for one in around if one in _UNCERTAIN), ""):
+            self._unset(name, f"{uncertain} sets it")
+            return
+        new = self.expander.value(value)
+        if any(child.type == "+=" for child in node.children):
+            old = self.variables.get(self._text(name), "")
+            joined = _joined(old, new)
+            new = joined if joined is not None else Unknown("it is appended to", "write the value itself")
+        self.variables[self._text(name)] = new
+
+    def _command(self, node: Any, around: tuple[str, ...]) -> None:
+        name = node.child_by_field_name("name")
+        if name is None:
+            return
+        arguments = node.children_by_field_name("argument")
+        self._assigned_before(node, name, around)
+        words = self.expander.words(name.named_children[0] if name.named_children else name)
+        called = words[0].text.rpartition("/")[2] if words else ""
+        if called == self.program:
+            self._add(node, [*words, *self._words(arguments)], around)
+        elif called in _PREFIXES:
+            rest = self._words(arguments)
+            starts = [i for i, word in enumerate(rest) if word.text.rpartition("/")[2] == self.program]
+            if starts:
+                self._add(node, rest[starts[0] :], around)
+        else:
+            self._other(node, called, arguments)
+
+    def _assigned_before(self, node: Any, name: Any, around: tuple[str, ...]) -> None:
+        """Assignments in the line before: the grammar joins a line of several with the next one."""
+        assigned = [child for child in node.named_children if child.type == "variable_assignment"]
+        if assigned and b"\n" in self._between(assigned[-1], name).replace(b"\\\n", b""):
+            for one in assigned:
+                self._assign(one, around)
+
+    def _other(self, node: Any, called: str, arguments: list[Any]) -> None:
+        """A command of another program, which may change variables or run a text."""
+        if called in _READERS:
+            for argument in arguments:
+                self.variables[self._text(argument)] = Unknown(f"`{called}` sets it", "write the value itself")
+        elif called in ("source", "."):
+            self._source(node, arguments)
+        elif re.search(rf"\b{re.escape(self.program)}\s+submit\b", self._text(node)):
+            hint = f"write the `{self.program}` command as a line of its own"
+            message = f"`{called}` runs a text as a command, which gen does not read"
+            self.found.error(UNSUPPORTED_SHELL, self.place(node), message, hint)
+
+    def _between(self, one: Any, other: Any) -> bytes:
+        return self.source[one.end_byte : other.start_byte]
+
+    def _words(self, arguments: list[Any]) -> list[Word]:
+        words: list[Word] = []
+        for number, argument in enumerate(arguments):
+            more = self.expander.words(argument)
+            if number and words and more and self._between(arguments[number - 1], argument) == b"\\\n":
+                last = words.pop()  # the grammar takes a line that continues in a word for the end of the word
+                first = more.pop(0)
+                words.append(Word(last.text + first.text, last.place, last.unknown or first.unknown))
+            words += more
+        return words
+
+    def _source(self, node: Any, arguments: list[Any]) -> None:
+        file = self._text(arguments[0]) if arguments else ""
+        message = f"gen does not read `{file}`, so the variables that it sets are not known"
+        self.found.warning(UNSUPPORTED_SHELL, self.place(node), message, "assign them in the script")
+
+    def _add(self, node: Any, words: list[Word], around: tuple[str, ...]) -> None:
+        place = self.place(node)
+        for construct in dict.fromkeys(around):
+            message = f"the command is in {construct}, which gen ignores: it is imported once"
+            self.found.warning(UNSUPPORTED_SHELL, place, message, "check that the job is what you want")
+        self.lines.update(range(node.start_point[0], node.end_point[0] + 1))
+        self.commands.append(Command(tuple(words), place))
+
+    def report_errors(self, top: Any) -> None:
+        """Report the first part that is not valid shell syntax: an error if it may belong to a command."""
+        for node in _errors(top):
+            near = range(node.start_point[0], node.end_point[0] + 1)
+            concerned = self.program in self._text(node) or any(line in near for line in self.lines)
+            report = self.found.error if concerned else self.found.warning
+            report(UNSUPPORTED_SHELL, self.place(node), "invalid shell syntax", "correct it; `bash -n` explains it")
+            return
+
+
+def _errors(top: Any) -> Iterator[Any]:
+    todo = [top]
+    while todo:
+        node = todo.pop()
+        if node.is_error or node.is_missing:
+            yield node
+        elif node.has_error:
+            todo += reversed(node.children)
+
+
+def _joined(old: Value, new: Value) -> Value | None:
+    if isinstance(old, str) and isinstance(new, str):
+        return old + new
+    if isinstance(old, tuple) and isinstance(new, tuple):
+        return old + new
+    return None

@@ -1,0 +1,188 @@
+"""Words of a shell command, as far as they are known without running anything."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gen.diagnostics import Location
+
+_QUOTED_ESCAPE: Final = re.compile(r'\\([\\"$`\n])')
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
+_BRACES: Final = re.compile(r"(?<![$\\])\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+
+
+class Unknown(Struct, frozen=True):
+    """A value that only running the script gives."""
+
+    reason: str
+    hint: str
+
+
+Value = str | tuple[str, ...] | Unknown
+"""Value of a variable; an array is a tuple."""
+
+
+class Word(Struct, frozen=True):
+    """A word of a command after all expansions."""
+
+    text: str
+    place: Location
+    unknown: Unknown | None = None
+    """Why the text is not known."""
+
+
+class _Part(Struct, frozen=True):
+    text: str
+    splits: bool = False
+    """Whether spaces end a word: the part is an expansion without quotes."""
+    unknown: Unknown | None = None
+
+
+NOT_SET: Final = "assign it at the start of the script; if the container must expand it, use single quotes"
+
+
+class Expander(Struct):
+    """Expands words with the variables that the script has set so far."""
+
+    source: bytes
+    variables: dict[str, Value]
+    place: Callable[[Any], Location]
+
+    def words(self, node: Any) -> list[Word]:
+        """The words of an argument: none, one, or several."""
+        array = self._whole_array(node)
+        place = self.place(node)
+        if array is not None:
+            return [Word(text, place) for text in array]
+        parts = self._parts(node)
+        unknown = next((part.unknown for part in parts if part.unknown is not None), None)
+        if unknown is not None:
+            return [Word("", place, unknown)]
+        return [Word(text, place) for text in _split(parts)]
+
+    def value(self, node: Any) -> Value:
+        """The value of an assignment."""
+        if node is None:
+            return ""
+        if node.type == "array":
+            words = [word for child in node.named_children for word in self.words(child)]
+            unknown = next((word.unknown for word in words if word.unknown is not None), None)
+            return unknown or tuple(word.text for word in words)
+        parts = self._parts(node)
+        unknown = next((part.unknown for part in parts if part.unknown is not None), None)
+        return unknown or "".join(part.text for part in parts)
+
+    def _text(self, node: Any) -> str:
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _parts(self, node: Any) -> list[_Part]:
+        text = self._text(node)
+        match node.type:
+            case "concatenation":
+                if _BRACES.search(text.split("'")[0].split('"')[0]):
+                    return [_unknown("braces expand to several words", "write each word")]
+                return [part for child in node.children for part in self._parts(child)]
+            case "string" | "translated_string":
+                return self._quoted(node)
+            case "simple_expansion" | "expansion":
+                return [self._variable(node, splits=True)]
+            case _:
+                return [_constant(node.type, text)]
+
+    def _quoted(self, node: Any) -> list[_Part]:
+        """Parts of a text in double quotes. The text between expansions is taken as it is, with its spaces."""
+        parts, at = [], node.start_byte + (2 if node.type == "translated_string" else 1)
+        for child in node.children:
+            if child.type in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):
+                parts += [self._literal(at, child.start_byte), *self._inner(child)]
+                at = child.end_byte
+        return [*parts, self._literal(at, node.end_byte - 1)]
+
+    def _inner(self, child: Any) -> list[_Part]:
+        if child.type in ("simple_expansion", "expansion"):
+            return [self._variable(child, splits=False)]
+        return self._parts(child)
+
+    def _literal(self, start: int, end: int) -> _Part:
+        text = self.source[start:end].decode("utf-8", "replace")
+        return _Part(_QUOTED_ESCAPE.sub(lambda found: "" if found[1] == "\n" else found[1], text))
+
+    def _variable(self, node: Any, *, splits: bool) -> _Part:
+        text = self._text(node).removeprefix("$")
+        inner = text[1:-1] if text.startswith("{") else text
+        match = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)(?:(:?-)(.*))?", inner, re.DOTALL)
+        if match is None:
+            return _unknown(f"`${text}` is not known without a shell", NOT_SET)
+        name, default, otherwise = match.groups()
+        value = self.variables.get(name)
+        if default and (value is None or (value == "" and default == ":-")):
+            plain = re.fullmatch(r"[^$`\\'\"]*", otherwise) is not None
+            return _Part(otherwise, splits) if plain else _unknown(f"the default of `{name}` is not known", NOT_SET)
+        if value is None:
+            return _unknown(f"`{name}` is not set in the script, and gen does not read the environment", NOT_SET)
+        if isinstance(value, Unknown):
+            return _unknown(f"`{name}` is not known: {value.reason}", value.hint)
+        return _Part(value if isinstance(value, str) else (value[0] if value else ""), splits)
+
+    def _whole_array(self, node: Any) -> tuple[str, ...] | None:
+        """The words of `"${ARGS[@]}"`, or of the same without quotes."""
+        found = re.fullmatch(r'"?\$\{([A-Za-z_][A-Za-z0-9_]*)\[[@*]\]\}"?', self._text(node))
+        value = self.variables.get(found[1]) if found is not None else None
+        if isinstance(value, str):
+            return (value,)
+        return value if isinstance(value, tuple) else None
+
+
+def _constant(kind: str, text: str) -> _Part:
+    """A part without variables; unknown if only a shell gives its value."""
+    match kind:
+        case "word" | "number" | "variable_name" | "{" | "}" | "=":
+            return _Part(_ESCAPE.sub(lambda found: "" if found[1] == "\n" else found[1], text))
+        case "raw_string":
+            return _Part(text[1:-1])
+        case "ansi_c_string":
+            return _ansi(text[2:-1])
+        case "command_substitution":
+            return _unknown("gen runs nothing, so the output of a command is not known", "write the value itself")
+    what = kind.replace("_", " ")
+    return _unknown(f"the value of this {what} is not known without a shell", "write the value itself")
+
+
+def _unknown(reason: str, hint: str) -> _Part:
+    return _Part("", unknown=Unknown(reason, hint))
+
+
+def _ansi(text: str) -> _Part:
+    if re.search(r"\\[0-7xuUc]", text):
+        return _unknown("this escape is not supported", "write the character itself")
+    return _Part(_ESCAPE.sub(lambda found: _ANSI.get(found[1], found[1]), text))
+
+
+def _split(parts: list[_Part]) -> list[str]:
+    """The words that the parts make. Spaces of expansions without quotes end a word; empty ones are no word."""
+    words: list[str] = []
+    current: str | None = None
+    for part in parts:
+        if not part.splits:
+            current = (current or "") + part.text
+            continue
+        pieces = part.text.split()
+        if part.text[:1].isspace() and current is not None:
+            words.append(current)
+            current = None
+        for number, piece in enumerate(pieces):
+            if number and current is not None:
+                words.append(current)
+                current = None
+            current = (current or "") + piece
+        if pieces and part.text[-1:].isspace() and current is not None:
+            words.append(current)
+            current = None
+    return words if current is None else [*words, current]

@@ -1,0 +1,69 @@
+"""YAML that people own: additions change no other line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gen.diagnostics import Findings
+from gen.edit.needs import missing
+from gen.edit.yaml_text import with_additions, written
+from gen.load import source_of
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# first\na: {b: 1}  # flow\nlist: [x]\n# end\n",
+        "a:\n  # inside\n  b: 1  # more\n\n# about what follows\n# c: 2\n",
+        "list:\n- x\n- y\n",
+        "list:\n  - x\n  - y\nquoted: \"1.34\"\nsingle: '1'\n",
+        "command: >\n  folded\n  text\nlong: " + "word " * 60 + "end\n",
+    ],
+)
+def test_every_line_stays_but_those_in_flow(text: str) -> None:
+    new = with_additions(text, {"a": {"z": "2"}, "list": ["z"], "more": {"deep": {"er": "x"}}})
+    flow = [line for line in text.splitlines() if "{" in line or "[x]" in line]
+    kept = [line for line in new.splitlines() if line in text.splitlines()]
+    assert kept == [line for line in text.splitlines() if line not in flow]
+    source = source_of(new.encode(), "", Findings())
+    assert source is not None
+    assert isinstance(source.data, dict)
+    assert source.data["more"] == {"deep": {"er": "x"}}
+    assert source.data["list"][-1] == "z"  # type: ignore[index] # a list
+
+
+def test_an_entry_is_added_before_comments_at_the_end() -> None:
+    assert with_additions("a:\n  b: 1\n\n# about what follows\n", {"a": {"c": "2"}}).startswith("a:\n  c: 2\n  b: 1\n")
+
+
+@given(
+    st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"], include_characters="\n"), max_size=60)
+)
+def test_a_text_is_read_as_it_was_written(text: str) -> None:
+    source = source_of(written({"a": text, "b": {"c": [text]}}).encode(), "", Findings())
+    assert source is not None
+    assert source.data == {"a": text, "b": {"c": [text]}}
+
+
+@pytest.mark.parametrize(
+    ("overlay", "lacking"),
+    [
+        ({}, {"volumes": {"a": {"claim": "a"}}, "namespaces": {"t": {"queues": ["q"]}, "*": {}}}),
+        ({"volumes": {"a": {"emptyDir": {}}}, "namespaces": {"t": {"queues": ["q"]}}}, {}),
+        ({"volumes": {"a": {}}, "namespaces": {"t": {}}}, {"namespaces": {"t": {"queues": ["q"]}}}),
+        (
+            {"volumes": {"a": {}}, "namespaces": {"*": {"gpus": "4", "queues": ["r"]}}},
+            {"namespaces": {"t": {"gpus": "4", "queues": ["r", "q"]}}},
+        ),
+        ({"volumes": {"a": {}}, "namespaces": {"*": {"queues": ["q"]}}}, {}),
+        (
+            {"volumes": {"a": {}}, "namespaces": {"t": {"volumes": ["b"], "queues": ["q"]}}},
+            {"namespaces": {"t": {"volumes": ["a"]}}},
+        ),
+    ],
+)
+def test_an_overlay_gets_what_it_lacks(overlay: dict[str, object], lacking: dict[str, object]) -> None:
+    needed = {"volumes": {"a": {"claim": "a"}}, "namespaces": {"t": {"queues": ["q"]}}}
+    assert missing(needed, overlay) == lacking

@@ -1,0 +1,137 @@
+"""The command lines of the documents that the project comes from give the jobs of the example repository."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gen.diagnostics import Findings
+from gen.edit.imported import text_of
+from gen.load import read, source_of
+from tests.importers.support import job_of
+from tests.support import PROJECT
+
+if TYPE_CHECKING:
+    from gen.importers.base import ImportedJob
+
+PYTORCH = r"""
+    arena submit pytorch \
+            --name=pytorch-dist \
+            --gpus=1 \
+            --workers=3 \
+            --working-dir=/root \
+            --image=registry.cn-beijing.aliyuncs.com/ai-samples/pytorch-with-tensorboard:1.5.1-cuda10.1-cudnn7-runtime \
+            --sync-mode=git \
+            --sync-source=https://code.aliyun.com/370272561/mnist-pytorch.git \
+            --data=training-data:/mnist_data \
+            --tensorboard \
+            --logdir=/mnist_data/pytorch_data/logs \
+            "python /root/code/mnist-pytorch/mnist.py --epochs 10 --backend nccl --dir /mnist_data/pytorch_data/logs \
+--data /mnist_data/pytorch_data/"
+"""
+BENCHMARK = r"""
+arena submit mpijob --name=tf-eni \
+            --annotation=k8s.aliyun.com/eni=true \
+            --workers=2 \
+            --syncMode=git \
+            --syncSource=https://github.com/tensorflow/benchmarks.git \
+            --gpus=8 \
+            --cpu=50 \
+            --memory=200Gi \
+            --env=GIT_SYNC_BRANCH=cnn_tf_v1.9_compatible \
+            --image=uber/horovod:0.13.10-tf1.9.0-torch0.4.0-py3.5 \
+            "mpirun --allow-run-as-root -np 16 -oversubscribe --bind-to none -x NCCL_SOCKET_IFNAME=eth0 python \
+code/benchmarks/scripts/tf_cnn_benchmarks/tf_cnn_benchmarks.py --num_gpus=1 --data_name=imagenet --model=resnet50 \
+--variable_update=horovod --horovod_device=gpu --num_batches=300 --batch_size=128 --optimizer=momentum"
+"""
+ALL_REDUCE = r"""
+image="uber/horovod:0.13.11-tf1.10.0-torch0.4.0-py3.5" batch_size=64 optimizer=momentum
+git_sync_branch=cnn_tf_v1.9_compatible
+arena submit mpijob --name=all-reduce --image=$image --env=NCCL_DEBUG=INFO --env=GIT_SYNC_BRANCH=$git_sync_branch \
+    --data=user-susan:/training --workers=1 --sync-mode=git \
+    --sync-source=https://github.com/tensorflow/benchmarks.git --gpus=1 --cpu=2 --memory=10Gi \
+    "mpirun python code/benchmarks/scripts/tf_cnn_benchmarks/tf_cnn_benchmarks.py --model resnet101 --batch_size \
+$batch_size --variable_update horovod --optimizer $optimizer --summary_verbosity=3 --save_summaries_steps=10"
+"""
+MNIST = r"""
+REGISTRY=registry.aliyuncs.com/tensorflow-samples
+arena submit tf --name=mnist-simple-gpu-dist --workers=1 --gpus=1 --chief --ps=1 \
+    --image=$REGISTRY/tf-mnist-distributed:gpu --ps-image="${REGISTRY}/tf-mnist-distributed:cpu" \
+    --ps-cpu=2 --ps-memory=4Gi --env=TEST_TMPDIR=/training --data=kubeflow-dist-nas-mnist:/training \
+    --tensorboard --logdir=/training/tensorflow/logs "python /app/main.py"
+"""
+
+
+def data_of(text: str) -> dict[str, Any]:
+    source = source_of(text.encode(), "", found := Findings())
+    assert source is not None, list(found)
+    assert isinstance(source.data, dict)
+    return source.data
+
+
+def example(name: str) -> dict[str, Any]:
+    source = read(PROJECT, f"jobs/training/{name}.yaml", Findings())
+    assert source is not None
+    assert isinstance(source.data, dict)
+    return source.data
+
+
+def data(job: ImportedJob) -> dict[str, Any]:
+    return data_of(text_of(job, ""))
+
+
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [
+        (PYTORCH, "pytorch-dist"),
+        (BENCHMARK, "tf-eni"),
+        (
+            BENCHMARK.replace("tf-eni", "tf-host").replace("--annotation=k8s.aliyun.com/eni=true", "--hostNetwork"),
+            "tf-host",
+        ),
+    ],
+    ids=["pytorch-dist", "tf-eni", "tf-host"],
+)
+def test_a_command_line_gives_the_job_of_the_example(script: str, name: str) -> None:
+    job = job_of(script)
+    assert job.name == name
+    assert data(job) == example(name)
+
+
+def test_what_the_jobs_need_of_the_overlay_is_in_the_example() -> None:
+    jobs = {name: job_of(script) for name, script in (("pytorch", PYTORCH), ("eni", BENCHMARK))}
+    defaults = {"sharedMemory": "2Gi"}
+    assert jobs["pytorch"].overlay == {
+        "volumes": {"training-data": {"claim": "training-data"}},
+        "defaults": defaults,
+    }
+    assert jobs["eni"].overlay == {"networks": {"eni": {"terway": {"version": "1.0.10"}}}, "defaults": defaults}
+
+
+def test_a_step_of_the_pipeline_differs_in_the_parameters_that_only_the_example_has() -> None:
+    ours, theirs = data(job_of(ALL_REDUCE)), example("all-reduce")
+    params = theirs.pop("params")
+    assert theirs.pop("metrics") == [{"name": "images/sec"}], "Arena has none; the pipeline reads them"
+    for name, value in params.items():
+        theirs = _replaced(theirs, f"{{{{ params.{name} }}}}", value)
+    commands = [" ".join(fields.pop("command").replace("\\\n", " ").split()) for fields in (ours, theirs)]
+    assert commands[0] == commands[1], "the example keeps the lines of the pipeline"
+    assert ours == theirs
+
+
+def _replaced(value: Any, old: str, new: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _replaced(inner, old, new) for name, inner in value.items()}
+    return value.replace(old, new)
+
+
+def test_the_tfjob_differs_where_arena_has_other_flags_than_a_manifest() -> None:
+    ours, theirs = data(job_of(MNIST)), example("mnist-simple-gpu-dist")
+    assert ours["roles"].pop("chief") == theirs["roles"].pop("master") == {}, "Arena calls the master `chief`"
+    assert theirs["roles"].pop("worker") == {"imagePullPolicy": "Always"}, "Arena has one policy for all roles"
+    assert theirs["roles"]["ps"].pop("imagePullPolicy") == "Always"
+    assert theirs.pop("restart") == "OnFailure", "Arena has no flag for it"
+    assert (ours.pop("command"), theirs.pop("command")) == ("python /app/main.py", ["python", "/app/main.py"])
+    assert ours.pop("workingDir") == "/root", "the default of Arena"
+    assert ours == theirs

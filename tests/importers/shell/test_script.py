@@ -1,0 +1,140 @@
+"""Scripts are read as a shell would, and nothing of them is run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.diagnostics import Findings
+from gen.importers.shell.script import commands
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read(text: str) -> tuple[list[list[str]], list[str]]:
+    """Words of the commands after the program, and messages."""
+    found = Findings()
+    done = commands(text, "a.sh", "arena", found)
+    words = [
+        [word.text if word.unknown is None else f"?{word.unknown.reason}" for word in one.words[1:]] for one in done
+    ]
+    return words, [item.message for item in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("arena a 'b c' \"d e\" f\\ g", ["a", "b c", "d e", "f g"]),
+        ("arena a \\\n   b\\\nc", ["a", "bc"]),
+        ('arena "a \\"b\\" \\$c \\\\ \\n"', ['a "b" $c \\ \\n']),
+        ("arena 'a $b `c` \\n'", ["a $b `c` \\n"]),
+        ("arena $'a\\nb'", ["a\nb"]),
+        ('arena "a\nb"', ["a\nb"]),
+        ("X=1\narena a-$X ${X}b \"$X c\" '$X'", ["a-1", "1b", "1 c", "$X"]),
+        ("X=1 Y=$X$X\narena $Y", ["11"]),
+        ("export X=1; readonly Y=2\narena $X $Y", ["1", "2"]),
+        ("X='a  b'\narena $X \"$X\" c$X", ["a", "b", "a  b", "ca", "b"]),
+        ('X=\narena a$X "$X" $X', ["a", ""]),
+        ("X=(a 'b c')\nX+=(d)\narena \"${X[@]}\"", ["a", "b c", "d"]),
+        ("X=a; X+=b\narena $X", ["ab"]),
+        ("arena ${X:-y} ${X-z}", ["y", "z"]),
+        ("X=1\narena ${X:-y}", ["1"]),
+        ("arena a # b\n# arena c", ["a"]),
+        ("sudo -E arena a", ["a"]),
+        ("/usr/local/bin/arena a", ["a"]),
+        ("A=1 arena a", ["a"]),
+        ("set -e\ncd x\nARENA=arena\n$ARENA a", ["a"]),
+        ("cat <<EOF\narena b\nEOF\narena a", ["a"]),
+        ("#!/bin/bash\r\narena a", ["a"]),
+        ('arena "训练 $X"\nX=1', ["?`X` is not set in the script, and gen does not read the environment"]),
+        ("arena ~/a *.txt", ["~/a", "*.txt"]),
+    ],
+)
+def test_words_are_those_of_a_shell(text: str, words: list[str]) -> None:
+    done, messages = read(text)
+    assert done == [words]
+    assert messages == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("arena $(touch {marker})", "gen runs nothing, so the output of a command is not known"),
+        ("arena `touch {marker}`", "gen runs nothing, so the output of a command is not known"),
+        ("X=$(touch {marker})\narena a$X", "`X` is not known: gen runs nothing"),
+        ("arena $((1 + 1))", "the value of this arithmetic expansion is not known without a shell"),
+        ("arena $HOME", "`HOME` is not set in the script, and gen does not read the environment"),
+        ("arena $1 $@", "`$1` is not known without a shell"),
+        ("X=ab\narena ${{X%b}}", "`${{X%b}}` is not known without a shell"),
+        ("for X in 1 2; do arena $X; done", "`X` is not known: a loop sets it"),
+        ("if a; then X=1; fi; arena $X", "`X` is not known: a condition sets it"),
+        ("f() {{ X=1; }}; arena $X", "`X` is not known: a function sets it"),
+        ("a && X=1; arena $X", "`X` is not known: a condition sets it"),
+        ("X=1; read X; arena $X", "`X` is not known: `read` sets it"),
+        ("arena a-{{b,c}}", "braces expand to several words"),
+        ("arena <(touch {marker})", "the value of this process substitution is not known without a shell"),
+    ],
+)
+def test_a_value_that_only_running_gives_is_not_known(text: str, reason: str, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    (words,) = read(text.format(marker=marker))[0]
+    assert f"?{reason.format()}" in next(word for word in words if word.startswith("?"))
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "construct"),
+    [
+        ("arena a | tee log", "a pipe"),
+        ("arena a > log 2>&1", "a redirection"),
+        ("arena a < input", "a redirection"),
+        ("arena a && echo done", "a condition"),
+        ("while true; do arena a; done", "a loop"),
+        ("if x; then arena a; fi", "a condition"),
+        ("case x in y) arena a;; esac", "a condition"),
+        ("f() { arena a; }", "a function"),
+        ("(arena a)", "a subshell"),
+        ("X=$(arena a)", "a substitution"),
+    ],
+)
+def test_a_construct_around_a_command_is_reported(text: str, construct: str) -> None:
+    done, messages = read(text)
+    assert done == [["a"]]
+    assert f"the command is in {construct}, which gen ignores: it is imported once" in messages
+
+
+@pytest.mark.parametrize("text", ["eval 'arena submit x'", "bash -c 'arena submit x'", "echo x | xargs arena submit x"])
+def test_a_command_in_a_text_is_reported(text: str) -> None:
+    done, messages = read(text)
+    assert done == []
+    assert any("runs a text as a command" in message for message in messages)
+
+
+def test_a_file_that_is_read_in_is_reported() -> None:
+    assert read("source common.sh\n. other.sh\narena a") == (
+        [["a"]],
+        [f"gen does not read `{name}.sh`, so the variables that it sets are not known" for name in ("common", "other")],
+    )
+
+
+def test_places_are_lines_and_columns_of_characters() -> None:
+    found = Findings()
+    (one,) = commands("# ü\necho ü; arena a 'ü' b\n", "a.sh", "arena", found)
+    assert [(word.text, str(word.place)) for word in one.words[1:]] == [
+        ("a", "a.sh:2:15"),
+        ("ü", "a.sh:2:17"),
+        ("b", "a.sh:2:21"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["arena a 'b\n", "arena submit (", "if arena a"])
+def test_invalid_syntax_is_an_error(text: str) -> None:
+    assert "invalid shell syntax" in read(text)[1]
+
+
+def test_a_script_may_be_nested_deeply() -> None:
+    depth = 400
+    done, _ = read("( " * depth + "arena a" + " )" * depth)
+    assert done == [["a"]]

@@ -1,0 +1,71 @@
+"""Importers are in one registry, which plugins extend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.diagnostics import Location, UsageError
+from gen.importers import IMPORTERS, Importer
+from gen.importers.base import Given, ImportedJob
+from gen.plugins.registries import IMPORTER_GROUP, PROVIDERS, register
+from tests.importers.support import COMMAND
+from tests.support import PROJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gen.diagnostics import Findings
+    from tests.support import Repository
+
+
+class Notes(Importer):
+    """One job for each line."""
+
+    summary = "lines with a name"
+
+    def read(self, given: Given, found: Findings) -> Sequence[ImportedJob]:  # noqa: ARG002 - as the interface
+        return [
+            ImportedJob(
+                name=name,
+                namespace=given.namespace_of(""),
+                fields={"kind": "pytorch", "image": "a/b:1", "command": "train"},
+                overlay={},
+                grants={},
+                comment="From a note.",
+                place=Location(given.file),
+            )
+            for name in given.text.split()
+        ]
+
+
+@pytest.fixture
+def _notes() -> Iterator[None]:
+    register(IMPORTER_GROUP, "notes", Notes, "acme-gen")
+    yield
+    del IMPORTERS["notes"]
+    del PROVIDERS[IMPORTER_GROUP, "notes"]
+
+
+@pytest.mark.parametrize("name", list(IMPORTERS))
+def test_an_importer_is_described_and_documented(name: str) -> None:
+    assert IMPORTERS[name].summary
+    assert f"`gen import {name}` reads" in (PROJECT / "docs/import.md").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("_notes")
+def test_an_importer_of_a_plugin_makes_jobs(repo: Repository) -> None:
+    (repo.root / "notes.txt").write_text("a b")
+    file = str(repo.root / "notes.txt")
+    request = COMMAND.Request(importer="notes", source=(file,), namespace="team", root=repo.root)
+    assert COMMAND.run(request).exit_code == 0
+    assert (repo.root / "jobs/team/b.yaml").read_text() == (
+        "# From a note.\nkind: pytorch\nimage: a/b:1\ncommand: train\n"
+    )
+    assert set(repo.codes()) <= {"no-deadline", "no-limits"}
+
+
+def test_an_unknown_tool_is_refused(repo: Repository) -> None:
+    with pytest.raises(UsageError, match="unknown tool `aerna`: did you mean `arena`"):
+        COMMAND.run(COMMAND.Request(importer="aerna", root=repo.root))
