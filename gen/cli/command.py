@@ -68,11 +68,11 @@ def output_formats(module: ModuleType, arguments: Sequence[str]) -> Mapping[str,
     if formats is not REPORTERS or values.get("--output", DEFAULT_FORMAT) in formats:
         return formats
     from gen.commands.compared import repository  # noqa: PLC0415 - only for formats of plugins
-    from gen.overlay.plugins import load_repository_plugins  # noqa: PLC0415 - as above
+    from gen.overlay.extensions import load_extensions  # noqa: PLC0415 - as above
     from gen.plugins.registries import REPORTS  # noqa: PLC0415 - as above
 
     with suppress(UsageError):  # outside of a repository no overlay names a plugin
-        load_repository_plugins(repository(Path(values["--root"]) if "--root" in values else None))
+        load_extensions(repository(Path(values["--root"]) if "--root" in values else None))
     return {**formats, **REPORTS}
 
 

@@ -21,8 +21,8 @@ from gen.importers import IMPORTERS
 from gen.importers.base import Given
 from gen.load.manifest_files import STDIN, read_bytes
 from gen.model.names import JOB_NAME
+from gen.overlay.extensions import load_extensions
 from gen.overlay.files import OverlayFiles
-from gen.overlay.plugins import load_repository_plugins
 from gen.overlay.read import laid_over
 from gen.render.write import Change, Status
 from gen.report.formats import REPORTERS
@@ -67,7 +67,7 @@ class Request:
 def run(request: Request) -> Result[Report]:
     """Write all jobs, or none if one of them has an error. UsageError for an unknown tool or overlay."""
     root = repository(request.root)
-    load_repository_plugins(root)
+    load_extensions(root)
     if request.importer not in IMPORTERS:
         raise UsageError(f"unknown tool `{request.importer}`: {did_you_mean(request.importer, IMPORTERS)}")
     overlays = overlay_names(root, Findings())

@@ -14,7 +14,7 @@ from gen.diagnostics import Severity, UsageError, did_you_mean
 from gen.inventory.listing import STATES, Filters, Listing
 from gen.inventory.read import list_jobs
 from gen.kinds import KINDS
-from gen.overlay.plugins import load_repository_plugins
+from gen.overlay.extensions import load_extensions
 from gen.report.formats import LIST_REPORTERS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Request:
 def run(request: Request) -> Result[Listing]:
     """Exit code 1 if a listed job has an error."""
     root = repository(request.root)
-    load_repository_plugins(root)
+    load_extensions(root)
     _check("kind", request.kind, KINDS)
     _check("state", request.state, STATES)
     filters = Filters(namespaces=request.namespace, kinds=request.kind, states=request.state)

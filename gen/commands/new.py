@@ -19,7 +19,7 @@ from gen.kubernetes import MAX_NAME
 from gen.load import source_of
 from gen.model.docs import field_docs
 from gen.model.names import JOB_NAME
-from gen.overlay.plugins import load_repository_plugins
+from gen.overlay.extensions import load_extensions
 from gen.overlay.read import OverlayReader
 from gen.render.emit import to_yaml
 from gen.render.plan.names import longest_name, longest_suffix
@@ -69,7 +69,7 @@ class Request:
 def run(request: Request) -> Result[str]:
     """UsageError when the job cannot be made as asked."""
     root = repository(request.root)
-    load_repository_plugins(root)
+    load_extensions(root)
     job = new_job(root, request.kind, request.name, request.namespace)
     return Result(output=f"wrote {job.file}; edit it, then run `gen render`\n")
 

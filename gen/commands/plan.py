@@ -18,7 +18,7 @@ from gen.commands.compared import RenderRequest, render_and_compare, repository
 from gen.commands.options import Base, Overlays, Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, UsageError
-from gen.overlay.plugins import load_repository_plugins
+from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
 from gen.report.formats import PLAN_REPORTERS
 from gen.repository.git import find_base
@@ -68,7 +68,7 @@ def review(request: Request) -> Review:
     limit = RemovalLimit.parse(request.max_removed)
     root = repository(request.root)
     base = find_base(root, request.base)
-    load_repository_plugins(root)
+    load_extensions(root)
     found = Findings()
     trees = read_trees(root, base, found).select(request.overlay)
     check_index(root, found)

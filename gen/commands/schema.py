@@ -24,8 +24,8 @@ from gen.model.annotations import reachable
 from gen.model.docs import field_docs
 from gen.model.job import NOT_DEFAULTS, JobFields
 from gen.model.profile import Profile
+from gen.overlay.extensions import load_extensions
 from gen.overlay.fields import overlay_fields
-from gen.overlay.plugins import load_repository_plugins
 from gen.repository.root import find_root
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Request:
 def run(request: Request) -> Result[str]:
     """The schema of a document, with the plugins of the repository that surrounds the working directory."""
     with suppress(UsageError):
-        load_repository_plugins(find_root(Path.cwd()))
+        load_extensions(find_root(Path.cwd()))
     return Result(output=schema_text(str(request.document)))
 
 

@@ -14,7 +14,7 @@ from gen.check.files import ManifestChecker
 from gen.commands.options import Parallel
 from gen.commands.result import Result
 from gen.diagnostics import Severity, UsageError, counted
-from gen.overlay.plugins import load_repository_plugins
+from gen.overlay.extensions import load_extensions
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
 from gen.repository.root import find_root
@@ -47,7 +47,7 @@ class Request:
 def run(request: Request) -> Result[Report]:
     """UsageError when there is nothing to check."""
     with suppress(UsageError):  # manifests outside of a repository have no plugins
-        load_repository_plugins(find_root(Path.cwd()))
+        load_extensions(find_root(Path.cwd()))
     processes = request.parallel or os.cpu_count() or 1
     done = ManifestChecker(request.paths, request.kubernetes, request.schemas, request.ignore_missing, processes).run()
     counts = {severity: sum(item.severity is severity for item in done.findings.items) for severity in Severity}

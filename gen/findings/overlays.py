@@ -115,3 +115,9 @@ PLUGIN_NOT_NAMED = Code(
     "The rendered files would depend on whether the plugin is installed.",
     "Add the plugin to `plugins` of the overlay.",
 )
+MISSING_DEFINITION = Code(
+    "missing-definition",
+    "An overlay declares a kind whose definition it does not have.",
+    "Without the definition, the objects of the kind cannot be checked.",
+    "Copy the CustomResourceDefinition of the operator's release into the folder `crds/` of the overlay.",
+)

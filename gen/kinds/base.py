@@ -34,6 +34,8 @@ class Problem(Struct, frozen=True):
     route: Route
     message: str
     hint: str
+    key: bool = False
+    """Whether the key at the route is wrong, and not its value."""
     no_effect: bool = False
     """Whether the value is valid, but has no effect. It is then reported only if the job file sets it: a default of the
     overlay is for other jobs, too."""
@@ -68,6 +70,8 @@ class Job(JobFields, ABC):
     """Whether the pods of the kind can use the network of their nodes."""
     adds_containers: ClassVar[bool] = True
     """Whether gen writes all containers of the pods."""
+    proven: ClassVar[bool] = True
+    """Whether tests show that the objects of the kind conform to its rules, so that a render need not check them."""
     example: ClassVar[Mapping[str, object]]
     """The fields of a small job of this kind, for `gen new`."""
 
@@ -107,6 +111,10 @@ class Job(JobFields, ABC):
     def companions(self, plan: Plan) -> tuple[Body, ...]:  # noqa: ARG002 - most kinds have none
         """More objects of a run, with `apiVersion`, `kind`, `metadata.name` and their content."""
         return ()
+
+    def origin(self, route: Route) -> Route | None:  # noqa: ARG002 - models describe the fields of most kinds
+        """The field of the job that a value of the object is copied from; None for values that gen computes."""
+        return None
 
     def problems(self, target: Target) -> Iterable[Problem]:  # noqa: ARG002 - most kinds have none
         """Faults that the checks of single fields cannot detect."""

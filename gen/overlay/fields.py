@@ -12,13 +12,14 @@ from gen.accelerators import ACCELERATORS
 from gen.gitops.model import Gitops
 from gen.model.base import Model
 from gen.model.kept_files import Rendered
-from gen.model.names import ImageStart, Label, LabelKey, LabelValue
+from gen.model.names import ImageStart, JobName, Label, LabelKey, LabelValue
 from gen.model.patches import PatchFields
 from gen.model.profile import chosen, require_one, with_profiles
 from gen.model.scalars import Size, Text, Truth, conflict, matching
 from gen.model.synonyms import OVERLAY, SELECT, VOLUME
 from gen.networks import NETWORKS
 from gen.overlay.accelerator import Accelerator, accelerator_model
+from gen.overlay.declared_kind import DeclaredKind
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import Network, network_model
 from gen.overlay.queue import Queue, queue_model
@@ -170,6 +171,8 @@ class OverlayFields(Model):
     MPIJob, and a cluster has one definition: beside the MPI operator, the training operator must be started with
     `--enable-scheme=tfjob --enable-scheme=pytorchjob`, or it exits. For `train`, the minor
     version of the Kubeflow Trainer, such as `train: 2.2`."""
+    kinds: dict[JobName, DeclaredKind] = {}
+    """Custom resources that jobs can have as their kind, such as `spark`, in addition to those of gen."""
     defaults: dict[str, Any] = {}
     """Default fields for all jobs, and under `kinds` for jobs of one kind. Fields of the job override them."""
     params: dict[str, Text] = {}

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from gen.diagnostics import Findings
 from gen.findings.overlays import PLUGIN_NOT_NAMED
-from gen.load import Layer, Layers
-from gen.overlay.files import OverlayFiles, fields_of
-from gen.repository.overlay_files import overlay_names
+from gen.load import Layers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from gen.diagnostics import Route
     from gen.load import Data
@@ -27,15 +24,6 @@ def load_named(data: Mapping[str, Data], layers: Layers, found: Findings) -> boo
 
         return load_plugins({name: str(versions) for name, versions in plugins.items() if versions}, layers, found)
     return True
-
-
-def load_repository_plugins(root: Path) -> None:
-    """Load the plugins of all overlays, for commands that do not read overlays. Errors are left to `gen render`."""
-    ignored = Findings()
-    files = OverlayFiles(root, ignored)
-    for name in overlay_names(root, ignored):
-        for source in files.chain(name).sources:
-            load_named(fields_of(source), Layers((Layer(source),)), ignored)
 
 
 def unnamed_plugin(group: str, name: str, plugins: Mapping[str, str]) -> str | None:

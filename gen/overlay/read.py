@@ -12,6 +12,7 @@ from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.model.explain import explain
 from gen.overlay.check import check_overlay
+from gen.overlay.declared_kinds import DeclaredKinds, has_definitions
 from gen.overlay.fields import OverlayFields, overlay_fields
 from gen.overlay.files import OverlayFiles, fields_of
 from gen.overlay.overlay import Overlay
@@ -48,13 +49,14 @@ class OverlayReader:
         for name in names:
             if name not in existing:
                 raise UsageError(f"no {overlay_file(name)} found: {did_you_mean(name, existing)}")
-        overlays = [self._overlay(name) for name in existing if not names or name in names]
+        declared = DeclaredKinds()
+        overlays = [self._overlay(name, declared) for name in existing if not names or name in names]
         if not any(overlays) and not self.found.failed():
             why = "none found" if not existing else "all are `abstract`"
             raise UsageError(f"no overlay to render: {why}; add {overlay_file('<name>')}")
         return [overlay for overlay in overlays if overlay is not None]
 
-    def _overlay(self, name: str) -> Overlay | None:
+    def _overlay(self, name: str, declared: DeclaredKinds) -> Overlay | None:
         chain = self._files.chain(name)
         if not chain.complete:
             return None
@@ -63,8 +65,11 @@ class OverlayReader:
         layers = Layers(tuple(Layer(source) for source in chain.sources))
         hidden = report_secrets({key: value for key, value in data.items() if key != "patches"}, layers, found)
         patches = _patches(self.root, chain.sources, found)
+        declared.name(data.get("kinds"))
         loaded = load_named(data, layers, found)
         fields = _validated(data, layers, found, hidden) if loaded else None
+        if fields is not None:
+            declared.add(name, fields, layers, found)
         kubernetes = check_overlay(fields, data, layers, found) if fields is not None else ""
         if fields is not None:
             check_providers(fields, layers, found)
@@ -72,7 +77,8 @@ class OverlayReader:
         if fields is None or fields.abstract or found.failed():
             return None
         defaults = cast("dict[str, Data]", data.get("defaults", {}))
-        return Overlay(name, fields, layers, defaults, patches, kubernetes, chain.definitions)
+        overlay = Overlay(name, fields, layers, defaults, patches, kubernetes, chain.definitions)
+        return overlay if has_definitions(overlay, self.found) else None
 
 
 def _patches(root: Path, sources: Sequence[Source], found: Findings) -> tuple[Patch, ...]:

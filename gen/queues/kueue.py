@@ -6,6 +6,7 @@ kubernetes-sigs/kueue 0.19.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, model_validator
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from gen.resources.base import Resource
 
 _PREFIX = "kueue.x-k8s.io/"
+_EXTERNAL = re.compile(r"[A-Z][A-Za-z0-9]*\.v[a-z0-9]+\.[a-z0-9.-]+")
+"""A kind in `integrations.externalFrameworks`, which a controller of its own admits: `Kind.version.group`."""
 
 
 def _framework(name: str) -> str:
     known = sorted(one.kueue.framework for one in RESOURCES.values() if one.kueue and not one.kueue.shipped)
-    if name not in known:
+    if name not in known and not _EXTERNAL.fullmatch(name):
         raise conflict(f"unknown framework `{name}`, or one that Kueue ships", did_you_mean(name, known))
     return name
 
@@ -75,7 +78,9 @@ class Kueue(QueueProfile):
     """Topology-aware placement of the pods. The flavors of the queue must have a `topologyName`."""
     frameworks: tuple[Framework, ...] = ()
     """Frameworks that `integrations.frameworks` of Kueue's configuration lists in addition to those that it ships,
-    such as `kubeflow.org/pytorchjob`. Without its framework, Kueue ignores a job, which starts at once."""
+    such as `kubeflow.org/pytorchjob`, and declared kinds in `integrations.externalFrameworks`, such as
+    `SparkApplication.v1beta2.sparkoperator.k8s.io`. Without its framework, Kueue ignores a job, which starts
+    immediately."""
 
     @classmethod
     def unable(cls, facts: Resource, api_version: str) -> Refusal | None:

@@ -38,19 +38,22 @@ def check_manifests(
     kinds: Kinds,
     found: Findings,
     deciding_field: Callable[[Problem], Decided | None] = lambda _: None,
+    *,
+    proven: bool = True,
 ) -> Valid | None:
     """The objects when they fit; None when an error was found. BugError when no user could have caused it.
 
-    `deciding_field` finds the field of the job that decides about a problem.
+    `deciding_field` finds the field of the job that decides about a problem. Unless the objects are `proven` to conform
+    to their rules, they are checked without patches, too.
     """
     own = Findings()
     for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
         # neither our schemas nor best practices depend on the hash
-        plain = not provenance and not kinds.has_definitions
+        plain = proven and not provenance and not kinds.has_definitions
         if plain and _fits(manifest.body, kinds) and check_best_practices(manifest.body) is None:
             continue
         body = filled(manifest.body, DUMMY)
-        checked = _checked(body, kinds, patched=bool(provenance))
+        checked = _checked(body, kinds, patched=bool(provenance) or not proven)
         if checked is not None:
             _blame(checked, manifest.with_body(body), built, kinds, provenance, own, deciding_field)
     found.extend(own.items)

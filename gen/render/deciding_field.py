@@ -26,9 +26,12 @@ class Decided(Struct, frozen=True):
 
 
 def deciding_field(given: JobInput, problem: Problem) -> Decided | None:
-    """None when no field of a job decides."""
+    """None if no field of a job decides."""
     field = _FIELDS.get(problem.rule)
-    if field is None or "initContainers" in problem.route:
+    if field is None:
+        origin = given.job.origin(problem.route)
+        return Decided(given.place(*origin)) if origin is not None else None
+    if "initContainers" in problem.route:
         return None
     for role in given.job.replica_roles(given.name):
         if role.replica_type not in problem.route:

@@ -22,8 +22,8 @@ from gen.findings.grants import (
     UNKNOWN_VOLUME,
 )
 from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
-from gen.findings.overlays import INVALID_DEFINITION
 from gen.load import read
+from gen.overlay.definitions import report_invalid_definition
 from gen.overlay.select import CLUSTERS, clusters_of, selects
 from gen.render.build.stage import build, build_storage
 from gen.render.check import check_manifests
@@ -136,7 +136,8 @@ def _render_run(
     run, found = one.run, one.found
     if run is None or plan is None:
         return None
-    checked = _checked(build(run.given.job, plan), overlay, found, partial(deciding_field, run.given))
+    job, deciding = run.given.job, partial(deciding_field, run.given)
+    checked = _checked(build(job, plan), overlay, found, deciding, proven=job.proven)
     if checked is None:
         return None
     patched, valid = checked
@@ -165,16 +166,19 @@ def _render_run(
 
 
 def _checked(
-    built: Built, overlay: Overlay, found: Findings, deciding: Callable[[Problem], Decided | None]
+    built: Built,
+    overlay: Overlay,
+    found: Findings,
+    deciding: Callable[[Problem], Decided | None],
+    *,
+    proven: bool = True,
 ) -> tuple[Patched, Valid] | None:
     """The objects after the patches, and after the checks; None if there is an error."""
     try:
         patched = apply_patches(built, overlay, found)
-        valid = None if found.failed() else check_manifests(patched, overlay.kinds, found, deciding)
+        valid = None if found.failed() else check_manifests(patched, overlay.kinds, found, deciding, proven=proven)
     except DefinitionError as error:
-        place = Location(overlay.definition_file(error.file), error.line)
-        hint = "copy it again from the cluster or from the release of the operator, or remove the file"
-        found.error(INVALID_DEFINITION, place, f"cannot read the definitions in this file: {error.reason}", hint)
+        report_invalid_definition(error, overlay, found)
         return None
     return (patched, valid) if valid is not None else None
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import Severity
+from gen.resources import RESOURCES
 from gen.rules.gitops.registry import GITOPS_RULES
 from gen.rules.operators import OPERATOR_RULES
 from gen.rules.problem import SILENCE
 from gen.rules.rule import Rule, RuleSource
 from gen.rules.server import RULES
+
+if TYPE_CHECKING:
+    from gen.resources.base import Resource
 
 _STRICT = "The API server rejects the object with strict field validation, and may drop the field without."
 _DEFINED = "The API server validates the object against the definition of its kind."
@@ -112,7 +116,11 @@ _FORM = (
 CATALOGUE: Final[dict[str, Rule]] = {rule.name: rule for rule in _FORM} | RULES | OPERATOR_RULES | GITOPS_RULES
 
 
-@cache
 def rules_for(group: str, kind: str) -> tuple[Rule, ...]:
     """The rules that check objects of a kind."""
+    return cached_rules(group, kind, RESOURCES.get((group, kind)))
+
+
+@cache
+def cached_rules(group: str, kind: str, facts: Resource | None) -> tuple[Rule, ...]:  # noqa: ARG001 - rules depend on them
     return tuple(rule for rule in CATALOGUE.values() if rule.is_for(group, kind))

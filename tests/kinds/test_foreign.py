@@ -15,7 +15,6 @@ from gen.resources.demand import demand
 from gen.resources.pods import pod_sets
 from gen.review.matching import workload
 from gen.review.rendered_object import generated_object
-from gen.rules.catalogue import rules_for
 from tests.gitops.test_health import cel_health, lua_health
 from tests.kinds.foreign import FOREIGN, definition
 from tests.support import OVERLAY, Repository
@@ -38,7 +37,6 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, repo: 
     """The whole registration of a kind."""
     name = str(request.param)
     model = FOREIGN[name]
-    rules_for.cache_clear()
     monkeypatch.setitem(kinds.KINDS, name, model)
     monkeypatch.setitem(resources.RESOURCES, model.facts.key, model.facts)
     repo.write("overlays/dev/crds/kind.yaml", definition(model.facts))

@@ -13,6 +13,7 @@ from gen.findings.files import INVALID_NAME
 from gen.findings.jobs import MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import PLUGIN_NOT_NAMED
 from gen.kinds import KINDS, Job
+from gen.kinds.declared import is_declared, is_named
 from gen.kinds.meant import kind_meant
 from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.load.not_a_mapping import report_not_a_mapping
@@ -163,6 +164,8 @@ def _kind(source: Source, found: Findings) -> str | None:
         found.error(MISSING_FIELD, source.place((), key=True), "`kind` is missing", f"add `kind`: {choice}")
     elif empty(kind) or null(kind):
         found.error(NO_VALUE, source.place(("kind",)), "`kind` is empty", f"choose one: {choice}")
+    elif isinstance(kind, str) and kind not in KINDS and is_named(kind):
+        return None  # its declaration has an error
     elif not isinstance(kind, str) or kind not in KINDS:
         found.error(UNKNOWN_KIND, source.place(("kind",)), *_unknown_kind(source.data, kind))
     else:
@@ -183,7 +186,12 @@ def _unknown_kind(data: dict[str, Data], kind: Data) -> tuple[str, str]:
 
 
 def _named(kind: str, source: Source, overlay: Overlay, found: Findings) -> bool:
-    """Whether the kind is one of gen, or of a plugin that the overlay names."""
+    """Whether the kind is one of gen, of the overlay, or of a plugin that the overlay names."""
+    if is_declared(kind) and kind not in overlay.fields.kinds:
+        message = f"overlay `{overlay.name}` does not declare the kind `{kind}`"
+        hint = "declare it under `kinds` of the overlay, or exclude the job in `select`"
+        found.error(UNKNOWN_KIND, source.place(("kind",)), message, hint)
+        return False
     plugin = unnamed_plugin(KIND_GROUP, kind, overlay.fields.plugins)
     if plugin is not None:
         message = f"kind `{kind}` comes from plugin `{plugin}`, which overlay `{overlay.name}` does not name"

@@ -115,7 +115,7 @@ def _check_kind(context: Context, target: Target) -> None:
     _check_supported(context)
     for problem in job.problems(target):
         if not problem.no_effect:
-            context.error(INVALID_VALUE, problem.route, problem.message, problem.hint)
+            context.error(INVALID_VALUE, problem.route, problem.message, problem.hint, key=problem.key)
         elif context.set_by_job(problem.route):
             context.error(NO_EFFECT, problem.route, problem.message, problem.hint, key=True)
 

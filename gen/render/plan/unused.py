@@ -33,9 +33,14 @@ def check_unused(context: Context, roles: tuple[Role, ...]) -> None:
 
 def _roles_without_pods(context: Context, roles: tuple[Role, ...]) -> Iterator[tuple[str, RoleFields]]:
     every: Model | Mapping[str, RoleFields] = getattr(context.job, "roles", {})
-    for name, fields in every.items() if isinstance(every, Mapping) else every:
+    for name, fields in every.items() if isinstance(every, Mapping) else _by_alias(every):
         if fields is not None and name not in {role.name for role in roles}:
             yield name, fields
+
+
+def _by_alias(roles: Model) -> Iterator[tuple[str, RoleFields | None]]:
+    """Roles by their names in job files."""
+    return ((str(field.alias), getattr(roles, name)) for name, field in type(roles).model_fields.items())
 
 
 def _check_role(context: Context, role: str, fields: RoleFields) -> None:

@@ -1,0 +1,190 @@
+"""`kinds` of an overlay: custom resources that jobs can have as their kind."""
+
+# no postponed annotations here: pydantic would compile each of them again when the program starts
+import re
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, WithJsonSchema, model_validator
+
+from gen.kinds.declared import Declaration, DeclaredPods
+from gen.model.base import Model
+from gen.model.names import JobName, Label
+from gen.model.scalars import Text, Truth, conflict, matching
+from gen.model.untyped import Fields
+from gen.resources.base import Conditions, Count, Phase, Phases, PodSet, Queueing, Resource
+
+_STEPS = r"(?:\.[A-Za-z][A-Za-z0-9]*)"
+SpecRoute = Annotated[
+    str,
+    matching(re.compile(rf"spec{_STEPS}+"), 200, "a route of a field", "use a form like `spec.worker.template`"),
+    WithJsonSchema({"title": "route", "type": "string"}),
+]
+StatusRoute = Annotated[
+    str,
+    matching(re.compile(rf"status{_STEPS}+"), 200, "a route of a field", "use a form like `status.phase`"),
+    WithJsonSchema({"title": "route", "type": "string"}),
+]
+SpecField = Annotated[
+    str,
+    matching(re.compile(rf"[A-Za-z][A-Za-z0-9]*{_STEPS}*"), 200, "a field of `spec`", "use a form like `driver.cores`"),
+    WithJsonSchema({"title": "field of spec", "type": "string"}),
+]
+ApiVersion = Annotated[
+    str,
+    matching(
+        re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)+/v[a-z0-9]+"),
+        253,
+        "an API version of a custom resource",
+        "use a form like `sparkoperator.k8s.io/v1beta2`",
+    ),
+    WithJsonSchema({"title": "API version", "type": "string"}),
+]
+KubernetesKind = Annotated[
+    str,
+    matching(re.compile(r"[A-Z][A-Za-z0-9]*"), 63, "a kind of Kubernetes", "use a form like `SparkApplication`"),
+    WithJsonSchema({"title": "kind", "type": "string"}),
+]
+RestartPolicy = Literal["Never", "OnFailure", "Always"]
+
+
+class PodsOfKind(Model):
+    """Pods of one role of a kind."""
+
+    template: SpecRoute
+    """Route of the pod template, such as `spec.worker.template`."""
+    replicas: SpecRoute | None = None
+    """Route of the field with the number of pods. Without it, the operator creates one pod."""
+    trains: Truth = True
+    """Whether the pods get the GPUs, CPU and memory of the job."""
+    runs: Truth = True
+    """Whether the pods run the `command` of the job. Otherwise they run the command of `roles`, or of the image."""
+
+
+class StatusOfKind(Model):
+    """How the status of an object says that its run has ended: by conditions, or by a phase."""
+
+    phase: StatusRoute | None = None
+    """Route of the field with the phase. Without it, the other fields are types of `status.conditions`."""
+    succeeded: Annotated[tuple[Text, ...], Field(min_length=1)]
+    """Phases of a run that succeeded, or the condition that is then true."""
+    failed: Annotated[tuple[Text, ...], Field(min_length=1)]
+    """Phases of a run that failed, or the condition that is then true."""
+    suspended: tuple[Text, ...] = ()
+    """Phases of a suspended run, or the condition that is then true."""
+
+    @model_validator(mode="after")
+    def _one_condition(self) -> Self:
+        if self.phase is None and max(map(len, (self.succeeded, self.failed, self.suspended))) > 1:
+            raise conflict("a state has one condition", "keep one condition, or set `phase`")
+        return self
+
+    @property
+    def facts(self) -> Conditions | Phases:
+        if self.phase is None:
+            suspended = self.suspended[0] if self.suspended else None
+            return Conditions(succeeded=self.succeeded[0], failed=self.failed[0], suspended=suspended)
+        field = tuple(self.phase.split("."))
+        succeeded, failed, suspended_in = (
+            (Phase(field=field, values=values),) if values else ()
+            for values in (self.succeeded, self.failed, self.suspended)
+        )
+        return Phases(succeeded=succeeded, failed=failed, suspended=suspended_in)
+
+
+class DeclaredKind(Model):
+    """Custom resource that jobs can have as their kind. Its definition must be in `crds/` of the overlay."""
+
+    api_version: ApiVersion
+    """API version that the cluster serves, such as `sparkoperator.k8s.io/v1beta2`."""
+    kind: KubernetesKind
+    """Kind of the object, such as `SparkApplication`."""
+    pods: Annotated[dict[JobName, PodsOfKind], Field(min_length=1)]
+    """Pods by role. gen builds their templates from the job."""
+    status: StatusOfKind
+    """How the status says that a run has ended. Health checks of GitOps engines depend on it."""
+    spec: Fields = {}
+    """Fields of `spec` of every object. A job overrides those that `fields` permits."""
+    fields: tuple[SpecField, ...] = ()
+    """Fields of `spec` that a job may set, such as `sparkVersion` or `driver.cores`, with everything below them."""
+    suspend: SpecRoute | None = None
+    """Route of the field that suspends the object. Without it, its jobs cannot be suspended."""
+    deadline: SpecRoute | None = None
+    """Route of the field that limits the run time, in seconds. Without it, its jobs have no `timeout`."""
+    retries: SpecRoute | None = None
+    """Route of the field with the number of retries. Without it, its jobs have no `retries`."""
+    container: Label | None = None
+    """Name that the operator requires for the training container."""
+    restart_policies: Annotated[tuple[RestartPolicy, ...], Field(min_length=1)] = ("Never", "OnFailure")
+    """Restart policies that the operator supports; the first is the default."""
+
+    @model_validator(mode="after")
+    def _no_field_twice(self) -> Self:
+        routes = list(self._routes())
+        for index, route in enumerate(routes):
+            if other := next((one for one in routes[:index] if _overlap(one, route)), None):
+                raise conflict(f"`{_text(route)}` and `{_text(other)}` overlap", "give each field a route of its own")
+        for field in self.fields:
+            if other := next((one for one in routes if _overlap(one, _path(f"spec.{field}"))), None):
+                message = f"a job must not set `{field}`, because gen sets `{_text(other)}`"
+                raise conflict(message, f"remove `{field}` from `fields`, or name the fields below it")
+        return self
+
+    def _routes(self) -> Iterator[tuple[str, ...]]:
+        """Routes of the fields that gen sets."""
+        for pods in self.pods.values():
+            yield _path(pods.template)
+            yield from (_path(route) for route in (pods.replicas,) if route is not None)
+        yield from (_path(route) for route in (self.suspend, self.deadline, self.retries) if route is not None)
+
+    def declaration(self, name: str) -> Declaration:
+        """The declaration of the kind that jobs call `name`."""
+        pods = {
+            role: DeclaredPods(
+                template=_path(one.template),
+                replicas=_path(one.replicas) if one.replicas is not None else None,
+                trains=one.trains,
+                runs=one.runs,
+            )
+            for role, one in self.pods.items()
+        }
+        return Declaration(
+            name=name,
+            facts=self._facts(pods),
+            pods=pods,
+            fields=tuple(_path(field) for field in self.fields),
+            spec=self.spec,
+            retries=_path(self.retries) if self.retries is not None else None,
+        )
+
+    def _facts(self, pods: dict[str, DeclaredPods]) -> Resource:
+        group, _, version = self.api_version.partition("/")
+        return Resource(
+            group=group,
+            kind=self.kind,
+            versions={self.api_version: self.restart_policies},
+            pods=tuple(
+                PodSet(template=one.template, counts=(Count(route=one.replicas),) if one.replicas is not None else ())
+                for one in pods.values()
+            ),
+            container=self.container,
+            is_run=True,
+            suspend=_path(self.suspend) if self.suspend is not None else None,
+            deadline=_path(self.deadline) if self.deadline is not None else None,
+            status=self.status.facts,
+            # a controller of its own admits it (Kueue documentation, "external frameworks")
+            kueue=Queueing(framework=f"{self.kind}.{version}.{group}", shipped=False) if self.suspend else None,
+        )
+
+
+def _path(route: str) -> tuple[str, ...]:
+    return tuple(route.split("."))
+
+
+def _text(route: tuple[str, ...]) -> str:
+    return ".".join(route)
+
+
+def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one route contains the other."""
+    return all(step == there for step, there in zip(one, other, strict=False))
