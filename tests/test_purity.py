@@ -40,7 +40,7 @@ ALLOWED = {
     "gen.repository.place_files": ({"environment"}, "names temporary files after the process"),
     "gen.repository.git": ({"processes"}, "runs git"),
     "gen.review.rendered_trees": ({"disk"}, "reads rendered/"),
-    "gen.rules.server.cron": ({"disk"}, "reads the time zones of the tzdata package"),
+    "gen.rules.cron_values": ({"disk"}, "reads the time zones of the tzdata package"),
     "gen.schemas.definitions": ({"disk"}, "reads users' CustomResourceDefinitions"),
     "gen.schemas.registry": ({"disk"}, "reads the schemas that gen and kubernetes-validate bring"),
 }
@@ -75,7 +75,7 @@ def test_nothing_is_allowed_without_need() -> None:
 
 def test_no_files_of_users_are_cached_for_the_life_of_the_process() -> None:
     """A watch mode runs many times in one process. What one run reads belongs to objects of that run."""
-    of_packages = {"gen.model.docs", "gen.rules.server.cron", "gen.schemas.registry"}
+    of_packages = {"gen.model.docs", "gen.rules.cron_values", "gen.schemas.registry"}
     caching = {
         module for module in modules() if caches(tree(module)) and "disk" in {kind for kind, _ in effects_of(module)}
     }

@@ -14,7 +14,7 @@ from gen.resources.demand import Demand, demand
 from gen.resources.engines import is_finished
 from gen.review.matching import Pair, workload
 from gen.rules.cron_syntax import at_once
-from gen.rules.server.cron import schedule_fault
+from gen.rules.cron_values import schedule_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@ from gen.kinds.plan import SchedulePlan
 from gen.kubernetes import RUN
 from gen.model.schedule import Schedule
 from gen.rules.cron_syntax import at_once, never_comes
-from gen.rules.server.cron import ZONED, schedule_fault, time_zone_fault
+from gen.rules.cron_values import ZONED, schedule_fault, time_zone_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
