@@ -1,6 +1,6 @@
 """Fields of a sweep: the values of parameters for which a job has a run each."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -68,7 +68,7 @@ class Sweep(Model):
     main: ClassVar[str] = "matrix"
 
     matrix: dict[ParamName, Choices] = {}
-    """Values by parameter. The sweep has one run for each combination of them."""
+    """Values by parameter. The sweep has one run for each combination."""
     include: Annotated[tuple[Values, ...], Field(max_length=MAX_RUNS)] = ()
     """More combinations, or more values for combinations of `matrix`: an entry is added to each combination with its
     values of the parameters in `matrix`. If there is none, it is a combination of its own."""

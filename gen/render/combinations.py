@@ -38,7 +38,7 @@ class Combination(Struct, frozen=True, kw_only=True):
 
 
 def combinations(sweep: Sweep, written: WrittenJob, limit: int, found: Findings) -> tuple[Combination, ...]:
-    """The combinations in the order of their values; none if there are too many of them. Reports mistakes."""
+    """The combinations in the order of their values; none if they are too many. Reports mistakes."""
     count = prod(len(values) for values in sweep.matrix.values())
     if count > MAX_COMBINATIONS:
         message = f"`matrix` has {count} combinations; the maximum is {MAX_COMBINATIONS}"

@@ -64,7 +64,7 @@ def expand(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[Expa
 
 
 def without_values(written: WrittenJob) -> RunValues:
-    """What stands for the runs of a sweep that has an error: the error of each value is already reported."""
+    """A substitute for the runs of a sweep with an error: the error of each value is already reported."""
     return RunValues(name=written.name, params=dict.fromkeys(_keys(written.data[SWEEP])))
 
 

@@ -25,7 +25,7 @@ _DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 _LIKE_A_DECIMAL = re.compile(r"[0-9]+p[0-9]+")
 _OTHER = re.compile(r"[^a-z0-9]+")
 SCHEDULE: Final = "schedule"
-"""The field of a job whose runs get their names from the times at which they start."""
+"""The field of jobs with runs that are named after their times."""
 _MOST_OF_A_VALUE = 16
 _VALUE_DIGITS = 4
 _SHORTEST = 3

@@ -1,4 +1,4 @@
-"""What a run of a sweep has instead of the values of its job."""
+"""Values of a run of a sweep that replace those of its job."""
 
 from __future__ import annotations
 

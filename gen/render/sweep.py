@@ -1,4 +1,4 @@
-"""What the runs of one sweep share: their TensorBoard, and directories that they must not share."""
+"""Checks across the runs of one sweep: their common TensorBoard, and directories that they must not share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def settle(runs: Sequence[Expanded], plans: Sequence[Plan | None], found: Findings) -> list[Plan | None]:
-    """The plans of the runs of a job, with one TensorBoard for all of them. Reports runs that disturb each other."""
+    """The plans of the runs of a job, with one TensorBoard for all runs. Reports runs that disturb each other."""
     known = [(one, one.run, plan) for one, plan in zip(runs, plans, strict=True) if one.run is not None and plan]
     if len(runs) < 2 or len(known) < len(runs):  # noqa: PLR2004
         return list(plans)
@@ -37,7 +37,7 @@ def settle(runs: Sequence[Expanded], plans: Sequence[Plan | None], found: Findin
 
 
 def _check_distinct(runs: Sequence[tuple[Expanded, JobRun]], found: Findings) -> None:
-    """Two combinations whose runs would compute the same."""
+    """Two combinations that give equal runs."""
     first: dict[bytes, Expanded] = {}
     for one, run in runs:
         content = {key: value for key, value in run.given.data.items() if key not in {*NOT_PART_OF_RUN, "params"}}

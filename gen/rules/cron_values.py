@@ -1,4 +1,4 @@
-"""What is wrong with the schedule or the time zone of a cron job, in a manifest or in a job file."""
+"""Faults of the schedule and the time zone of a cron job, in a manifest or in a job file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ZONED = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
 
 
 def schedule_fault(value: Any) -> Fault | None:
-    """What is wrong with a schedule."""
+    """The fault of an invalid schedule."""
     if "TZ" in value:
         zoned = ZONED.fullmatch(value)
         hint = (
@@ -50,7 +50,7 @@ def _zones() -> frozenset[str]:
 
 
 def time_zone_fault(value: Any) -> Fault | None:
-    """What is wrong with the name of a time zone."""
+    """The fault of an unknown time zone."""
     if value in _zones() and value.lower() != "local":
         return None
     # abbreviations are similar without being related, so only a difference in case counts for them

@@ -104,4 +104,4 @@ def _tensorflow_policies(draft: Draft, *, chief: bool) -> None:
 def _cron(draft: Draft) -> None:
     hint = "run `gen set JOB attempt=N` on a schedule in your CI, and merge the result"
     for flag in ("schedule", "concurrency-policy", "deadline", "history-limit", "suspend"):
-        draft.lose(flag, "a job has no schedule", hint)
+        draft.lose(flag, "only a job of kind `batch` has a `schedule`", hint)

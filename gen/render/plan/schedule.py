@@ -1,4 +1,4 @@
-"""The schedule of a job: its times, and what a job that runs many times cannot have."""
+"""The schedule of a job: its times, and the fields that a job with many runs cannot have."""
 
 from __future__ import annotations
 

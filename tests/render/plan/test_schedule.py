@@ -1,4 +1,4 @@
-"""Schedules: what is decided for them, beside the mistakes in `tests/errors`."""
+"""Decisions for schedules; `tests/errors` has the mistakes."""
 
 from __future__ import annotations
 
