@@ -16,6 +16,7 @@ from gen.rules.name_checks import config_key, dns_1035_label, dns_name, lower_ca
 from gen.rules.rule import server
 from gen.rules.selectors import selector
 from gen.rules.server.admission_rules import REQUEST_NAMES, conditions, expression, request_rules, selectors
+from gen.rules.server.autoscaling import path_segment
 from gen.rules.value_checks import both, if_set, not_empty, one_of
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ _POLICY = FieldChecks(
         "paramKind.apiVersion": _version,
         "paramKind.kind": both(not_empty, lower_case(dns_1035_label)),
         "variables.*.name": _identifier,
-        "validations.*.message": _one_line,
+        "validations.*.message": if_set(_one_line),
         "validations.*.reason": one_of(*_REASONS),
         "auditAnnotations.*.key": both(not_empty, config_key),
     }
@@ -79,7 +80,7 @@ _BINDING = FieldChecks(
         "policyName": dns_name,
         "validationActions.*": one_of("Deny", "Warn", "Audit"),
         "paramRef.parameterNotFoundAction": one_of("Allow", "Deny"),
-        "paramRef.name": if_set(dns_name),
+        "paramRef.name": if_set(path_segment),
         **{f"matchResources.{field}": check for field, check in _MATCH.items()},
     }
 )

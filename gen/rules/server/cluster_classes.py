@@ -18,6 +18,7 @@ from gen.rules.quantities import not_negative, quantity
 from gen.rules.rule import server
 from gen.rules.selectors import labels
 from gen.rules.server.autoscaling import path_segment
+from gen.rules.server.resources import overhead
 from gen.rules.server.scheduling import toleration
 from gen.rules.value_checks import at_least, both, cidr, if_set, not_empty, one_of
 
@@ -33,7 +34,6 @@ _USAGES: Final = (
 )
 _REQUEST_BLOCK = "-----BEGIN CERTIFICATE REQUEST-----"
 _MAX_CONTROLLER = 250
-_COMPUTE: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 
 
 def _controller(value: Any) -> Fault | None:
@@ -52,19 +52,10 @@ def _signer(value: Any) -> Fault | None:
     return Fault((), f"`{value}` is not a valid signer name", hint)
 
 
-def _of_containers(value: Any) -> Fault | None:
-    """The overhead of a pod has the resources of containers, see `ValidateOverhead`."""
-    for name in value:
-        if "/" not in name and name not in _COMPUTE and not name.startswith("hugepages-"):
-            return Fault((name,), f"`{name}` is not a resource of containers", "use `cpu`, `memory` or a device")
-    return None
-
-
 _RUNTIME = FieldChecks(
     {
         "handler": dns_label,
         "overhead.podFixed.*": not_negative,
-        "overhead.podFixed": _of_containers,
         "scheduling.tolerations.*.key": if_set(qualified_name),
         "scheduling.tolerations.*.operator": if_set(one_of("Equal", "Exists")),
         "scheduling.tolerations.*.effect": if_set(one_of("NoSchedule", "PreferNoSchedule", "NoExecute")),
@@ -115,6 +106,7 @@ def nodes(view: ObjectView) -> Faults:
 def runtime_classes(view: ObjectView) -> Faults:
     """A runtime class has an invalid handler, overhead, node label or toleration."""
     yield from _RUNTIME.faults(view.body, ())
+    yield from overhead((view.body.get("overhead") or {}).get("podFixed") or {}, ("overhead", "podFixed"))
     scheduling = view.body.get("scheduling") or {}
     yield from labels(scheduling.get("nodeSelector"), ("scheduling", "nodeSelector"))
     for index, found in enumerate(scheduling.get("tolerations") or ()):

@@ -18,11 +18,18 @@ from gen.rules.value_checks import both, if_set, not_empty, one_of
 from gen.rules.webhook_checks import client
 
 if TYPE_CHECKING:
+    from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
 _DEFINITION: Final = ("apiextensions.k8s.io/CustomResourceDefinition",)
+_BESIDE_STATUS: Final = {
+    *("description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"),
+    *("maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items"),
+    *("properties", "externalDocs", "example", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations"),
+}
+"""`allowedFieldsAtRootSchema` of the same file."""
 _APPROVAL = "api-approved.kubernetes.io"
 _PROTECTED = re.compile(r"(?:.*\.)?(?:k8s|kubernetes)\.io")
 
@@ -130,6 +137,14 @@ def _conversion(spec: Body) -> Faults:
         yield Fault(where, "no version that the API server supports", "add `v1`")
 
 
+def _beside_status(schema: Body, where: Route) -> Faults:
+    """Fields that the whole object cannot have with a status subresource, which gets a schema of its own."""
+    for field, value in schema.items():
+        if field not in _BESIDE_STATUS and value not in ("", False):
+            message = f"`{field}` is not allowed for the whole object with a status subresource"
+            yield Fault((*where, field), message, "move it to one of the `properties`, such as `spec`")
+
+
 def _versions(found: list[Body]) -> Faults:
     at = ("spec", "versions")
     for here, (name,) in duplicates(found, at, "name"):
@@ -146,6 +161,8 @@ def _versions(found: list[Body]) -> Faults:
             yield Fault(where, "the version has no schema", hint)
         else:
             yield from structural_faults(schema, where)
+            if "status" in (version.get("subresources") or {}):
+                yield from _beside_status(schema, where)
         if version.get("deprecationWarning") is not None and not version.get("deprecated"):
             hint = "add `deprecated: true`, or remove it"
             yield Fault((*at, index, "deprecationWarning"), "only allowed for a deprecated version", hint)

@@ -12,7 +12,7 @@ from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import dns_label, dns_name
 from gen.rules.rule import server
-from gen.rules.value_checks import at_least, between, both, not_empty, one_of
+from gen.rules.value_checks import at_least, between, both, if_set, not_empty, one_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -46,7 +46,7 @@ def _url(value: Any) -> Fault | None:
 
 _SCHEMA = FieldChecks(
     {
-        "matchingPrecedence": between(1, 10000),
+        "matchingPrecedence": if_set(between(1, 10000)),
         "priorityLevelConfiguration.name": both(not_empty, dns_name),
         "distinguisherMethod.type": one_of("ByNamespace", "ByUser"),
         "rules.*.subjects.*.user.name": not_empty,

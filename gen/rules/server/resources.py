@@ -54,11 +54,16 @@ def resources(view: ObjectView) -> Faults:
                 yield from _CLAIMS.faults(asked, here)
                 yield from _claims(asked["claims"], (*here, "claims"), claims)
         if "overhead" in pod:
-            for fault in _requirements({"limits": pod["overhead"]}, (), _STANDARD):
-                yield replace(fault, route=(*route, "overhead", *fault.route[1:]))
+            yield from overhead(pod["overhead"], (*route, "overhead"))
         if "resources" in pod:
             yield from _requirements(pod["resources"], (*route, "resources"), _OF_PODS)
             yield from _of_pod(pod, route)
+
+
+def overhead(found: Body, route: Route) -> Faults:
+    """Faults of the resources of a pod beside its containers, which are those of a container."""
+    for fault in _requirements({"limits": found}, (), _STANDARD):
+        yield replace(fault, route=(*route, *fault.route[1:]))
 
 
 def _requirements(asked: Body, route: Route, standard: frozenset[str]) -> Faults:
