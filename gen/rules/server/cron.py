@@ -46,7 +46,6 @@ def cron_jobs(view: ObjectView) -> Faults:
         yield Fault(("metadata", "name"), message, f"shorten it by {len(view.metadata['name']) - _MAX_NAME_LENGTH}")
     template = (view.spec.get("jobTemplate") or {}).get("spec") or {}
     for field in ("selector", "manualSelector"):
-        if template.get(field):
-            yield Fault(
-                ("spec", "jobTemplate", "spec", field), "`{field}` is set by the API server", f"remove `{field}`"
-            )
+        if template.get(field, False) is not False:
+            at = ("spec", "jobTemplate", "spec", field)
+            yield Fault(at, f"`{field}` is set by the API server", f"remove `{field}`")

@@ -70,7 +70,7 @@ def jobs(view: ObjectView) -> Faults:
             yield NO_CONTAINERS.at((*route, "template"))
             return
         yield from _JOB.faults(spec, route)
-        yield from _indices(spec, route)
+        yield from _indices(spec, route, default=1 if view.kind == "Job" else None)
         yield from _template(spec, route)
         if view.kind == "Job":
             name = view.metadata.get("name", "")
@@ -94,16 +94,17 @@ def _name_of_pod(name: str) -> Fault | None:
     return Fault((), f"invalid name of the last pod: {fault.message}", hint)
 
 
-def _indices(spec: Body, route: Route) -> Faults:
+def _indices(spec: Body, route: Route, default: int | None) -> Faults:
+    """`default` is the number of completions that the server sets if there are no others."""
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         hint = "add `backoffLimitPerIndex`, or remove `maxFailedIndexes`"
         yield Fault((*route, "maxFailedIndexes"), "`maxFailedIndexes` requires `backoffLimitPerIndex`", hint)
-    completions = spec.get("completions", None if "parallelism" in spec else 1)
+    completions = spec.get("completions", None if "parallelism" in spec else default)
     if spec.get("completionMode") != "Indexed":
         for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if field in spec:
                 hint = f"set `completionMode: Indexed`, or remove `{field}`"
-                yield Fault((*route, field), "`{field}` requires `completionMode: Indexed`", hint)
+                yield Fault((*route, field), f"`{field}` requires `completionMode: Indexed`", hint)
     elif completions is None:
         hint = "add `completions` with the number of indices"
         yield Fault((*route, "completionMode"), "`Indexed` requires `completions`", hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zoneinfo
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ def test_every_fault_has_a_hint(rule: str, kind: str, change: dict[str, Any]) ->
         assert fault.hint[0].islower() or not fault.hint[0].isalpha()
         assert not fault.hint.endswith(".")
         assert fault.hint not in fault.message
+        assert re.search(r"`\{\w+\}`", fault.message + fault.hint) is None, "not filled in"
 
 
 @pytest.mark.parametrize("number", range(len(objects("kubernetes.yaml"))))
