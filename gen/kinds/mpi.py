@@ -38,7 +38,7 @@ class MPIJob(KubeflowJob):
     """Horovod and other MPI programs. `workers` is the number of pods that train, without the launcher."""
 
     facts: ClassVar[Resource] = MPIJOB
-    called: ClassVar[tuple[str, ...]] = ("horovod", "deepspeed")
+    called: ClassVar[tuple[str, ...]] = ("horovod",)
     # `mpi_job_controller.go` of both operators: appended to the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"K_MPI_JOB_ROLE", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames"}

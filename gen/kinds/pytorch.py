@@ -74,7 +74,7 @@ class PyTorchJob(KubeflowJob):
     """
 
     facts: ClassVar[Resource] = PYTORCHJOB
-    called: ClassVar[tuple[str, ...]] = ("torch", "ddp", "pyjob", "torchrun")
+    called: ClassVar[tuple[str, ...]] = ("torch", "ddp", "pyjob", "torchrun", "deepspeed")
     # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}
