@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace as replaced
 
 from gen.commands.compared import RenderRequest, refused, render_and_compare, repository, summary
 from gen.commands.options import Base
 from gen.commands.result import CLEAN, VIOLATIONS, Result
+from gen.diagnostics import Severity
+from gen.findings.overlays import NOTHING_MATCHES
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
 from gen.repository.git_index import (
@@ -37,6 +40,10 @@ class Request(RenderRequest):
     base: Base = None
     staged: Annotated[
         bool, typer.Option("--staged", help="Check the files that are staged in Git, which the next commit contains.")
+    ] = False
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Make warnings about patches and patterns of overlays without a match errors."),
     ] = False
 
 
@@ -66,6 +73,8 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
         root = compared.root
         verify_kept_runs(rendering.behind, root, git or root, request.base, rendering.findings)
     _report_repairs(compared.root, comparison, rendering.findings)
+    if request.strict:
+        _raise_unmatched(rendering.findings)
     text = summary(rendering, comparison, "would write", "would remove")
     if comparison.changes:
         text += "; run `gen render` and " + (
@@ -74,6 +83,13 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
     failed = rendering.findings.failed() or bool(comparison.changes)
     report = Report(tuple(rendering.findings), comparison.changes, text, done=False)
     return Result(output=report, exit_code=VIOLATIONS if failed else CLEAN)
+
+
+def _raise_unmatched(found: Findings) -> None:
+    """Turn warnings about parts of overlays that no job uses into errors."""
+    found.items[:] = [
+        replaced(item, severity=Severity.ERROR) if item.code in NOTHING_MATCHES else item for item in found.items
+    ]
 
 
 def _report_repairs(root: Path, comparison: Comparison, found: Findings) -> None:

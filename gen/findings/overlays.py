@@ -62,13 +62,14 @@ INVALID_PATCH = Code(
 )
 UNMATCHED_PATCH = Code(
     "unmatched-patch",
-    "No rendered object matches the target of a patch.",
-    "The patch has no effect.",
+    "No rendered object matches the target of a patch. It is an error if the kind is misspelled, and in "
+    "`gen check --strict`.",
+    "The patch has no effect. The last job that it was for may have been removed.",
     "Correct the target, or remove the patch.",
 )
 UNMATCHED_DIRECTIVE = Code(
     "unmatched-directive",
-    "No patched object has what a `$patch: delete` of a patch deletes.",
+    "No patched object has what a `$patch: delete` of a patch deletes. It is an error in `gen check --strict`.",
     "The directive has no effect.",
     "Correct the keys of the entry, or remove the directive.",
 )
@@ -121,3 +122,5 @@ MISSING_DEFINITION = Code(
     "Without the definition, the objects of the kind cannot be checked.",
     "Copy the CustomResourceDefinition of the operator's release into the folder `crds/` of the overlay.",
 )
+NOTHING_MATCHES = frozenset({SELECTS_NOTHING.name, UNMATCHED_DIRECTIVE.name, UNMATCHED_PATCH.name})
+"""Warnings about parts of an overlay that no job uses; errors in `gen check --strict`."""

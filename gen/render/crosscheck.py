@@ -153,8 +153,7 @@ def _check_patches(
     }
     for patch in (patch for overlay in overlays for patch in overlay.patches):
         if patch.place not in matched | excused:
-            hint = _hint(patch.target, names)
-            found.error(UNMATCHED_PATCH, patch.place, "the patch matches no rendered object", hint)
+            _report_unmatched(patch, names, found)
             matched.add(patch.place)
     _check_deletions(both, by_name, excused, found)
 
@@ -173,15 +172,23 @@ def _check_deletions(
     for (place, route), given in hints.items():
         if "" not in given and place not in excused:  # of several hints, any one will do
             message = "`$patch: delete` matches nothing in the patched objects"
-            found.error(UNMATCHED_DIRECTIVE, layers[place].find(route).value, message, max(given))
+            found.warning(UNMATCHED_DIRECTIVE, layers[place].find(route).value, message, max(given))
+
+
+def _report_unmatched(patch: Patch, names: Sequence[str], found: Findings) -> None:
+    """A misspelled kind is an error; otherwise the last job that the patch was for may have been removed."""
+    message = "the patch matches no rendered object"
+    kinds = {*BESIDE, *(kind.facts.kind for kind in KINDS.values())}
+    for kind in (patch.target.kind, patch.target.pods.kind if patch.target.pods is not None else None):
+        if kind is not None and kind not in kinds and (guess := near(kind, kinds)):
+            hint = f"no object has kind `{kind}`; did you mean `{guess}`?"
+            found.error(UNMATCHED_PATCH, patch.place, message, hint)
+            return
+    found.warning(UNMATCHED_PATCH, patch.place, message, _hint(patch.target, names))
 
 
 def _hint(target: Target, names: Sequence[str]) -> str:
     """The probable mistake in a target that matches no object."""
-    kinds = {*BESIDE, *(kind.facts.kind for kind in KINDS.values())}
-    for kind in (target.kind, target.pods.kind if target.pods is not None else None):
-        if kind is not None and kind not in kinds and (guess := near(kind, kinds)):
-            return f"no object has kind `{kind}`; did you mean `{guess}`?"
     if target.name is not None and target.name not in names and (guess := _name_meant(target.name, names)):
         return f"no object is named `{target.name}`; did you mean `{guess}`?"
     if any(_REGULAR.search(text) for text in (target.kind, target.name, target.namespace) if text is not None):

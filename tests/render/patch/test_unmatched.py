@@ -98,7 +98,7 @@ def test_a_deletion_that_matches_nothing_is_reported(
     repo.overlay(overlay)
     repo.job(TWO_WORKERS)
     said = text(repo.render()[0])
-    assert said.count(" error: ") == 1
+    assert said.count(" warning: ") == 1
     assert "`$patch: delete` matches nothing in the patched objects [unmatched-directive]" in said
     assert hint in said
 
@@ -116,3 +116,29 @@ def test_a_failed_job_excuses_a_deletion(repo: Repository) -> None:
     repo.job(TWO_WORKERS)
     repo.job(TWO_WORKERS.replace("image", "imaeg"), "other")
     assert "unmatched-directive" not in repo.codes()
+
+
+OF_ONE_JOB = 'kubernetes: "1.34"\npatches:\n  - target: {name: demo}\n    patch: {metadata: {labels: {a: b}}}\n'
+
+
+def test_an_author_can_remove_the_last_job_of_a_patch(repo: Repository) -> None:
+    repo.overlay(OF_ONE_JOB)
+    repo.job(TWO_WORKERS.replace("data: {nas: /nas}\n", ""))
+    repo.job(TWO_WORKERS.replace("data: {nas: /nas}\n", ""), "other")
+    assert repo.codes() == []
+    (repo.root / "jobs/team/demo.yaml").unlink()
+    report, code = repo.render()
+    assert code == 0
+    assert [(item.code, item.severity.value) for item in report.findings] == [("unmatched-patch", "warning")]
+    assert repo.check()[1] == 0
+    strict, code = repo.check(strict=True)
+    assert code == 1
+    assert [(item.code, item.severity.value) for item in strict.findings] == [("unmatched-patch", "error")]
+
+
+def test_strict_concerns_overlays_only(repo: Repository) -> None:
+    """Warnings about jobs are advice for their authors."""
+    repo.overlay('kubernetes: "1.34"\n')
+    repo.job("kind: batch\nimage: registry.example.com/train\ncommand: train\n")
+    assert repo.render()[0].findings
+    assert repo.check(strict=True)[1] == 0
