@@ -13,7 +13,7 @@ from gen.commands.options import Root
 from gen.commands.result import VIOLATIONS, Result
 from gen.diagnostics import Findings, Location, UsageError, counted, did_you_mean
 from gen.edit.imported import check_text, text_of
-from gen.edit.needs import conflicts, fragment, missing
+from gen.edit.needs import conflicts, fragment, missing, undeclared, uses
 from gen.edit.yaml_text import with_additions, written
 from gen.findings.files import INVALID_NAME
 from gen.findings.imports import ALREADY_THERE, OTHER_VALUE
@@ -77,7 +77,7 @@ def run(request: Request) -> Result[Report]:
     jobs = IMPORTERS[request.importer]().read(_given(root, request), found)
     texts = _texts(root, jobs, found)
     needed = fragment(jobs)
-    change = _overlay_change(root, request.overlay, needed, found) if request.overlay is not None else None
+    change = _overlay_change(root, request.overlay, jobs, found) if request.overlay is not None else None
     if found.failed():
         return refused(found)
     changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
@@ -132,8 +132,9 @@ def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings) -> dict[str
     return texts
 
 
-def _overlay_change(root: Path, name: str, needed: Mapping[str, Any], found: Findings) -> Change | None:
+def _overlay_change(root: Path, name: str, jobs: Sequence[ImportedJob], found: Findings) -> Change | None:
     """The change of an overlay file; None if it has everything."""
+    needed = fragment(jobs)
     own = Findings()
     chain = OverlayFiles(root, own).chain(name)
     if own.failed() or not chain.sources:
@@ -145,7 +146,14 @@ def _overlay_change(root: Path, name: str, needed: Mapping[str, Any], found: Fin
         dotted = ".".join(map(str, route))
         message = f"`{dotted}` has another value than the imported jobs had"
         found.warning(OTHER_VALUE, place, message, "set the field in the jobs, if they need their former value")
-    lacking = missing(needed, data)
+    if names := undeclared(needed, data):
+        message = (
+            f"the overlay grants {', '.join(f'`{one}`' for one in names)} without `queues`; with it, all are declared"
+        )
+        found.error(
+            OTHER_VALUE, Location(overlay_file(name)), message, "declare them under `queues` of the overlay first"
+        )
+    lacking = missing(needed, data, uses(jobs))
     if not lacking:
         return None
     text = chain.sources[0].text

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.importers.base import ImportedJob
 
-_BY_NAME: Final = ("volumes", "networks", "accelerators")
+_LIMITED: Final = ("volumes", "networks", "accelerators")
+"""Fields with profiles by name that every namespace may use, unless its grant lists some."""
+_BY_NAME: Final = (*_LIMITED, "queues")
 """Fields with profiles by name: an overlay that has the name decides what it is."""
 EVERY: Final = "*"
 
@@ -24,6 +26,27 @@ def fragment(jobs: Iterable[ImportedJob]) -> dict[str, Any]:
     return needed
 
 
+def uses(jobs: Iterable[ImportedJob]) -> dict[str, dict[str, list[str]]]:
+    """Names of the profiles that the jobs of each namespace use, by field."""
+    names: dict[str, dict[str, list[str]]] = {}
+    for job in jobs:
+        _merge(names.setdefault(job.namespace, {}), {name: [*job.overlay.get(name, ())] for name in _LIMITED})
+    return names
+
+
+def undeclared(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> list[str]:
+    """Queues that an overlay grants without `queues`: as soon as it has one, it must declare all of them."""
+    if not needed.get("queues") or overlay.get("queues"):
+        return []
+    grants = overlay.get("namespaces")
+    lists = (
+        [grant.get("queues") for grant in grants.values() if isinstance(grant, dict)]
+        if isinstance(grants, dict)
+        else []
+    )
+    return sorted({str(name) for names in lists if isinstance(names, list) for name in names} - needed["queues"].keys())
+
+
 def _merge(data: dict[str, Any], more: Mapping[str, Any]) -> None:
     for name, value in more.items():
         if isinstance(value, dict):
@@ -35,12 +58,14 @@ def _merge(data: dict[str, Any], more: Mapping[str, Any]) -> None:
             data.setdefault(name, value)
 
 
-def missing(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
+def missing(
+    needed: Mapping[str, Any], overlay: Mapping[str, Any], used: Mapping[str, Mapping[str, list[str]]]
+) -> dict[str, Any]:
     """The part of `needed` that an overlay lacks. Its own values are never replaced."""
     lacking: dict[str, Any] = {}
     for name, value in needed.items():
         if name == "namespaces":
-            more = _grants(value, needed, overlay)
+            more = _grants(value, used, overlay)
         elif name in _BY_NAME and isinstance(overlay.get(name), dict):
             more = {key: one for key, one in value.items() if key not in overlay[name]}
         else:
@@ -61,7 +86,9 @@ def _lacking(value: Any, known: Any) -> Any:
     return None
 
 
-def _grants(wanted: Mapping[str, Any], needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any] | None:
+def _grants(
+    wanted: Mapping[str, Any], used: Mapping[str, Mapping[str, list[str]]], overlay: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """Grants by namespace. A new entry starts with the values of `*`, which it replaces."""
     known = overlay.get("namespaces")
     known = known if isinstance(known, dict) else {}
@@ -69,7 +96,8 @@ def _grants(wanted: Mapping[str, Any], needed: Mapping[str, Any], overlay: Mappi
     for namespace, grants in wanted.items():
         present = known.get(namespace, known.get(EVERY))
         current = present if isinstance(present, dict) else {}
-        limited = {name: list(needed.get(name, ())) for name in _BY_NAME if isinstance(current.get(name), list)}
+        names = used.get(namespace, {})
+        limited = {name: names.get(name, []) for name in _LIMITED if isinstance(current.get(name), list)}
         more = {
             name: part for name, value in {**grants, **limited}.items() if (part := _lacking(value, current.get(name)))
         }

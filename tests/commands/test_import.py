@@ -185,6 +185,26 @@ def test_an_overlay_without_grants_still_admits_every_namespace(repo: Repository
     assert repo.codes() == []
 
 
+def test_queues_that_are_granted_without_a_declaration_keep_their_meaning(repo: Repository) -> None:
+    overlay = repo.overlay('kubernetes: "1.34"\nnamespaces: {team: {queues: [research]}}\n')
+    before = overlay.read_text()
+    file = script(repo.root.parent, LINE.replace("--name", "--gang --name"))
+    report, code = run_import(repo.root, file, namespace="team", overlay="dev", yes=True)
+    assert (code, overlay.read_text()) == (1, before)
+    assert errors(report) == ["other-value: the overlay grants `research` without `queues`; with it, all are declared"]
+
+
+def test_a_gang_has_the_labels_that_arena_writes(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\n')
+    file = script(repo.root.parent, LINE.replace("--name", "--gang --workers=3 --name"))
+    assert run_import(repo.root, file, namespace="team", overlay="dev", yes=True)[1] == 0
+    roles = repo.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]
+    for role in roles.values():
+        labels = role["template"]["metadata"]["labels"]
+        assert labels["pod-group.scheduling.sigs.k8s.io/min-available"] == "3"
+        assert labels["pod-group.scheduling.sigs.k8s.io/name"].startswith("new-")
+
+
 def test_a_profile_of_the_overlay_stays(repo: Repository) -> None:
     overlay = repo.overlay('kubernetes: "1.34"\nvolumes: {claim: {emptyDir: {}}}\n')
     before = overlay.read_text()

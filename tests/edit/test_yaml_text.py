@@ -66,4 +66,4 @@ def test_a_text_is_read_as_it_was_written(text: str) -> None:
 )
 def test_an_overlay_gets_what_it_lacks(overlay: dict[str, object], lacking: dict[str, object]) -> None:
     needed = {"volumes": {"a": {"claim": "a"}}, "namespaces": {"t": {"queues": ["q"]}}}
-    assert missing(needed, overlay) == lacking
+    assert missing(needed, overlay, {"t": {"volumes": ["a"]}, "u": {"volumes": ["other"]}}) == lacking

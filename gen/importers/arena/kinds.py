@@ -51,7 +51,7 @@ def elastic(draft: Draft) -> None:
     draft.carry("job-restart-policy", "restart")
     for flag in ("cpu", "memory"):
         draft.carry(flag, "roles", "launcher", flag)
-    placement(draft, {"launcher": "launcher-selector"}, roles=("worker",))
+    placement(draft, {"launcher": "launcher-selector"}, roles=("worker",), every=("launcher", "worker"))
     role_annotations(draft, "launcher-annotation", "launcher")
     role_annotations(draft, "worker-annotation", "worker")
     hint = "use `kind: pytorch` with `elastic`, if the program can train with torchrun"
@@ -95,6 +95,7 @@ def volcano(draft: Draft) -> None:
     queue_name = given.text("queue")
     if queue_name not in ("", "default"):
         draft.carry("queue", "queue")
+        draft.need({"volcano": {"queue": queue_name}}, "queues", queue_name)
         draft.grant("queues", queue_name)
     if given.text("scheduler-name") != "volcano":
         draft.lose("scheduler-name", "Volcano schedules the job", "remove it")

@@ -37,7 +37,7 @@ def ray(draft: Draft) -> None:
         shared_memory(draft, "share-memory", memories)
     duration(draft, "active-deadline-seconds", "timeout")
     duration(draft, "ttl-after-finished", "keepCluster")
-    if given.on("suspend") and "queue" in draft.fields:
+    if given.on("suspend") and given.on("queue"):
         draft.lose("suspend", "the queue suspends and resumes the job", "remove it")
     elif given.on("suspend"):
         draft.set("suspended", "state", place=given.place_of("suspend"))
@@ -53,6 +53,7 @@ def _ray_workers(draft: Draft) -> None:
     hosts = given.text("worker-num-of-hosts")
     if hosts not in ("", "1"):
         draft.carry("worker-num-of-hosts", "roles", "worker", "numOfHosts")
+        draft.set("1", "roles", "worker", "replicas")
         draft.carry("worker-replicas", "roles", "worker", "replicas")
     else:
         draft.carry("worker-replicas", "workers")
@@ -69,7 +70,7 @@ def _ray_workers(draft: Draft) -> None:
         if given.text("worker-min-replicas") in ("", "0") and given.last("worker-replicas"):
             draft.carry("worker-replicas", "roles", "worker", "minReplicas")
     elif given.on("enable-autoscaling"):
-        draft.lose("enable-autoscaling", "Kueue admits only clusters of a fixed size", "remove the queue")
+        draft.lose("enable-autoscaling", "a queue admits only clusters of a fixed size", "remove the queue")
     others = ("worker-min-replicas", "worker-max-replicas") if not scales else ()
     idle = ("autoscaler-idle-timeout-seconds", "autoscaler-upscaling-mode") if not scales else ()
     for flag in (*others, *idle):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gen.findings.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers.arena.draft import label, literal
 from gen.importers.arena.pods import pair
+from gen.kinds import KINDS
 from gen.kubernetes import INSTANCE_TYPE, ZONE
 
 if TYPE_CHECKING:
@@ -45,19 +46,31 @@ def network(draft: Draft) -> None:
 
 
 def queue(draft: Draft) -> None:
-    """Gangs and queues: Kueue admits all pods of a job together. The queue is named after the namespace."""
+    """`--gang` has the labels of ACK's gang scheduling. `--queue` is for kube-queue, in whose place gen has Kueue."""
     given = draft.given
-    asked = [flag for flag in ("gang", "queue") if given.on(flag)]
-    if asked:
-        draft.set(draft.namespace, "queue", place=given.place_of(*asked))
-        draft.grant("queues", draft.namespace)
-        hint = f"create a Kueue LocalQueue `{draft.namespace}` in the namespace, or change `queue`"
-        why = f"a Kueue queue starts all pods together, in place of `--{asked[0]}`"
-        draft.found.warning(NOT_CARRIED, given.place_of(*asked), why, hint)
+    if given.on("queue"):
+        name = draft.namespace
+        kueue = KINDS[draft.fields["kind"]].facts.kueue
+        listed = {"frameworks": [kueue.framework]} if kueue is not None and not kueue.shipped else {}
+        _join(draft, "queue", name, {"kueue": {"localQueue": name, **listed}})
+        again = f", and list `{kueue.framework}` in its configuration" if listed and kueue is not None else ""
+        hint = f"create a LocalQueue `{name}` of Kueue in the namespace{again}"
+        message = "`--queue` becomes a queue of Kueue, in place of kube-queue"
+        draft.found.warning(NOT_CARRIED, given.place_of("queue"), message, hint)
+        if given.on("gang"):
+            draft.lose("gang", "Kueue starts all pods of a job together", "remove it")
+    elif given.on("gang"):
+        _join(draft, "gang", "gang", {"ack": {}})
     priority = given.last("priority")
     if priority is not None:
         draft.carry("priority", "priority")
         draft.grant("priorities", priority.text)
+
+
+def _join(draft: Draft, flag: str, name: str, profile: Fields) -> None:
+    draft.set(name, "queue", place=draft.given.place_of(flag))
+    draft.need(profile, "queues", name)
+    draft.grant("queues", name)
 
 
 def metadata(draft: Draft, *, pods: bool = True) -> None:
@@ -138,10 +151,10 @@ def tolerations(draft: Draft) -> list[Any]:
     return made
 
 
-def placement(draft: Draft, own: dict[str, str], *, roles: tuple[str, ...] = ()) -> None:
+def placement(draft: Draft, own: dict[str, str], *, roles: tuple[str, ...] = (), every: tuple[str, ...] = ()) -> None:
     """Node selectors and tolerations. A role with a selector of its own (role: flag) does not use `--selector`.
 
-    `roles` are those that use `--selector`; without any, it is that of the job.
+    `roles` are those that use `--selector`; without any, it is that of the job. `every` are all roles of the job.
     """
     given = draft.given
     taints = tolerations(draft)
@@ -154,7 +167,8 @@ def placement(draft: Draft, own: dict[str, str], *, roles: tuple[str, ...] = ())
         if placed := selector(draft, flag):
             draft.set({**placed, **tolerated}, "roles", role, "placement", place=given.place_of(flag))
     whole = {**({} if roles else common), **tolerated}
-    if whole:
+    placed_roles = [role for role, fields in draft.fields.get("roles", {}).items() if "placement" in fields]
+    if whole and (not every or set(placed_roles) != set(every)):
         draft.set(whole, "placement", place=given.place_of("selector", "toleration"))
 
 

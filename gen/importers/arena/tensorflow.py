@@ -75,7 +75,7 @@ def _tensorflow_placement(draft: Draft, roles: list[str]) -> None:
     if len(own) == len(roles) + 1 and draft.given.every("selector"):
         draft.lose("selector", "every role has a selector of its own", "remove it")
         draft.given.values.pop("selector")
-    placement(draft, own)
+    placement(draft, own, every=("worker", *roles))
     for role in ("ps", "chief", "evaluator"):
         if role not in roles:
             draft.lose(f"{role}-selector", f"the job has no role `{role}`", "remove it")

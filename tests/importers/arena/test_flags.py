@@ -182,10 +182,11 @@ NEEDED = {
         for name in ("cpu", "memory", "cpu-limit", "memory-limit", "selector")
     },
     "gputopology": "--gpus=1",
+    "min-available": "--task-replicas=9",
     "worker-min-replicas": "--worker-replicas=4 --enable-autoscaling",
-    "worker-max-replicas": "--worker-replicas=1 --enable-autoscaling",
-    "autoscaler-idle-timeout-seconds": "--worker-replicas=1 --enable-autoscaling",
-    "autoscaler-upscaling-mode": "--worker-replicas=1 --enable-autoscaling",
+    "worker-max-replicas": "--worker-replicas=4 --enable-autoscaling",
+    "autoscaler-idle-timeout-seconds": "--worker-replicas=4 --enable-autoscaling",
+    "autoscaler-upscaling-mode": "--worker-replicas=4 --enable-autoscaling",
 }
 """Other flags without which a flag means nothing."""
 
