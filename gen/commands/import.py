@@ -50,7 +50,7 @@ class Request:
         tuple[str, ...],
         typer.Argument(
             help="File, `-` for standard input, or after `--` a command. [default: -]",
-            metavar="[FILE|-|-- COMMAND]",
+            metavar="FILE|-|-- COMMAND",
             show_default=False,
         ),
     ] = ()
