@@ -50,7 +50,49 @@ def _needed(needed: str, api_version: str) -> str:
     return f"Kueue's configuration and `frameworks` of the queue must list `{needed}`."
 
 
-SECTIONS: Final[Mapping[str, Mapping[str, Column]]] = {_QUEUES: {name: partial(_queue, name) for name in QUEUES}}
+_NETWORKS: Final = """\
+## Networks
+
+What kinds of `networks` a job can use: further interfaces and devices of its pods, the network of the nodes
+(`hostNetwork`), and profiles that add a container to the pods, such as `gkeTcpxo`.
+"""
+
+
+def _devices(kind: type[Job], api_version: str) -> tuple[str, str]:  # noqa: ARG001 - releases differ, see the note
+    older = [release for release in kind.facts.releases if "network" in kind.unsupported_before.get(release, ())]
+    return "yes", f"Not with the releases {' and '.join(older)} of the operator." if older else ""
+
+
+def _nodes(kind: type[Job], api_version: str) -> tuple[str, str]:  # noqa: ARG001 - the same in every version
+    return ("yes", "") if kind.uses_host_network else ("no", "Rejected: only the runtime in the cluster sets it.")
+
+
+def _sidecars(kind: type[Job], api_version: str) -> tuple[str, str]:  # noqa: ARG001 - as above
+    return ("yes", "") if kind.adds_containers else ("no", "Rejected: its runtime in the cluster has the containers.")
+
+
+_LIFECYCLE: Final = """\
+## Life of a run
+
+What a job can say of its run.
+"""
+
+
+def _suspended(kind: type[Job], api_version: str) -> tuple[str, str]:  # noqa: ARG001 - as above
+    return ("yes", "") if kind.facts.suspend is not None else ("no", "Rejected: no field suspends the object.")
+
+
+def _field(name: str, kind: type[Job], api_version: str) -> tuple[str, str]:  # noqa: ARG001 - as above
+    reason = kind.unsupported_fields().get(name)
+    return ("yes", "") if reason is None else ("no", f"Rejected: {reason}.")
+
+
+_FIELDS: Final = ("timeout", "retries", "cleanup", "restart", "schedule", "sweep", "code", "tensorboard")
+SECTIONS: Final[Mapping[str, Mapping[str, Column]]] = {
+    _QUEUES: {name: partial(_queue, name) for name in QUEUES},
+    _NETWORKS: {"interfaces and devices": _devices, "hostNetwork": _nodes, "more containers": _sidecars},
+    _LIFECYCLE: {"state: suspended": _suspended, **{name: partial(_field, name) for name in _FIELDS}},
+}
 """Columns by their titles, for each introduction."""
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+import yaml
 
 from gen.commands.new import job_text
 from gen.kinds import KINDS
 from gen.queues import QUEUES
 from scripts.reference import job_reference, overlay_reference, rules
-from scripts.support import support
+from scripts.support import SECTIONS, support
 from tests.support import PROJECT, Repository
 
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
@@ -23,14 +24,43 @@ def test_the_references_are_fresh() -> None:
     assert (PROJECT / "docs/support.md").read_text("utf-8") == support(), "run `just docs`"
 
 
-def test_the_table_of_queues_says_for_every_pair_whether_it_works() -> None:
-    rows = [line.split(" | ") for line in support().splitlines() if line.startswith("| `")]
+def rows_of(about: str) -> list[list[str]]:
+    """Rows of a table of the supported combinations, without the title."""
+    (part,) = [part for part in support().split("\n## ") if part.startswith(about)]
+    return [line.split(" | ") for line in part.splitlines() if line.startswith("| `")]
+
+
+@pytest.mark.parametrize(("about", "columns"), [(about, columns) for about, columns in SECTIONS.items()])
+def test_a_table_says_for_every_kind_what_works(about: str, columns: dict[str, object]) -> None:
+    rows = rows_of(about.removeprefix("## ").splitlines()[0])
     assert {row[0].split("`")[1] for row in rows} == set(KINDS)
-    assert {len(row) for row in rows} == {len(QUEUES) + 1}
-    words = {cell.strip(" |").split(" ")[0] for row in rows for cell in row[1:]}
-    assert words == {"yes", "no"}
-    (v1,) = [row for row in rows if row[0].startswith("| `mpi` of `kubeflow.org/v1`")]
+    assert {len(row) for row in rows} == {len(columns) + 1}
+    assert {cell.strip(" |").split(" ")[0] for row in rows for cell in row[1:]} <= {"yes", "no"}
+
+
+def test_kueue_takes_no_mpi_job_v1() -> None:
+    (v1,) = [row for row in rows_of("Queues") if row[0].startswith("| `mpi` of `kubeflow.org/v1`")]
     assert v1[1 + list(QUEUES).index("kueue")].startswith("no (")
+
+
+LIFE = {
+    "state": "state: suspended",
+    "timeout": "timeout: 1h",
+    "retries": "retries: 2",
+    "schedule": "schedule: 0 3 * * *",
+    "sweep": "sweep: {matrix: {a: [1, 2]}}\nenv: {A: '{{ params.a }}'}",
+    "code": "code: {git: https://git.example.com/a.git, ref: v1}",
+}
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_job_can_say_of_its_run_what_the_table_says(kind: str, repo: Repository) -> None:
+    (row, *_) = [row for row in rows_of("Life") if row[0].startswith(f"| `{kind}`")]
+    cells = dict(zip(SECTIONS[next(about for about in SECTIONS if "Life" in about)], row[1:], strict=True))
+    for name, line in LIFE.items():
+        repo.job(yaml.safe_dump({"kind": kind, **KINDS[kind].example}) + line + "\n")
+        accepted = repo.render(restart=True)[1] == 0
+        assert accepted == cells["state: suspended" if name == "state" else name].startswith("yes"), name
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -66,6 +66,8 @@ class Job(JobFields, ABC):
     """Environment variables that the operator sets: it would override a user's value, or depend on it."""
     unsupported: ClassVar[Mapping[str, str]] = {}
     """Job fields, as authors write them, that the kind cannot express, each with the reason."""
+    unsupported_before: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Job fields that releases of the operator cannot express, by release."""
     uses_host_network: ClassVar[bool] = True
     """Whether the pods of the kind can use the network of their nodes."""
     adds_containers: ClassVar[bool] = True
@@ -88,7 +90,7 @@ class Job(JobFields, ABC):
         if cls.facts.deadline is None:
             missing["timeout"] = f"a {kind} has no field that limits its run time"
         if cls.facts.scheduled_by is None:
-            missing["schedule"] = f"a CronJob starts Jobs only, and gen has no other way to start a {kind} at set times"
+            missing["schedule"] = "a CronJob starts Jobs only, and gen has no other way to start a run at set times"
         return {**missing, **cls.unsupported}
 
     @property

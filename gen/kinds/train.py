@@ -80,6 +80,10 @@ class TrainJob(Job):
         "retries": _IN_RUNTIME,
         "workingDir": _IN_RUNTIME,
     }
+    unsupported_before: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "2.0": ("timeout", "network", "imagePullSecrets", "podLabels", "podAnnotations"),
+        "2.1": ("timeout", "network"),
+    }
     example: ClassVar[Mapping[str, object]] = {
         "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
         "command": "torchrun train.py",
@@ -138,13 +142,11 @@ class TrainJob(Job):
 
     def problems(self, target: Target) -> Iterable[Problem]:
         served = target.served
-        older = {
-            "2.0": ("timeout", "network", "imagePullSecrets", "podLabels", "podAnnotations"),
-            "2.1": ("timeout", "network"),
-        }
         defaults = {"network": POD_NETWORK}
+        missing = self.unsupported_before.get(served, ())
         for name, field in type(self).model_fields.items():
-            if field.alias in older.get(served, ()) and getattr(self, name) not in (None, (), defaults.get(name), {}):
+            unset: tuple[object, ...] = (None, (), defaults.get(name), {})
+            if field.alias in missing and getattr(self, name) not in unset:
                 message = f"the Kubeflow Trainer {served} has no field for `{field.alias}`"
                 yield Problem(
                     (field.alias,), message, "remove it, or upgrade to 2.2 or later and state it in `operators`"
