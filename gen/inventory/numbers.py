@@ -67,14 +67,22 @@ class NumberReader(Struct):
         if data is None:
             return _read(read(), job.namespace, overlay)
         shown = {name: value for name, value in data.items() if name not in HIDDEN}
-        key = overlay.name if overlay else "", orjson.dumps(shown)
-        usual = b"{{" not in key[1] and JOB_NAME.fullmatch(str(data.get("name", job.stem))) is not None
+        key = overlay.name if overlay else "", _text(shown)
+        usual = key[1] and b"{{" not in key[1] and JOB_NAME.fullmatch(str(data.get("name", job.stem))) is not None
         if usual and key in self._known:
             return self._known[key]
         numbers = _read(read(), job.namespace, overlay)
         if usual and not numbers.errors:
             self._known[key] = numbers
         return numbers
+
+
+def _text(shown: Mapping[str, Any]) -> bytes:
+    """The fields as JSON; empty if it has no form for them, such as for keys that are numbers."""
+    try:
+        return orjson.dumps(shown)
+    except TypeError:
+        return b""
 
 
 def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Numbers:

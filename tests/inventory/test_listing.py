@@ -36,6 +36,9 @@ def only(repo: Repository, **options: Any) -> JobRow:
     return row
 
 
+DEEP = "".join(f"{' ' * level}a:\n" for level in range(1, 300))
+
+
 @pytest.mark.parametrize("case", cases("golden"), ids=lambda case: case.name)
 def test_gpus_are_those_of_the_render(case: Path, tmp_path: Path) -> None:
     root = copy_case(case, tmp_path / "repo").root
@@ -176,3 +179,20 @@ def test_a_link_is_not_followed(repo: Repository, tmp_path: Path) -> None:
     (repo.root / "jobs/team/linked.yaml").symlink_to(secret)
     row = next(row for row in listed(repo.root)[0].rows if row.job == "linked")
     assert (row.kind, row.gpus, row.errors) == (None, None, ("not-a-file",))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("roles: {1: {}}\n", 1),
+        ("roles: {null: {}}\n", 0),
+        ("workers: 1" + "0" * 40 + "\n", 1),
+        ("roles:\n" + DEEP, 1),
+    ],
+    ids=["number", "null", "long", "deep"],
+)
+def test_content_without_a_form_in_json_is_read(repo: Repository, text: str, expected: int) -> None:
+    repo.job(f"kind: jobset\nimage: a:1\ncommand: train\n{text}")
+    listing, code = listed(repo.root)
+    assert (code, len(listing.rows)) == (expected, 1)
+    assert bool(listing.rows[0].errors) == bool(expected)
