@@ -13,8 +13,10 @@ from gen.report.sanitize import sanitize
 if TYPE_CHECKING:
     from gen.inventory.listing import Listing
 
-_FORMULA = re.compile(r"[=+\-\t\r]|@[^@]*\(")
-"""Starts of formulas (OWASP, "CSV Injection"); `@org/team` of a code owner is none."""
+_FORMULA = re.compile(r"(?:^|[;\t])\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+"""Starts of formulas, also of wide characters, and behind separators of some countries (OWASP, "CSV Injection")."""
+_NAMES = re.compile(r"@[\w./@ -]+")
+"""Names of code owners, such as `@org/team`. A spreadsheet can call nothing in them."""
 
 
 def as_csv(listing: Listing) -> str:
@@ -26,4 +28,6 @@ def as_csv(listing: Listing) -> str:
 
 
 def _inert(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) else text
+    if _FORMULA.search(text) is None or _NAMES.fullmatch(text) is not None:
+        return text
+    return f"'{text.replace(';', ',')}"

@@ -69,6 +69,23 @@ def test_csv_has_all_columns_and_no_formulas() -> None:
     assert dict(zip(heading, second, strict=True))["job"].startswith("'=cmd()")
 
 
+@pytest.mark.parametrize(
+    "text", ["@SUM(1)", "@cmd|'/C calc'!A0", " =1", "\n=1", "\uff1d1", "-1", "\t=1", "x;=cmd|'/C calc'!A0", "x; @A1|b"]
+)
+def test_no_form_of_a_formula_gets_into_csv(text: str) -> None:
+    row = JobRow(namespace="team", job=text, file="jobs/team/a.yaml", overlay=None)
+    _, (_, _, cell, *_) = csv.reader(io.StringIO(LIST_REPORTERS["csv"](Listing(rows=(row,), findings=()))))
+    assert cell.startswith("'")
+    assert ";" not in cell
+
+
+@pytest.mark.parametrize("owners", [("@org/team", "@a-b"), ("a@example.com",), ("@@maintainer", "a.b@example.com")])
+def test_owners_stay_as_they_are_in_csv(owners: tuple[str, ...]) -> None:
+    row = JobRow(namespace="team", job="a", file="jobs/team/a.yaml", overlay=None, owners=owners)
+    _, cells = csv.reader(io.StringIO(LIST_REPORTERS["csv"](Listing(rows=(row,), findings=()))))
+    assert " ".join(owners) in cells
+
+
 def test_json_has_numbers_and_nulls() -> None:
     document = json.loads(LIST_REPORTERS["json"](LISTING))
     first, second = document["jobs"]
