@@ -20,7 +20,7 @@ from gen.model.base import Model
 from gen.model.job import ReplicatedRole, RoleFields
 from gen.model.untyped import Fields
 from gen.resources import RESOURCES
-from gen.resources.pods import get, templates_by_shape
+from gen.resources.pods import get, pods_by_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -105,7 +105,7 @@ class DeclaredJob(Job):
 
     def problems(self, target: Target) -> Iterable[Problem]:  # noqa: ARG002 - a declaration has one version
         yield from self._field_problems(self.spec, ())
-        for route, _ in templates_by_shape(self.spec):
+        for route in pods_by_shape(self.spec):
             message = "pods are built from the job, so `spec` cannot contain a pod template"
             yield Problem(("spec", *route), message, "remove it, and set `image`, `command` and the fields of `roles`")
 

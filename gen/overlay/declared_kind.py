@@ -3,7 +3,7 @@
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
@@ -106,7 +106,8 @@ class DeclaredKind(Model):
     spec: Fields = {}
     """Fields of `spec` of every object. A job overrides those that `fields` permits."""
     fields: tuple[SpecField, ...] = ()
-    """Fields of `spec` that a job may set, such as `sparkVersion` or `driver.cores`, with everything below them."""
+    """Fields of `spec` that a job may set, such as `sparkVersion` or `driver.cores`, with everything below them.
+    Name no fields with volumes, accounts, labels, schedulers or devices: gen does not check what they grant."""
     suspend: SpecRoute | None = None
     """Route of the field that suspends the object. Without it, its jobs cannot be suspended."""
     deadline: SpecRoute | None = None
@@ -128,6 +129,17 @@ class DeclaredKind(Model):
             if other := next((one for one in routes if _overlap(one, _path(f"spec.{field}"))), None):
                 message = f"a job must not set `{field}`, because gen sets `{_text(other)}`"
                 raise conflict(message, f"remove `{field}` from `fields`, or name the fields below it")
+        return self
+
+    @model_validator(mode="after")
+    def _no_constant_is_lost(self) -> Self:
+        for route in self._routes():
+            value: Any = self.spec
+            for step in route[1:]:
+                value = value.get(step, {}) if isinstance(value, dict) else value
+            if value != {}:
+                hint = "remove it; `defaults.kinds` and `patches` of the overlay can change all jobs of the kind"
+                raise conflict(f"`spec` has a value at `{_text(route)}`, which gen sets", hint)
         return self
 
     def _routes(self) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ Objects may have been edited by hand, so any part of them can have any type.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.resources.base import Count, Pattern, Resource
+
+
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 
 
 class Pods(Struct, frozen=True):
@@ -112,3 +115,13 @@ def templates_by_shape(
 def is_template(value: Any) -> bool:
     spec = value.get("spec") if isinstance(value, dict) else None
     return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
+
+
+def pods_by_shape(value: Any, route: Route = ()) -> Iterator[Route]:
+    """Every mapping with a list of containers below a value, at any depth: pods, also outside of templates."""
+    if isinstance(value, dict) and any(isinstance(value.get(field), list) for field in _CONTAINERS):
+        yield route
+        return
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, inner in entries:
+        yield from pods_by_shape(inner, (*route, step))

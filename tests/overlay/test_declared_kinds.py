@@ -136,11 +136,23 @@ def test_a_job_sets_only_what_the_overlay_permits(robots: Repository, job: str, 
     assert message.startswith(expected)
 
 
-def test_no_pod_template_is_smuggled_in(robots: Repository) -> None:
+@pytest.mark.parametrize(
+    "pod",
+    [
+        "{template: {spec: {containers: [{name: x, image: b:1}]}}}",
+        "{template: {spec: {initContainers: [{name: x, image: b:1}]}}}",
+        "{podSpec: {containers: [{name: x, image: b:1}], hostNetwork: true}}",
+    ],
+)
+def test_no_pod_template_is_smuggled_in(robots: Repository, pod: str) -> None:
     """Not even below a field that the overlay permits."""
-    robots.job(JOB + "spec: {joints: [{template: {spec: {containers: [{name: x, image: b:1}]}}}]}\n")
-    found = messages(robots)
-    assert any("`spec` cannot contain a pod template" in message for message in found)
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    text = definition().replace('"angle": {"type": "integer"}', f'"{pod[1:].partition(":")[0]}": {json.dumps(free)}')
+    robots.write("overlays/dev/crds/robot.yaml", text)
+    robots.job(JOB + f"spec: {{joints: [{pod}]}}\n")
+    (message,) = messages(robots)
+    assert "jobs/team/demo.yaml:7:" in message
+    assert "`spec` cannot contain a pod template" in message
 
 
 def test_rules_of_the_definition_are_placed_in_the_job(robots: Repository) -> None:
@@ -153,6 +165,10 @@ def test_rules_of_the_definition_are_placed_in_the_job(robots: Repository) -> No
 
 DECLARATIONS: list[tuple[dict[str, Any], str]] = [
     ({"fields": ["arms"]}, "a job must not set `arms`, because gen sets `spec.arms.template`"),
+    ({"spec": {"arms": {"count": 9}}}, "`spec` has a value at `spec.arms.count`, which gen sets"),
+    ({"spec": {"lead": 9}}, "`spec` has a value at `spec.lead.template`, which gen sets"),
+    ({"spec": {"lead": {"template": {"spec": {}}}}}, "`spec` has a value at `spec.lead.template`, which gen sets"),
+    ({"spec": {"paused": False}}, "`spec` has a value at `spec.paused`, which gen sets"),
     ({"fields": ["paused"]}, "a job must not set `paused`, because gen sets `spec.paused`"),
     ({"deadline": "spec.arms.template.seconds"}, "`spec.arms.template.seconds` and `spec.arms.template` overlap"),
     ({"suspend": "metadata.annotations.x"}, "expected a route of a field, got `metadata.annotations.x`"),
