@@ -13,7 +13,7 @@ from gen.commands.options import Root
 from gen.commands.result import VIOLATIONS, Result
 from gen.diagnostics import Findings, Location, UsageError, counted, did_you_mean
 from gen.edit.imported import check_text, text_of
-from gen.edit.needs import conflicts, fragment, missing, undeclared, uses
+from gen.edit.needs import clashes, conflicts, fragment, missing, undeclared, uses
 from gen.edit.yaml_text import with_additions, written
 from gen.findings.files import INVALID_NAME
 from gen.findings.imports import ALREADY_THERE, OTHER_VALUE
@@ -76,6 +76,10 @@ def run(request: Request) -> Result[Report]:
     found = Findings()
     jobs = IMPORTERS[request.importer]().read(_given(root, request), found)
     texts = _texts(root, jobs, found)
+    for job, route, other in clashes(jobs):
+        message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
+        hint = "import the two on their own, for different overlays, or change the name of one claim or folder"
+        found.error(OTHER_VALUE, job.place, message, hint)
     needed = fragment(jobs)
     change = _overlay_change(root, request.overlay, jobs, found) if request.overlay is not None else None
     if found.failed():
@@ -134,6 +138,10 @@ def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings) -> dict[str
 
 def _overlay_change(root: Path, name: str, jobs: Sequence[ImportedJob], found: Findings) -> Change | None:
     """The change of an overlay file; None if it has everything."""
+    for job, route, other in clashes(jobs):
+        message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
+        hint = "import the two on their own, for different overlays, or change the name of one claim or folder"
+        found.error(OTHER_VALUE, job.place, message, hint)
     needed = fragment(jobs)
     own = Findings()
     chain = OverlayFiles(root, own).chain(name)

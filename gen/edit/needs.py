@@ -47,6 +47,17 @@ def undeclared(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> list[st
     return sorted({str(name) for names in lists if isinstance(names, list) for name in names} - needed["queues"].keys())
 
 
+def clashes(jobs: Iterable[ImportedJob]) -> Iterator[tuple[ImportedJob, Route, ImportedJob]]:
+    """Jobs that need another profile than an earlier job by the same name, with its route and that job."""
+    first: dict[Route, tuple[Any, ImportedJob]] = {}
+    for job in jobs:
+        for field in _BY_NAME:
+            for name, profile in job.overlay.get(field, {}).items():
+                known, other = first.setdefault((field, name), (profile, job))
+                if known != profile:
+                    yield job, (field, name), other
+
+
 def _merge(data: dict[str, Any], more: Mapping[str, Any]) -> None:
     for name, value in more.items():
         if isinstance(value, dict):

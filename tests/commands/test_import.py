@@ -110,6 +110,7 @@ def test_the_namespace_is_that_of_the_option_the_flag_or_the_repository(fresh: P
         (["arena submit tf --name=a --gpus"], "invalid-command-line", "`--gpus` has no value"),
         (["arena submit tf --name=a --gang=maybe 'x'"], "invalid-command-line", "expected `true` or `false`"),
         (["arena submit tf --name=a --data=claim 'x'"], "invalid-command-line", "expected `CLAIM:/PATH`"),
+        (["arena submit tf --name=a --data=c:/x --data=c:/y 'x'"], "invalid-command-line", "has the claim `c` twice"),
         (["arena submit tf --name=a --running-timeout=1d 'x'"], "invalid-command-line", "expected a duration"),
         (["arena submit tf --name=a --gpus=many 'x'"], "invalid-value", "`gpus`: expected an integer"),
         (["arena submit pytorch --name=a --memory=4GB 'x'"], "invalid-value", "expected an amount of memory"),
@@ -159,6 +160,26 @@ def test_a_secret_becomes_the_name_of_a_secret(fresh: Path, flags: str, field: s
     assert secret not in written
     assert secret not in text(report)
     assert [item.code for item in report.findings] == ["needs-secret"]
+
+
+CLAIMS = ("--data=team.data:/a", "--data=team-data:/b")
+
+
+def test_claims_that_give_the_same_name_are_two_volumes(fresh: Path) -> None:
+    _, code = run_import(fresh, script(fresh.parent, LINE.replace("'python", f"{' '.join(CLAIMS)} 'python")))
+    assert code == 0
+    assert "team-data: /a\n  team-data-2: /b\n" in (fresh / "jobs/team-a/new.yaml").read_text()
+
+
+def test_no_job_gets_the_claim_of_another(fresh: Path) -> None:
+    lines = [
+        LINE.replace("=new", f"={name}").replace("'python", f"{flag} 'python")
+        for name, flag in zip("ab", CLAIMS, strict=True)
+    ]
+    report, code = run_import(fresh, script(fresh.parent, *lines))
+    assert code == 1
+    assert errors(report) == ["other-value: `volumes.team-data` of job `b` is not that of job `a`"]
+    assert not (fresh / "jobs/team-a/a.yaml").exists()
 
 
 def test_unknown_names_are_refused(fresh: Path) -> None:

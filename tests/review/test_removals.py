@@ -81,7 +81,8 @@ def test_a_project_that_no_longer_permits_the_last_run_is_a_warning(history: His
     history.overlay(OVERLAY + engine + "operators: {batch: batch/v1, pytorch: kubeflow.org/v1}\n")
     history.rendering()
     (finding,) = history.plan().findings
-    assert (finding.code, "permits `batch/CronJob`" in finding.message) == ("apply-by-hand", True), "for schedules"
+    assert finding.code == "apply-by-hand"
+    assert finding.message == "`AppProject argocd/dev-jobs` permits `CronJob`", "for schedules"
 
 
 def test_exit_codes_and_formats(history: History, tmp_path: Path) -> None:

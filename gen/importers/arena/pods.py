@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -155,7 +156,10 @@ def data(draft: Draft) -> None:
             hint = "write `--data=CLAIM:/PATH`"
             draft.found.error(INVALID_COMMAND_LINE, value.place, "`--data`: expected `CLAIM:/PATH`", hint)
             continue
-        volume = label(claim, "data")
+        volume = _volume_of(draft, claim)
+        if volume in draft.fields.get("data", {}):
+            message = f"`--data` has the claim `{claim}` twice, which Arena refuses"
+            draft.found.error(INVALID_COMMAND_LINE, value.place, message, "keep the path that the job uses")
         draft.set(path, "data", volume, place=value.place)
         draft.need({"claim": claim}, "volumes", volume)
     for number, value in enumerate(draft.given.every("data-dir")):
@@ -172,6 +176,13 @@ def data(draft: Draft) -> None:
         draft.grant("allow", "hostPath")
     hint = "copy the file into the job: `files: {<path in the container>: |`, and its text indented below it"
     draft.lose("config-file", "gen reads no files that a script names", hint)
+
+
+def _volume_of(draft: Draft, claim: str) -> str:
+    """Name of the volume of a claim. Names of claims can have dots, so two of them may give the same name."""
+    known, name = draft.overlay.get("volumes", {}), label(claim, "data")
+    numbered = (f"{name[:59]}-{number}" for number in count(2))
+    return next(one for one in chain([name], numbered) if known.get(one, {"claim": claim}) == {"claim": claim})
 
 
 def tensorboard(draft: Draft) -> None:
