@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 _QUOTED_ESCAPE: Final = re.compile(r'\\([\\"$`\n])')
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
-_BRACES: Final = re.compile(r"(?<![$\\])\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_BRACES: Final = re.compile(r"(?<![$\\])\{([^{}\s]*)\}")
+_MOST_CHARACTERS: Final = 1 << 22
+"""Characters that the variables of a script may expand to: a few lines that double a value would fill the memory."""
 
 
 class Unknown(Struct, frozen=True):
@@ -45,6 +47,7 @@ class _Part(Struct, frozen=True):
     unknown: Unknown | None = None
 
 
+_TOO_LONG: Final = Unknown("the variables of the script expand to too much text", "write the value itself")
 NOT_SET: Final = "assign it at the start of the script; if the container must expand it, use single quotes"
 
 
@@ -54,12 +57,16 @@ class Expander(Struct):
     source: bytes
     variables: dict[str, Value]
     place: Callable[[Any], Location]
+    left: int = _MOST_CHARACTERS
+    """Characters that variables may still expand to."""
 
     def words(self, node: Any) -> list[Word]:
         """The words of an argument: none, one, or several."""
         array = self._whole_array(node)
         place = self.place(node)
         if array is not None:
+            if not self._has_space(sum(len(text) + 1 for text in array)):
+                return [Word("", place, _TOO_LONG)]
             return [Word(text, place) for text in array]
         parts = self._parts(node)
         unknown = next((part.unknown for part in parts if part.unknown is not None), None)
@@ -86,7 +93,8 @@ class Expander(Struct):
         text = self._text(node)
         match node.type:
             case "concatenation":
-                if _BRACES.search(text.split("'")[0].split('"')[0]):
+                plain = text.split("'")[0].split('"')[0]
+                if any("," in inner or ".." in inner for inner in _BRACES.findall(plain)):
                     return [_unknown("braces expand to several words", "write each word")]
                 return [part for child in node.children for part in self._parts(child)]
             case "string" | "translated_string":
@@ -129,7 +137,12 @@ class Expander(Struct):
             return _unknown(f"`{name}` is not set in the script, and gen does not read the environment", NOT_SET)
         if isinstance(value, Unknown):
             return _unknown(f"`{name}` is not known: {value.reason}", value.hint)
-        return _Part(value if isinstance(value, str) else (value[0] if value else ""), splits)
+        first = value if isinstance(value, str) else (value[0] if value else "")
+        return _Part(first, splits) if self._has_space(len(first)) else _Part("", unknown=_TOO_LONG)
+
+    def _has_space(self, characters: int) -> bool:
+        self.left -= characters
+        return self.left >= 0
 
     def _whole_array(self, node: Any) -> tuple[str, ...] | None:
         """The words of `"${ARGS[@]}"`, or of the same without quotes."""

@@ -138,3 +138,17 @@ def test_a_script_may_be_nested_deeply() -> None:
     depth = 400
     done, _ = read("( " * depth + "arena a" + " )" * depth)
     assert done == [["a"]]
+
+
+@pytest.mark.parametrize(
+    "doubled", ["X=abcdefgh\n" + "X=$X$X\n" * 60, "X=(a b)\n" + 'X=("${X[@]}" "${X[@]}")\n' * 60], ids=["text", "array"]
+)
+def test_variables_that_double_end_in_a_finding(doubled: str) -> None:
+    ((word,),), _ = read(f"{doubled}arena $X")
+    assert word.startswith("?`X` is not known: ")
+
+
+def test_an_open_brace_with_many_commas_takes_linear_time() -> None:
+    """In quadratic time, the test would take hours."""
+    ((word,),), _ = read("X=1\narena a$X{" + "," * 1_000_000)
+    assert word.startswith("a1{")
