@@ -10,7 +10,7 @@ from gen.rules.object_view import ObjectView
 from gen.rules.problem import Problem
 
 if TYPE_CHECKING:
-    from gen.check.objects import Checked
+    from gen.check.silence import Checked
     from gen.kubernetes import Body
 
 
@@ -28,6 +28,6 @@ def check_best_practices(body: Body) -> Checked | None:
     ]
     if not problems:
         return None
-    from gen.check.objects import silenced  # noqa: PLC0415 - most runs have no problem and need no other rule
+    from gen.check.silence import silenced  # noqa: PLC0415 - most runs have no problem and need no other rule
 
     return silenced(problems, body)

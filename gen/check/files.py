@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from gen.check.objects import Checked, check
+from gen.check.objects import check
+from gen.check.silence import Checked
 from gen.diagnostics import DefinitionError, Diagnostic, Findings, Location, Severity, UsageError, message_text
 from gen.findings.files import UNREADABLE
 from gen.findings.overlays import INVALID_DEFINITION

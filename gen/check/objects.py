@@ -5,17 +5,17 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from gen.check.api_versions import is_removed, retired, unknown
 from gen.check.schema_errors import schema_problems
-from gen.diagnostics import did_you_mean, near
+from gen.check.silence import Checked, silenced
 from gen.resources.pods import follow
 from gen.resources.retired import RETIRED
-from gen.rules.catalogue import CATALOGUE, rules_for
+from gen.rules.catalogue import rules_for
 from gen.rules.field_checks import duplicates
 from gen.rules.object_view import ObjectView, dropped, is_custom
-from gen.rules.problem import DAMAGED, SILENCE, Problem
+from gen.rules.problem import DAMAGED, Problem
 from gen.rules.rule import is_generated
 from gen.schemas.structural import with_defaults
 
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from gen.rules.fault import Fault
     from gen.rules.rule import Rule
     from gen.schemas.lookup import Kind, Kinds
-
-
-class Checked(Struct, frozen=True):
-    """Result of checking one object."""
-
-    problems: tuple[Problem, ...] = ()
-    silenced: tuple[tuple[Problem, str], ...] = ()
-    """With the reasons that the object gives."""
 
 
 def check(body: Any, kinds: Kinds, *, missing: bool = False) -> Checked:
@@ -62,11 +54,11 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
     kind = kinds.get(api_version, name)
     if kind is not None and kind.partial and not is_generated(body):
         kind = None
-    yield from _retired(api_version, name, kinds, known=kind is not None)
+    yield from retired(api_version, name, kinds, known=kind is not None)
     if kind is None:
         known = any(version == api_version for version, _ in kinds.schemas.kinds())
-        if not (missing and not known) and not _is_removed(api_version, name, kinds):
-            yield _unknown(api_version, name, kinds)
+        if not (missing and not known) and not is_removed(api_version, name, kinds):
+            yield unknown(api_version, name, kinds)
         return
     if kind.deprecated is not None and (api_version, name) not in RETIRED:
         yield Problem("deprecated-api", ("apiVersion",), kind.deprecated)
@@ -224,54 +216,3 @@ def _failed(rule: Rule, error: Exception) -> Problem:
     """A bug in a rule only costs the result of this rule for this object."""
     what = f"{type(error).__name__}: {error}"[:100]
     return Problem("rule-failed", (), f"rule `{rule.name}` failed to check this object ({what})")
-
-
-def _is_removed(api_version: str, name: str, kinds: Kinds) -> bool:
-    retired = RETIRED.get((api_version, name))
-    return retired is not None and retired.removed is not None and retired.removed <= kinds.minor
-
-
-def _retired(api_version: str, name: str, kinds: Kinds, *, known: bool) -> Iterator[Problem]:
-    retired = RETIRED.get((api_version, name))
-    if retired is None:
-        return
-    minor = kinds.minor
-    instead = f"use `{retired.instead}`" if "/" in retired.instead else retired.instead
-    if _is_removed(api_version, name, kinds) and not known:
-        since = f" since Kubernetes 1.{retired.removed}" if retired.removed else ""
-        yield Problem("removed-api", ("apiVersion",), f"{api_version} {name} was removed{since}", instead)
-    elif retired.deprecated <= minor:
-        until = f" and removed in Kubernetes 1.{retired.removed}" if retired.removed else ""
-        yield Problem("deprecated-api", ("apiVersion",), f"{api_version} {name} is deprecated{until}", instead)
-
-
-def _unknown(api_version: str, name: str, kinds: Kinds) -> Problem:
-    names = kinds.names()
-    versions = sorted({version for version, kind in names if kind == name})
-    message = f"no schema found for {api_version} {name}"
-    if versions:
-        return Problem("unknown-kind", ("apiVersion",), message, did_you_mean(api_version, versions))
-    guess = near(name, (kind for version, kind in names if version == api_version))
-    return Problem("unknown-kind", ("kind",), message, f"did you mean `{guess}`?" if guess else "")
-
-
-def silenced(problems: list[Problem], body: Any) -> Checked:
-    """Problems of an object, apart from those that its annotations silence."""
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    reasons = {
-        key.removeprefix(SILENCE): reason
-        for key, reason in (annotations.items() if isinstance(annotations, dict) else ())
-        if isinstance(key, str) and key.startswith(SILENCE) and isinstance(reason, str)
-    }
-    wrong = [_about_silence(name, reason) for name, reason in reasons.items()]
-    kept = [problem for problem in problems if not reasons.get(problem.rule, "").strip()]
-    others = tuple((problem, reasons[problem.rule]) for problem in problems if problem not in kept)
-    return Checked((*kept, *(problem for problem in wrong if problem is not None)), others)
-
-
-def _about_silence(name: str, reason: str) -> Problem | None:
-    route = ("metadata", "annotations", SILENCE + name)
-    if name not in CATALOGUE:
-        return Problem("silenced", route, f"unknown rule `{name}`", did_you_mean(name, CATALOGUE))
-    return None if reason.strip() else Problem("silenced", route, f"`{name}` is silenced without a reason")

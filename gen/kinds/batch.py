@@ -13,7 +13,7 @@ from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Role
 from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, Body, present
 from gen.model.base import Model
-from gen.model.job import RoleFields
+from gen.model.pods import RoleFields
 from gen.resources.batch import JOB
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from gen.kinds.base import Job, Problem
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, with_field
 from gen.model.base import Model
-from gen.model.job import ReplicatedRole, RoleFields
+from gen.model.pods import ReplicatedRole, RoleFields
 from gen.model.untyped import Fields
 from gen.resources import RESOURCES
 from gen.resources.pods import get, pods_by_shape

@@ -15,8 +15,8 @@ from gen.kinds.indexed import IndexedJob, field_variable
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
-from gen.model.job import MAX_PODS, RoleFields
 from gen.model.names import JobName
+from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Positive
 from gen.resources.jobset import FAILURE_REASONS, JOBSET
 

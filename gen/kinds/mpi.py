@@ -13,8 +13,8 @@ from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Hosts, Role, Target
 from gen.kubernetes import NVIDIA_DEVICES, Body, present
 from gen.model.base import Model
-from gen.model.job import RoleFields
 from gen.model.names import MountPath
+from gen.model.pods import RoleFields
 from gen.model.scalars import Positive
 from gen.resources.kubeflow import MPIJOB, V1, V2
 

@@ -8,7 +8,7 @@ from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
-from gen.model.job import ReplicatedRole, RoleFields
+from gen.model.pods import ReplicatedRole, RoleFields
 from gen.resources.kubeflow import PADDLEJOB
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
-from gen.model.job import MAX_PODS, RoleFields
 from gen.model.names import ConfigKey, ObjectName
+from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Given, Port, Positive, matching
 from gen.resources.kubeflow import PYTORCHJOB
 

@@ -18,8 +18,8 @@ from gen.kinds.base import Job, Problem, unused_workers
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
-from gen.model.job import MAX_PODS, RoleFields
 from gen.model.names import JobName
+from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Duration, Given, Positive, Text, Truth, matching
 from gen.resources.ray import HEAD, RAYJOB
 

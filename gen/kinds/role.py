@@ -8,7 +8,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
-    from gen.model.job import PodFields
+    from gen.model.pods import PodFields
 
 
 class Target(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
-from gen.model.job import ReplicatedRole, RoleFields
+from gen.model.pods import ReplicatedRole, RoleFields
 from gen.resources.kubeflow import TFJOB
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from gen.kinds.base import Job, Problem, unused_workers
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
-from gen.model.job import MAX_PODS, RoleFields
 from gen.model.names import JobName
+from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Duration, Positive, Text
 from gen.resources.volcano import DEFAULT_QUEUE, DEFAULT_RETRIES, SCHEDULER, VOLCANO_JOB
 

@@ -9,8 +9,8 @@ from pydantic import WithJsonSchema, model_validator
 from gen.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.model.base import Model
 from gen.model.effect import Effect, combined
-from gen.model.job import Toleration
 from gen.model.names import LABEL_KEY, EnvName, LabelKey, LabelValue
+from gen.model.pods import Toleration
 from gen.model.profile import chosen, require_one, with_profiles
 from gen.model.scalars import Bytes, Positive, Quantity, Text, conflict, matching
 

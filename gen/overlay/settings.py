@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from gen.model.base import Model
-from gen.model.job import Toleration
 from gen.model.names import ImageRef, LabelKey, LabelValue, ObjectName, ResourceName
+from gen.model.pods import Toleration
 from gen.model.scalars import Bytes, Quantity, Text, Truth
 from gen.model.synonyms import GPU as GPU_SYNONYMS
 

@@ -24,7 +24,7 @@ from gen.rules.problem import dotted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gen.check.objects import Checked
+    from gen.check.silence import Checked
     from gen.diagnostics import Location
     from gen.kubernetes import Body
     from gen.render.deciding_field import Decided

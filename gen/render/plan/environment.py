@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gen.findings.jobs import INVALID_ENV, RESERVED_ENV
 from gen.kubernetes import NVIDIA_DEVICES, Body, present
-from gen.model.job import EnvSource
+from gen.model.pods import EnvSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kinds import Role
     from gen.kinds.plan import Spread
-    from gen.model.job import Placement, Toleration
+    from gen.model.pods import Placement, Toleration
     from gen.render.plan.accelerators import Choice
     from gen.render.plan.context import Context
 

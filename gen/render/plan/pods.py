@@ -11,7 +11,7 @@ from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMO
 from gen.kinds.plan import MountPlan, PodPlan, VolumePlan
 from gen.kubernetes import ACCELERATOR_LABEL, present
 from gen.model.effect import combined
-from gen.model.job import MAX_PODS
+from gen.model.pods import MAX_PODS
 from gen.render.plan.accelerators import accelerator_of, check_accelerators
 from gen.render.plan.code import DEFAULT_WORKING_DIR, code_mount, code_volumes, plan_code
 from gen.render.plan.context import has_own

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kinds import Role
-    from gen.model.job import Placement
+    from gen.model.pods import Placement
     from gen.render.plan.context import Context
 
 

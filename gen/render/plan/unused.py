@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import NO_EFFECT
-from gen.model.job import PodFields
+from gen.model.pods import PodFields
 from gen.render.plan.context import PROGRAM, has_own
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gen.kinds import Role
     from gen.model.base import Model
-    from gen.model.job import RoleFields
+    from gen.model.pods import RoleFields
     from gen.render.plan.context import Context
 
 
