@@ -174,7 +174,8 @@ class OverlayFields(Model):
     kinds: dict[JobName, DeclaredKind] = {}
     """Custom resources that jobs can have as their kind, such as `spark`, in addition to those of gen."""
     defaults: dict[str, Any] = {}
-    """Default fields for all jobs, and under `kinds` for jobs of one kind. Fields of the job override them."""
+    """Default fields for all jobs whose kind can have them, and under `kinds` for jobs of one kind. Fields of the job
+    override them."""
     params: dict[str, Text] = {}
     """Values for `{{ params.… }}`. They override the `params` of a job."""
     namespaces: dict[NamespaceKey, Grant] = {}

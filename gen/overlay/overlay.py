@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gen.gitops import ENGINE_NAMESPACES, ENGINES
+from gen.kinds import KINDS
 from gen.load import Data, Layer, Layers, lay_over
 from gen.overlay.accelerator import Accelerator
 from gen.overlay.fields import OverlayFields
@@ -128,10 +129,19 @@ class Overlay:
 
     def defaults_of(self, kind: str) -> Mapping[str, Data]:
         """Defaults for the jobs of a kind."""
-        common = {name: value for name, value in self.defaults.items() if name != "kinds"}
+        left_out = {"kinds", *self.unusable_defaults(kind)}
+        common = {name: value for name, value in self.defaults.items() if name not in left_out}
+        return lay_over(common, self._own_defaults(kind))
+
+    def unusable_defaults(self, kind: str) -> Mapping[str, str]:
+        """Defaults for all jobs that those of a kind cannot have, with the reasons."""
+        reasons, own = KINDS[kind].unsupported_fields(), self._own_defaults(kind)
+        return {name: reasons[name] for name in self.defaults if name in reasons and name not in own}
+
+    def _own_defaults(self, kind: str) -> Mapping[str, Data]:
         kinds = self.defaults.get("kinds")
         own = kinds.get(kind) if isinstance(kinds, dict) else None
-        return lay_over(common, own) if isinstance(own, dict) else common
+        return own if isinstance(own, dict) else {}
 
     def layers_of(self, kind: str) -> tuple[Layer, ...]:
         """The layers of `defaults_of`, highest precedence first."""

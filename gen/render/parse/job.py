@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from gen.diagnostics import Findings, did_you_mean, near
 from gen.findings.files import INVALID_NAME
-from gen.findings.jobs import MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
+from gen.findings.jobs import MISSING_FIELD, NO_EFFECT, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import PLUGIN_NOT_NAMED
 from gen.kinds import KINDS, Job
 from gen.kinds.declared import is_declared, is_named
@@ -94,6 +94,8 @@ def read_job(source: Source, namespace: str, overlay: Overlay | None, found: Fin
     written = cast("dict[str, Data]", source.data)
     _check_file_name(source, found)
     report_texts(source, KINDS[kind], found)
+    if overlay is not None:
+        _report_unusable_defaults(kind, overlay, found)
     return WrittenJob(
         model=KINDS[kind],
         kind=kind,
@@ -104,6 +106,14 @@ def read_job(source: Source, namespace: str, overlay: Overlay | None, found: Fin
         data=lay_over(overlay.defaults_of(kind), written) if overlay else written,
         layers=Layers((Layer(source), *(overlay.layers_of(kind) if overlay else ()))),
     )
+
+
+def _report_unusable_defaults(kind: str, overlay: Overlay, found: Findings) -> None:
+    """Warn about defaults for all jobs that those of a kind cannot have."""
+    for name, reason in overlay.unusable_defaults(kind).items():
+        message = f"the default `{name}` has no effect on jobs of `kind: {kind}`: {reason}"
+        hint = f"move `{name}` to `defaults.kinds`, for the kinds that have it"
+        found.warning(NO_EFFECT, overlay.place("defaults", name, key=True), message, hint)
 
 
 def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None) -> JobInput | None:
