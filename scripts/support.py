@@ -74,7 +74,7 @@ def _sidecars(kind: type[Job], api_version: str) -> tuple[str, str]:  # noqa: AR
 _LIFECYCLE: Final = """\
 ## Life of a run
 
-What a job can say of its run.
+Fields of a job that control its run.
 """
 
 

@@ -19,7 +19,7 @@ Fields = dict[str, Any]
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    """What an importer reads: a text, or the words of a command line."""
+    """Input of an importer: a text, or the words of a command line."""
 
     file: str
     """Path for findings; `-` for standard input and for the words of a command line."""
@@ -57,7 +57,7 @@ class Importer(ABC):
     """Reads submissions of one tool. Nothing that it reads is run."""
 
     summary: ClassVar[str]
-    """What it reads, for the help of `gen import`."""
+    """Its input, for the help of `gen import`."""
 
     @abstractmethod
     def read(self, given: Given, found: Findings) -> Sequence[ImportedJob]:

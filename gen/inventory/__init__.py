@@ -1,1 +1,1 @@
-"""What the job files of a repository ask for, read without rendering them."""
+"""Requests of the job files of a repository, read without rendering them."""

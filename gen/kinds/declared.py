@@ -41,7 +41,7 @@ class DeclaredPods(Struct, frozen=True, kw_only=True):
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
-    """What an overlay says of a kind."""
+    """Declaration of a kind in an overlay."""
 
     name: str
     """Name of the kind in jobs."""

@@ -51,7 +51,7 @@ class GpuDirect(PodInterfaces, ABC):
 
 
 class GpuDirectTcp(GpuDirect, ABC):
-    """Profile for GPUDirect over TCP: a daemon beside the program receives into the memory of the GPUs."""
+    """Profile for GPUDirect over TCP: a daemon in the pod receives into the memory of the GPUs."""
 
     kubernetes: ClassVar[str] = "1.29"
     name: ClassVar[str]
@@ -108,7 +108,7 @@ class GpuDirectTcp(GpuDirect, ABC):
         daemon: Body = {
             "name": self.name,
             "image": self.daemon,
-            # a sidecar ends with the training container; beside it, it would keep the pod running
+            # a sidecar ends with the training container; an ordinary container would keep the pod running
             "restartPolicy": "Always",
             **own,
             "env": [{"name": "LD_LIBRARY_PATH", "value": LIBRARIES}, *own.get("env", ())],

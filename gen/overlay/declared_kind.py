@@ -62,7 +62,7 @@ class PodsOfKind(Model):
 
 
 class StatusOfKind(Model):
-    """How the status of an object says that its run has ended: by conditions, or by a phase."""
+    """Signs in the status of an object that its run has ended: conditions, or a phase."""
 
     phase: StatusRoute | None = None
     """Route of the field with the phase. Without it, the other fields are types of `status.conditions`."""
@@ -102,7 +102,7 @@ class DeclaredKind(Model):
     pods: Annotated[dict[JobName, PodsOfKind], Field(min_length=1)]
     """Pods by role. gen builds their templates from the job."""
     status: StatusOfKind
-    """How the status says that a run has ended. Health checks of GitOps engines depend on it."""
+    """Signs in the status that a run has ended. Health checks of GitOps engines depend on them."""
     spec: Fields = {}
     """Fields of `spec` of every object. A job overrides those that `fields` permits."""
     fields: tuple[SpecField, ...] = ()

@@ -102,7 +102,7 @@ class QueueProfile(Profile, ABC):
 
     @classmethod
     def needs(cls, facts: Resource, api_version: str) -> str:  # noqa: ARG003 - most schedulers need nothing
-        """What the configuration of the scheduler or the operator must contain for a kind; empty if nothing."""
+        """Required entry in the configuration of the scheduler or the operator for a kind; empty if there is none."""
         return ""
 
     def refusal(self, facts: Resource, api_version: str) -> Refusal | None:

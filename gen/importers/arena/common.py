@@ -1,4 +1,4 @@
-"""What the training types share."""
+"""Fields that the training types share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job in the making: its fields, and what the overlay must have."""
+"""A job in the making: its fields, and the needed parts of the overlay."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _put(fields: Fields, value: Any, route: tuple[str, ...]) -> None:
 
 
 def literal(text: str) -> str:
-    """A text in which gen evaluates nothing."""
+    """A text without expressions for gen."""
     return _EXPRESSION.sub(lambda found: f"{{{{ '{found[0]}' }}}}", text)
 
 

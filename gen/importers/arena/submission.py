@@ -38,7 +38,7 @@ class Value(Struct, frozen=True):
 
 
 class Submission(Struct, kw_only=True):
-    """One command. Flags that nobody has read are reported at the end."""
+    """One command. Unread flags are reported at the end."""
 
     type: JobType
     place: Location
@@ -91,7 +91,7 @@ def read_submission(words: tuple[Word, ...], place: Location, found: Findings) -
 
 
 def _report_unknown(words: Iterable[Word], found: Findings) -> bool:
-    """Report words whose text is not known."""
+    """Report words with unknown text."""
     unknown = [word for word in words if word.unknown is not None]
     for word in unknown:
         assert word.unknown is not None  # noqa: S101 - selected above

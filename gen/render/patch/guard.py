@@ -88,7 +88,7 @@ def _labels(old: Body, new: Body, route: Route) -> Iterator[Breach]:
 
 
 def _queue(queue: QueueProfile, old: Body, new: Body, templates: dict[Route, Any]) -> Iterator[Breach]:
-    """What the queue of a run needs: labels and annotations of its scheduler, and for a gang the name of that."""
+    """Needs of the queue of a run: labels and annotations of its scheduler, and for a gang the name of that."""
     hint = "remove it from the patch, and change the queue in `queues` of the overlay"
     for route in ((), *templates):
         for field in ("labels", "annotations"):

@@ -68,7 +68,7 @@ def annotations_of(effect: Effect) -> dict[str, str]:
 
 
 def _check_kind(context: Context, name: str, effect: Effect) -> None:
-    """Report what the kind cannot do for the network."""
+    """Report effects of the network that the kind cannot have."""
     kind = context.job.facts.kind
     if effect.host_network and not context.job.uses_host_network:
         message = f"a {kind} cannot use the network of its nodes, as `{name}` does"
@@ -128,7 +128,7 @@ def _variables(context: Context, role: Role) -> Iterator[tuple[str, object, tupl
 def check_pod(
     context: Context, role: Role, network: Effect, choice: Choice | None, resources: Mapping[str, str]
 ) -> None:
-    """Report what the network, the accelerator and the metadata of a role set differently."""
+    """Report different values of the network, the accelerator and the metadata of a role."""
     if choice is not None:
         for clash in clashes(choice.fields.effect(role.gpus), network):
             values = f"{shown(clash.one)} and {shown(clash.other)}"
