@@ -5,29 +5,28 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gen.kinds import KINDS
 from gen.schemas.registry import Schemas
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KINDS = (
-    ("batch/v1", "Job"),
+COMPANIONS = (
     ("apps/v1", "Deployment"),
     ("v1", "ConfigMap"),
     ("v1", "PersistentVolume"),
     ("v1", "PersistentVolumeClaim"),
     ("v1", "Service"),
-    ("kubeflow.org/v1", "PyTorchJob"),
-    ("kubeflow.org/v1", "TFJob"),
-    ("kubeflow.org/v2beta1", "MPIJob"),
 )
+"""Kinds of objects that jobs of any kind have."""
 LOCATION = "{{ .ResourceKind }}{{ .KindSuffix }}.json"
 
 
 def write_catalog(folder: Path, version: str) -> str:
     """Write the schemas to `folder`, and return the `-schema-location` for kubeconform."""
     schemas = Schemas(version)
-    for api_version, kind in KINDS:
+    runs = [(version, job.facts.kind) for job in KINDS.values() for version in job.facts.versions]
+    for api_version, kind in (*COMPANIONS, *runs):
         definitions: dict[str, Any] = {}
         document = _bundled(schemas.schema(api_version, kind), "", schemas, definitions)
         document["$defs"] = definitions

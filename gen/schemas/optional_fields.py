@@ -60,4 +60,8 @@ def drop_requirements(definitions: Mapping[str, Any], minor: int) -> None:
         key = f"{group}.{kind}"
         fields = _OPTIONAL.get(key, ()) if _SINCE.get(key, 0) <= minor else ()
         of_status = kind.endswith(_OF_STATUS) and kind != "MatchCondition"
-        definition["required"] = [] if of_status else [one for one in required if one not in fields]
+        left = [] if of_status else [one for one in required if one not in fields]
+        if left:
+            definition["required"] = left
+        else:
+            del definition["required"]  # draft 4 has no empty list
