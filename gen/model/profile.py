@@ -48,7 +48,9 @@ def with_profiles(model: type[M], name: str, registry: Mapping[str, type[Model]]
 
 def chosen(fields: Model, registry: Mapping[str, type[Model]]) -> dict[str, Any]:
     """Profiles that are set in `fields`, by key."""
-    return {key: value for key in registry if (value := getattr(fields, key, None)) is not None}
+    given = registry.keys() & fields.model_fields_set  # of many profiles, one or two
+    order = sorted(given, key=list(registry).index) if len(given) > 1 else given
+    return {key: value for key in order if (value := getattr(fields, key)) is not None}
 
 
 def require_one(fields: Model, registry: Mapping[str, type[Model]], what: str) -> None:

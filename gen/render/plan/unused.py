@@ -63,7 +63,7 @@ def _check_field(context: Context, roles: tuple[Role, ...], name: str) -> None:
     alias = str(PodFields.model_fields[name].alias)
     if name in PROGRAM and not any(role.runs for role in roles):
         return  # the kind starts the program itself
-    if context.set_by_job((alias,)) and not any(context.takes(role, name) for role in roles):
+    if not any(context.takes(role, name) for role in roles) and context.set_by_job((alias,)):
         message = f"`{alias}` has no effect: no role with pods uses it"
         own = next((role.name for role in roles if has_own(role, name)), None)
         other = f"remove `{alias}` from `roles.{own}`" if own else f"set `{alias}` in `roles.{roles[0].name}`"
