@@ -107,12 +107,14 @@ def _check_environment(context: Context, role: Role, network: Connection, defaul
     """Report variables that switch the network off, and those that replace its defaults."""
     disabling = {name: values for one in network.fields.profiles for name, values in one.disabled_by.items()}
     for name, value, route in _variables(context, role):
-        if not context.set_by_job(route):
+        disables = isinstance(value, str) and value in disabling.get(name, ())
+        replaces = not name.startswith(_LOGGING) and value != defaults.get(name, value)
+        if not (disables or replaces) or not context.set_by_job(route):
             continue
-        if isinstance(value, str) and value in disabling.get(name, ()):
+        if disables:
             message = f"with `{name}={value}`, network `{network.name}` has no effect"
             context.error(NO_EFFECT, route, message, f"remove `{name}`, or use `network: {POD_NETWORK}`", key=True)
-        elif not name.startswith(_LOGGING) and value != defaults.get(name, value):
+        else:
             message = f"`{name}` replaces {shown(defaults[name])}, the value for network `{network.name}`"
             hint = f"remove `{name}`, unless this training needs another value"
             context.found.warning(OVERRIDDEN_DEFAULT, context.place(*route, key=True), message, hint)
