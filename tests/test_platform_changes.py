@@ -70,6 +70,7 @@ def bump_gen(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("gen.render.build.stage.pod_template", changed)
 
 
+@pytest.mark.slow  # fifty jobs for each change
 @pytest.mark.parametrize("change", [*CHANGES, "gen itself"])
 def test_no_run_starts_or_stops(active: History, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before = active.rendered()

@@ -176,6 +176,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.slow  # every place of a job with each value
 @pytest.mark.parametrize("value", [None, {}, [], "", 0, True, [None], "missing", *NUMBERS, *TEXTS], ids=shown)
 def test_an_odd_value_in_every_place_is_judged(value: Any) -> None:
     for body in KNOWN:

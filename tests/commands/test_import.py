@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -34,9 +35,16 @@ def errors(report: Report) -> list[str]:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Path:
+def fresh(tmp_path: Path, made: Path) -> Path:
+    """A copy of the repository."""
+    shutil.copytree(made, tmp_path / "repo", symlinks=True)
+    return tmp_path / "repo"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository that `gen init` has made, with a large quota."""
-    root = tmp_path / "repo"
+    root = tmp_path_factory.mktemp("made") / "repo"
     assert initialised(root, namespace="team-a")[1] == 0
     overlay = root / "overlays/production/overlay.yaml"
     overlay.write_text(overlay.read_text().replace("gpus: 16", "gpus: 1000000"))

@@ -183,6 +183,7 @@ def with_long_value(field: str, unit: str) -> str:
     return others + f"{field.replace(':', ': ')}: '{value}'" + "}\n" * ("{" in field) + "\n"
 
 
+@pytest.mark.slow  # megabytes for each expression
 def test_searches_of_long_values_are_linear(tmp_path: Path) -> None:
     jobs = [with_long_value(field, unit) for field in LONG.split() for unit in UNITS]
     (tmp_path / "jobs.json").write_text(json.dumps(jobs), "utf-8")

@@ -106,6 +106,7 @@ def ruamel(text: str) -> Any:
     return reader.load(io.StringIO(text))
 
 
+@pytest.mark.slow  # hundreds of documents in Python readers
 @given(st.lists(texts, min_size=1, max_size=12))
 @settings(max_examples=300, deadline=None)
 def test_pyyaml_and_ruamel_read_back_what_was_written(values: list[str]) -> None:

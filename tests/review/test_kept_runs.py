@@ -189,6 +189,7 @@ FORGERIES: dict[str, Callable[[History], None]] = {
 }
 
 
+@pytest.mark.slow  # commits for each forgery
 @pytest.mark.parametrize("forgery", list(FORGERIES))
 def test_a_forged_run_is_refused(behind: History, forgery: str) -> None:
     FORGERIES[forgery](behind)
@@ -198,6 +199,7 @@ def test_a_forged_run_is_refused(behind: History, forgery: str) -> None:
     assert behind.plan().refused, "plan"
 
 
+@pytest.mark.slow  # commits for each forgery
 @pytest.mark.parametrize(
     "forgery", [name for name in FORGERIES if name not in ("body_edited_by_hand", "second_document")]
 )

@@ -87,6 +87,7 @@ DERIVED = [gvk for gvk in CRDS if not gvk[0].startswith("kubeflow.org/")]
 """Kinds whose schema is as the script wrote it. Those of Kubeflow name the roles of their replica maps."""
 
 
+@pytest.mark.slow  # a process for each kind
 @pytest.mark.parametrize("gvk", DERIVED, ids=[kind for _, kind in DERIVED])
 def test_the_script_writes_the_schema_from_the_definition(gvk: tuple[str, str]) -> None:
     group, version = gvk[0].split("/")

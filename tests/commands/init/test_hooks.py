@@ -16,6 +16,8 @@ from tests.support import PROJECT, initialised
 if TYPE_CHECKING:
     import subprocess
 
+pytestmark = pytest.mark.slow  # processes in repositories that `gen init` creates
+
 JOB = "kind: batch\nimage: registry.example.com/a:1\ncommand: x\ngpus: 1\ntimeout: 1h\n"
 GEN = Path(sys.executable).parent / "gen"
 
@@ -56,7 +58,6 @@ def render(root: Path) -> None:
 
 
 @ALL_HOOKS
-@pytest.mark.slow
 def test_hooks_fail_when_manifests_were_rendered_but_not_added(hooked: Path) -> None:
     (hooked / "jobs/team-a/second.yaml").write_text(JOB, "utf-8")
     render(hooked)
@@ -70,14 +71,12 @@ def test_hooks_fail_when_manifests_were_rendered_but_not_added(hooked: Path) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_hooks_fail_when_a_new_job_was_not_rendered(hooked: Path) -> None:
     (hooked / "jobs/team-a/second.yaml").write_text(JOB, "utf-8")
     git("add", "jobs", cwd=hooked)
     assert commit(hooked).returncode == 1
 
 
-@pytest.mark.slow
 def test_hooks_fail_when_a_change_of_manifests_was_not_added(hooked: Path) -> None:
     job = hooked / "jobs/team-a/hello.yaml"
     job.write_text(job.read_text("utf-8") + "\nenv: {A: b}\n", "utf-8")
@@ -88,7 +87,6 @@ def test_hooks_fail_when_a_change_of_manifests_was_not_added(hooked: Path) -> No
     assert commit(hooked).returncode == 0
 
 
-@pytest.mark.slow
 def test_hooks_fail_when_only_a_part_of_the_index_is_committed(hooked: Path) -> None:
     (hooked / "jobs/team-a/second.yaml").write_text(JOB, "utf-8")
     render(hooked)
@@ -98,7 +96,6 @@ def test_hooks_fail_when_only_a_part_of_the_index_is_committed(hooked: Path) -> 
 
 
 @ALL_HOOKS
-@pytest.mark.slow
 def test_hooks_fail_when_a_job_is_deleted_without_its_manifests(hooked: Path) -> None:
     git("rm", "--quiet", "jobs/team-a/hello.yaml", cwd=hooked)
     (hooked / "jobs/team-a").mkdir(parents=True, exist_ok=True)
@@ -106,7 +103,6 @@ def test_hooks_fail_when_a_job_is_deleted_without_its_manifests(hooked: Path) ->
     assert commit(hooked).returncode == 1
 
 
-@pytest.mark.slow
 def test_hooks_ignore_drafts_that_were_not_added(hooked: Path) -> None:
     (hooked / "jobs/team-a/draft.yaml").write_text(JOB, "utf-8")
     render(hooked)
@@ -116,7 +112,6 @@ def test_hooks_ignore_drafts_that_were_not_added(hooked: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_hooks_ignore_ignore_files(hooked: Path) -> None:
     (hooked / ".git/info/exclude").write_text("second*\n", "utf-8")
     (hooked / "jobs/team-a/second.yaml").write_text(JOB, "utf-8")

@@ -26,6 +26,8 @@ from tests.support import PROJECT, Repository, initialised, tree
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # processes in repositories that `gen init` creates
+
 
 def made(root: Path) -> Path:
     report, code = initialised(root)
@@ -236,7 +238,6 @@ def test_git_shows_generated_files_in_full_and_never_merges_them_by_lines(tmp_pa
     assert [line.rsplit(": ", 1)[1] for line in said.splitlines()] == ["true", "unset", "unspecified", "lf"]
 
 
-@pytest.mark.slow
 def test_the_wheel_has_the_templates(tmp_path: Path) -> None:
     pytest.importorskip("hatchling", reason="the build backend is not installed")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]

@@ -14,6 +14,8 @@ from tests.support import initialised
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # processes in repositories that `gen init` creates
+
 
 COMMIT, DIGEST = "a" * 40, "b" * 64
 HASHED = f"https://pypi.example.com/gitops_gen-1-py3-none-any.whl#sha256={DIGEST}"

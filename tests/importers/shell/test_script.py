@@ -140,6 +140,7 @@ def test_a_script_may_be_nested_deeply() -> None:
     assert done == [["a"]]
 
 
+@pytest.mark.slow  # up to the limit of a text
 @pytest.mark.parametrize(
     "doubled", ["X=abcdefgh\n" + "X=$X$X\n" * 60, "X=(a b)\n" + 'X=("${X[@]}" "${X[@]}")\n' * 60], ids=["text", "array"]
 )

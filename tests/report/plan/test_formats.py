@@ -102,6 +102,7 @@ def test_a_comment_starts_with_the_marker_and_the_summary(history: History) -> N
     assert text.index("| Runs |") < text.index("<details>")
 
 
+@pytest.mark.slow  # hundreds of runs
 def test_a_long_comment_is_cut_and_counts_the_omitted_entries(history: History) -> None:
     history.job(JOB, name="stays")
     branch(history)
