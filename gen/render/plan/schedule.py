@@ -36,9 +36,8 @@ def plan_schedule(context: Context) -> SchedulePlan | None:
     facts = job.facts.scheduled_by
     if job.schedule is None or facts is None:
         return None
-    short = not isinstance(job.schedule, Schedule)
-    wanted = Schedule(cron=job.schedule) if not isinstance(job.schedule, Schedule) else job.schedule
-    valid = _check_times(context, wanted, () if short else ("cron",))
+    wanted = job.schedule if isinstance(job.schedule, Schedule) else Schedule(cron=job.schedule)
+    valid = _check_times(context, wanted, ("cron",) if wanted is job.schedule else ())
     _check_job(context)
     allowed = wanted.concurrency == "Allow" and valid
     return SchedulePlan(
