@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def settle(runs: Sequence[Expanded], plans: Sequence[Plan | None], found: Findings) -> list[Plan | None]:
     """The plans of the runs of a job, with one TensorBoard for all runs. Reports runs that disturb each other."""
     known = [(one, one.run, plan) for one, plan in zip(runs, plans, strict=True) if one.run is not None and plan]
-    if len(runs) == 1 or len(known) < len(runs):
+    if not runs[1:] or len(known) < len(runs):
         return list(plans)
     _check_distinct([(one, run) for one, run, _ in known], found)
     _, first, plan = known[0]
