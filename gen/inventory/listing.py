@@ -17,15 +17,9 @@ if TYPE_CHECKING:
 STATES: tuple[str, ...] = get_args(JobFields.model_fields["state"].annotation)
 
 
-class JobRow(Struct, frozen=True, kw_only=True):
-    """A job in one overlay. Values that cannot be read, because the file has an error, are None."""
+class Numbers(Struct, frozen=True, kw_only=True):
+    """Values of a job. Those that cannot be read, because the file has an error, are None."""
 
-    namespace: str
-    job: str
-    file: str
-    overlay: str | None
-    """None if no overlay selects the job."""
-    kind: str | None = None
     state: str | None = None
     attempt: int | None = None
     workers: int | None = None
@@ -37,6 +31,17 @@ class JobRow(Struct, frozen=True, kw_only=True):
     queue: str | None = None
     timeout: int | None = None
     """Limit of the run time in seconds; None for unlimited, too."""
+
+
+class JobRow(Numbers, frozen=True, kw_only=True):
+    """A job in one overlay."""
+
+    namespace: str
+    job: str
+    file: str
+    overlay: str | None
+    """None if no overlay selects the job."""
+    kind: str | None = None
     owners: tuple[str, ...] = ()
     changed: Change | None = None
     errors: tuple[str, ...] = ()

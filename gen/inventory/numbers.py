@@ -10,6 +10,7 @@ import orjson
 from msgspec import Struct, field
 
 from gen.diagnostics import Findings, Severity
+from gen.inventory.listing import Numbers
 from gen.model.job import JobFields
 from gen.model.names import JOB_NAME
 from gen.model.sweep import MAX_COMBINATIONS
@@ -40,27 +41,21 @@ _ALONE: Final = frozenset({"state", "attempt", "queue", "timeout"})
 """Fields that no number depends on."""
 
 
-class Numbers(Struct, frozen=True, kw_only=True):
-    """Values of a job; None after an error."""
+class Answer(Struct, frozen=True, kw_only=True):
+    """The values of a job, and the errors that hide some of them."""
 
-    state: str | None = None
-    attempt: int | None = None
-    workers: int | None = None
-    gpus: int | None = None
-    accelerators: Mapping[str, int] = {}
-    queue: str | None = None
-    timeout: int | None = None
+    numbers: Numbers = Numbers()
     errors: tuple[Diagnostic, ...] = ()
 
 
 class NumberReader(Struct):
     """Reads jobs, and keeps the values of those without errors."""
 
-    _known: dict[tuple[str, bytes], Numbers] = field(default_factory=dict)
+    _known: dict[tuple[str, bytes], Answer] = field(default_factory=dict)
 
     def numbers(
         self, job: JobFile, data: Mapping[str, Any] | None, overlay: Overlay | None, read: Callable[[], Source | None]
-    ) -> Numbers:
+    ) -> Answer:
         """The values of a job. `data` is the content of its file, if no other text means the same; `read` parses it
         with places.
         """
@@ -71,10 +66,10 @@ class NumberReader(Struct):
         usual = key[1] and b"{{" not in key[1] and JOB_NAME.fullmatch(str(data.get("name", job.stem))) is not None
         if usual and key in self._known:
             return self._known[key]
-        numbers = _read(read(), job.namespace, overlay)
-        if usual and not numbers.errors:
-            self._known[key] = numbers
-        return numbers
+        answer = _read(read(), job.namespace, overlay)
+        if usual and not answer.errors:
+            self._known[key] = answer
+        return answer
 
 
 def _text(shown: Mapping[str, Any]) -> bytes:
@@ -85,24 +80,24 @@ def _text(shown: Mapping[str, Any]) -> bytes:
         return b""
 
 
-def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Numbers:
+def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Answer:
     found = Findings()
     if source is None:
-        return Numbers()
+        return Answer()
     written = read_job(_without_hidden(source), namespace, overlay, found)
     if written is not None and SWEEP in written.data:
         return _of_sweep(written, found)
     job = parse_run(written, found) if written is not None else None
     errors = tuple(item for item in found if item.severity is Severity.ERROR)
     if job is None:
-        return Numbers(errors=errors)
+        return Answer(errors=errors)
     known: dict[str, Any] = {name: getattr(job.job, name) for name in _ALONE if name not in job.left_out}
     if job.left_out <= _ALONE | HIDDEN:
         known |= _counts(job, overlay)
-    return Numbers(**known, errors=errors)
+    return Answer(numbers=Numbers(**known), errors=errors)
 
 
-def _of_sweep(written: WrittenJob, found: Findings) -> Numbers:
+def _of_sweep(written: WrittenJob, found: Findings) -> Answer:
     """The values of the job, with the pods and GPUs of all runs in its state together."""
     sweep = read_sweep(written, found)
     known = combinations(sweep, written, MAX_COMBINATIONS, found) if sweep is not None else ()
@@ -118,14 +113,15 @@ def _of_sweep(written: WrittenJob, found: Findings) -> Numbers:
     errors = tuple(item for item in found if item.severity is Severity.ERROR)
     jobs = [job for job in runs if job is not None]
     if not jobs:
-        return Numbers(errors=errors)
+        return Answer(errors=errors)
     alone = {name: getattr(jobs[0].job, name) for name in _ALONE if name not in jobs[0].left_out}
     if not known or any(not job.left_out <= _ALONE | HIDDEN for job in jobs):
-        return Numbers(**alone, errors=errors)
+        return Answer(numbers=Numbers(**alone), errors=errors)
     counts = [_counts(job, written.overlay) for job in jobs]
     named = sum((Counter(one["accelerators"]) for one in counts), Counter[str]())
     total = {name: times * sum(one[name] for one in counts) for name in ("workers", "gpus")}
-    return Numbers(**alone, **total, accelerators={name: times * count for name, count in named.items()}, errors=errors)
+    accelerators = {name: times * count for name, count in named.items()}
+    return Answer(numbers=Numbers(**alone, **total, accelerators=accelerators), errors=errors)
 
 
 def _without_hidden(source: Source) -> Source:

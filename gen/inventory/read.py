@@ -6,6 +6,8 @@ import re
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.inventory.listing import JobRow, Listing
 from gen.inventory.numbers import HIDDEN, NumberReader
@@ -80,8 +82,8 @@ class _Rows:
 
     def _row(self, job: JobFile, file: _File, overlay: Overlay | None) -> JobRow:
         before = len(file.found.items)
-        numbers = self.reader.numbers(job, file.compiled, overlay, file.source)
-        file.found.extend(numbers.errors)
+        answer = self.reader.numbers(job, file.compiled, overlay, file.source)
+        file.found.extend(answer.errors)
         data = file.data
         kind, name = data.get("kind"), data.get("name")
         errors = dict.fromkeys(item.code for item in file.found.items[before if data else 0 :])
@@ -91,13 +93,7 @@ class _Rows:
             file=job.file,
             overlay=overlay.name if overlay is not None else None,
             kind=str(kind) if isinstance(kind, str) and kind in KINDS else None,
-            state=numbers.state,
-            attempt=numbers.attempt,
-            workers=numbers.workers,
-            gpus=numbers.gpus,
-            accelerators=numbers.accelerators,
-            queue=numbers.queue,
-            timeout=numbers.timeout,
+            **asdict(answer.numbers),
             owners=self.owners.owners(job.file),
             changed=self.changes.get(job.file),
             errors=tuple(errors),

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from gen.model.names import ObjectName
 from gen.model.profile import Profile
+from gen.model.scalars import Positive
 from gen.resources.base import Group, Path, Resource
 
 if TYPE_CHECKING:
@@ -199,3 +200,20 @@ class Gang(QueueProfile):
     def group(self, run: Run) -> tuple[Body, ...]:  # noqa: ARG002 - some schedulers read the pods alone
         """The group, if the operator does not make it."""
         return ()
+
+
+class LimitedGang(Gang):
+    """A gang scheduler whose queues can limit the pods of a run that must start together."""
+
+    min_available: Positive | None = None
+    """Pods of a run that must start together, or all if it has fewer. [default: all]"""
+
+    @property
+    def least(self) -> int | None:
+        return self.min_available
+
+
+def pod_group(kind: Resource, run: Run, spec: Body) -> Body:
+    """The PodGroup of a run, of one of the schedulers."""
+    (api_version,) = kind.versions
+    return {"apiVersion": api_version, "kind": kind.kind, "metadata": {"name": run.name}, "spec": spec}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gen.kubernetes import Body, present
 from gen.model.names import ObjectName
-from gen.model.scalars import Duration, Positive
-from gen.queues.base import Gang, Member, PodChanges, Run
+from gen.model.scalars import Duration
+from gen.queues.base import LimitedGang, Member, PodChanges, Run, pod_group
 from gen.resources.coscheduling import POD_GROUP, POD_GROUP_LABEL, SCHEDULER
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gen.resources.base import Resource
 
 
-class Coscheduling(Gang):
+class Coscheduling(LimitedGang):
     """Coscheduling of scheduler-plugins. All pods of a run start together, or none."""
 
     short: ClassVar[str] = "scheduler"
@@ -31,8 +31,6 @@ class Coscheduling(Gang):
     """Scheduler with the plugin."""
     timeout: Duration | None = None
     """How long scheduled pods of a group wait for the others, such as `2m`. [default: that of the plugin]"""
-    min_available: Positive | None = None
-    """Pods of a run that must start together, or all if it has fewer. [default: all]"""
 
     @property
     def scheduler_name(self) -> str:
@@ -42,14 +40,9 @@ class Coscheduling(Gang):
     def settings(self) -> Mapping[str, Any]:
         return {"timeout": self.timeout}
 
-    @property
-    def least(self) -> int | None:
-        return self.min_available
-
     def joined(self, run: Run, member: Member) -> PodChanges:
         return PodChanges(scheduler=self.scheduler, labels={POD_GROUP_LABEL: run.name} if member.grouped else {})
 
     def group(self, run: Run) -> tuple[Body, ...]:
         spec = present(minMember=self.size(run), scheduleTimeoutSeconds=self.timeout)
-        (api_version,) = POD_GROUP.versions
-        return ({"apiVersion": api_version, "kind": POD_GROUP.kind, "metadata": {"name": run.name}, "spec": spec},)
+        return (pod_group(POD_GROUP, run, spec),)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gen.kubernetes import MAX_NAME, Body, present
 from gen.model.names import Label
-from gen.model.scalars import Positive
-from gen.queues.base import Gang, Member, PodChanges, PriorityClassName, Run
+from gen.queues.base import LimitedGang, Member, PodChanges, PriorityClassName, Run, pod_group
 from gen.resources.volcano import GROUP_NAME, POD_GROUP, SCHEDULER
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from gen.resources.base import Resource
 
 
-class Volcano(Gang):
+class Volcano(LimitedGang):
     """Queue of Volcano. All pods of a run start together, or none."""
 
     short: ClassVar[str] = "queue"
@@ -35,8 +34,6 @@ class Volcano(Gang):
     """Name of the Queue of Volcano. It takes jobs if it is open and has no queues below it."""
     priority_class: PriorityClassName | None = None
     """PriorityClass of the groups. [default: `priority` of the job]"""
-    min_available: Positive | None = None
-    """Pods of a run that must start together, or all if it has fewer. [default: all]"""
 
     @property
     def scheduler_name(self) -> str:
@@ -45,10 +42,6 @@ class Volcano(Gang):
     @property
     def settings(self) -> Mapping[str, Any]:
         return {"queue": self.queue, "priorityClass": self.priority_class}
-
-    @property
-    def least(self) -> int | None:
-        return self.min_available
 
     def of_run(self, run: Run) -> Mapping[str, Any]:
         return present(queue=self.queue, priorityClass=self._priority(run))
@@ -64,5 +57,4 @@ class Volcano(Gang):
 
     def group(self, run: Run) -> tuple[Body, ...]:
         spec = present(minMember=self.size(run), queue=self.queue, priorityClassName=self._priority(run))
-        (api_version,) = POD_GROUP.versions
-        return ({"apiVersion": api_version, "kind": POD_GROUP.kind, "metadata": {"name": run.name}, "spec": spec},)
+        return (pod_group(POD_GROUP, run, spec),)

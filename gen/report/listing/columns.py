@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gen import quantity
+from gen.diagnostics import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,9 +58,7 @@ def cells(listing: Listing) -> list[list[str]]:
 
 
 def totals(listing: Listing) -> str:
-    """`3 jobs, 40 GPUs of active jobs`."""
-    from gen.diagnostics import counted  # noqa: PLC0415
-
+    """`3 jobs in 2 overlays; active jobs request 40 GPUs`."""
     active = [row for row in listing.rows if row.state == "active" and row.overlay is not None]
     gpus = sum(row.gpus or 0 for row in active)
     overlays = len({row.overlay for row in listing.rows if row.overlay is not None})
