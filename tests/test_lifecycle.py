@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -211,7 +212,8 @@ def test_a_queue_is_a_label_of_the_job_and_of_nothing_else(repo: Repository) -> 
 
 def test_metrics_are_an_annotation_of_the_run(repo: Repository) -> None:
     repo.job(JOB.format(kind="mpi") + "metrics: [{name: images/sec}, {name: accuracy, format: percentage}]\n")
-    assert repo.one("MPIJob")["metadata"]["annotations"]["gen/metrics"] == "images/sec=raw,accuracy=percentage"
+    listed = json.loads(repo.one("MPIJob")["metadata"]["annotations"]["gen/metrics"])
+    assert [(one["name"], one["format"]) for one in listed] == [("images/sec", "raw"), ("accuracy", "percentage")]
     assert "gen/metrics" not in str(repo.one("MPIJob")["spec"])
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from gen.commands.compared import repository
 from gen.commands.options import Jobs, Overlays, Root
@@ -34,6 +35,7 @@ class Request:
     overlay: Overlays = ()
     kind: Annotated[tuple[str, ...], typer.Option("--kind", help="Only this kind of jobs; may be repeated.")] = ()
     state: Annotated[tuple[str, ...], typer.Option("--state", help="Only jobs in this state; may be repeated.")] = ()
+    metrics: Annotated[bool, typer.Option("--metrics", help="Show the metrics of the jobs.")] = False
     root: Root = None
 
 
@@ -45,6 +47,7 @@ def run(request: Request) -> Result[Listing]:
     _check("state", request.state, STATES)
     filters = Filters(namespaces=request.namespace, kinds=request.kind, states=request.state)
     listing = list_jobs(root, request.jobs, request.overlay, filters)
+    listing = replace(listing, with_metrics=request.metrics)
     failed = any(finding.severity is Severity.ERROR for finding in listing.findings)
     return Result(output=listing, exit_code=VIOLATIONS if failed else CLEAN)
 

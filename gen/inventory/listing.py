@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gen.diagnostics import Diagnostic
+    from gen.model.metric import KnownMetric
     from gen.repository.git_history import Change
 
 STATES: tuple[str, ...] = get_args(JobFields.model_fields["state"].annotation)
@@ -31,6 +32,7 @@ class Numbers(Struct, frozen=True, kw_only=True):
     queue: str | None = None
     timeout: int | None = None
     """Limit of the run time in seconds; None for unlimited, too."""
+    metrics: tuple[KnownMetric, ...] | None = None
 
 
 class JobRow(Numbers, frozen=True, kw_only=True):
@@ -53,6 +55,8 @@ class Listing(Struct, frozen=True, kw_only=True):
 
     rows: tuple[JobRow, ...]
     findings: tuple[Diagnostic, ...]
+    with_metrics: bool = False
+    """Whether tables show the metrics."""
 
     @property
     def jobs(self) -> int:

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from gen.diagnostics import Findings, Severity
 from gen.inventory.listing import Numbers
 from gen.model.job import JobFields
+from gen.model.metric import known_metrics
 from gen.model.names import JOB_NAME
 from gen.model.sweep import MAX_COMBINATIONS
 from gen.render.combinations import combinations
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
     from gen.repository.layout import JobFile
 
 _SHOWN: Final = frozenset(
-    {"kind", "state", "attempt", "workers", "roles", "gpus", "accelerator", "queue", "timeout", "sweep"}
+    {"kind", "state", "attempt", "workers", "roles", "gpus", "accelerator", "queue", "timeout", "sweep", "metrics"}
 )
 HIDDEN: Final = frozenset(str(one.alias) for one in JobFields.model_fields.values()) - _SHOWN
 """Fields of all kinds that the list does not show, and that decide nothing it shows."""
 
-_ALONE: Final = frozenset({"state", "attempt", "queue", "timeout"})
+_ALONE: Final = frozenset({"state", "attempt", "queue", "timeout", "metrics"})
 """Fields that no number depends on."""
 
 
@@ -91,10 +92,16 @@ def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Ans
     errors = tuple(item for item in found if item.severity is Severity.ERROR)
     if job is None:
         return Answer(errors=errors)
-    known: dict[str, Any] = {name: getattr(job.job, name) for name in _ALONE if name not in job.left_out}
+    known = _alone(job)
     if job.left_out <= _ALONE | HIDDEN:
         known |= _counts(job, overlay)
     return Answer(numbers=Numbers(**known), errors=errors)
+
+
+def _alone(job: JobInput) -> dict[str, Any]:
+    """The values of fields that no number depends on."""
+    known: dict[str, Any] = {name: getattr(job.job, name) for name in _ALONE if name not in job.left_out}
+    return {**known, "metrics": known_metrics(known["metrics"])} if "metrics" in known else known
 
 
 def _of_sweep(written: WrittenJob, found: Findings) -> Answer:
@@ -114,7 +121,7 @@ def _of_sweep(written: WrittenJob, found: Findings) -> Answer:
     jobs = [job for job in runs if job is not None]
     if not jobs:
         return Answer(errors=errors)
-    alone = {name: getattr(jobs[0].job, name) for name in _ALONE if name not in jobs[0].left_out}
+    alone = _alone(jobs[0])
     if not known or any(not job.left_out <= _ALONE | HIDDEN for job in jobs):
         return Answer(numbers=Numbers(**alone), errors=errors)
     counts = [_counts(job, written.overlay) for job in jobs]

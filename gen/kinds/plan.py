@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Location, Route
     from gen.kinds.role import Role
     from gen.model.effect import Effect
+    from gen.model.metric import KnownMetric
     from gen.queues import QueueProfile
     from gen.resources.base import Resource
     from gen.storage import StorageProfile, Volume
@@ -203,8 +204,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     schedule: SchedulePlan | None
     """None for a job that runs once."""
     attempt: int
-    metrics: Mapping[str, str]
-    """Format by name."""
+    metrics: tuple[KnownMetric, ...]
     values: Mapping[str, str]
     """Values of the parameters of a sweep, sorted by name; empty for other runs."""
     can_suspend: bool

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.metric import Metrics
 from gen.model.names import (
     ImageRef,
     JobName,
@@ -82,17 +83,6 @@ class TensorBoard(Model):
     """Expose it through the overlay's `tensorboard.ingress`."""
 
 
-class Metric(Model):
-    """Metric that the program prints as `name=value`, used to compare runs."""
-
-    main: ClassVar[str] = "name"
-
-    name: Text
-    """Name of the metric, as printed."""
-    format: Literal["raw", "percentage"] = "raw"
-    """How to interpret the number."""
-
-
 class JobFields(PodFields):
     """Fields of every kind of job."""
 
@@ -147,5 +137,6 @@ class JobFields(PodFields):
     """Labels for all objects of the job, but not for its pods. Changing them does not start a new run."""
     annotations: dict[str, Text] = {}
     """Annotations for all objects of the job, but not for its pods. Changing them does not start a new run."""
-    metrics: tuple[Metric, ...] = ()
-    """Metrics that the program prints, used to compare runs. They are stored in an annotation of the run."""
+    metrics: Metrics = ()
+    """Metrics that the program prints, such as `[loss, accuracy:PERCENTAGE]`. `docs/metrics.md` describes what reads
+    them. They are in the annotation `gen/metrics` of the run."""

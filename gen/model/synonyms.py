@@ -150,6 +150,8 @@ PLACEMENT: Final = _names({
     "spread": "topologySpread topologySpreadConstraints antiAffinity podAntiAffinity",
 })  # fmt: skip
 
+METRIC: Final = _names({"pattern": "regex regexp filter metricsFormat", "format": "unit type"})
+
 OVERLAY: Final = _names({
     "kubernetes": "kubernetesVersion k8s version k8sVersion clusterVersion",
     "extends": "base bases inherits parent from",

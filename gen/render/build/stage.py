@@ -9,6 +9,7 @@ import orjson
 from gen.diagnostics import Location
 from gen.kubernetes import METRICS, RUN, VALUES, Body
 from gen.render.build.metadata import platform_metadata, run_metadata, storage_metadata
+from gen.render.build.metrics import metrics_annotation
 from gen.render.build.pod import pod_template
 from gen.render.build.queue import put_into_queue, queue_run, queued_pods, set_value
 from gen.render.build.schedule import scheduled
@@ -50,8 +51,7 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         "spec": job.workload(plan, pods),
     }
     if plan.metrics:
-        metrics = ",".join(f"{name}={form}" for name, form in plan.metrics.items())
-        workload["metadata"].setdefault("annotations", {})[METRICS] = metrics
+        workload["metadata"].setdefault("annotations", {})[METRICS] = metrics_annotation(plan.metrics)
     if plan.values:
         workload["metadata"].setdefault("annotations", {})[VALUES] = orjson.dumps(plan.values).decode()
     facts = job.facts if plan.schedule is None else plan.schedule.facts

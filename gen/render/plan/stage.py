@@ -10,6 +10,7 @@ from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
 from gen.kinds.plan import Plan
 from gen.kinds.role import Target
 from gen.kubernetes import RUN
+from gen.model.metric import known_metrics
 from gen.queues.base import Gang
 from gen.render.plan.context import Context
 from gen.render.plan.data import plan_data
@@ -91,7 +92,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         state=job.state,
         schedule=plan_schedule(context),
         attempt=job.attempt,
-        metrics={metric.name: metric.format for metric in job.metrics},
+        metrics=known_metrics(job.metrics),
         values=given.values,
         can_suspend=job.facts.suspend is not None,
         stable=stable,

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 UNKNOWN: Final = "?"
 """A value that an error hides."""
+_USUAL: Final = "raw"
+METRICS: Final = "metrics"
+"""The column that tables have only if it is asked for."""
 
 
 def _known(value: object) -> str:
@@ -34,6 +37,13 @@ def _gpus(row: JobRow) -> str:
     return " + ".join([*([str(rest)] if rest or not named else []), *named])
 
 
+def _metrics(row: JobRow) -> str:
+    """`loss, accuracy (percentage)`."""
+    known = row.metrics or ()
+    names = (one.name if one.format == _USUAL else f"{one.name} ({one.format})" for one in known)
+    return _optional(row, ", ".join(names) if row.metrics is not None else None)
+
+
 COLUMNS: Final[Mapping[str, Callable[[JobRow], str]]] = {
     "overlay": lambda row: row.overlay or "",
     "namespace": lambda row: row.namespace,
@@ -45,6 +55,7 @@ COLUMNS: Final[Mapping[str, Callable[[JobRow], str]]] = {
     "GPUs": _gpus,
     "queue": lambda row: _optional(row, row.queue),
     "timeout": lambda row: _optional(row, None if row.timeout is None else quantity.duration(row.timeout)),
+    METRICS: _metrics,
     "owner": lambda row: " ".join(row.owners),
     "changed": lambda row: row.changed.date[:10] if row.changed is not None else "",
     "errors": lambda row: " ".join(row.errors),
@@ -55,6 +66,13 @@ COLUMNS: Final[Mapping[str, Callable[[JobRow], str]]] = {
 def cells(listing: Listing) -> list[list[str]]:
     """The texts of all rows."""
     return [[text(row) for text in COLUMNS.values()] for row in listing.rows]
+
+
+def shown_columns(listing: Listing) -> list[tuple[str, ...]]:
+    """The columns with any text, each with its heading first."""
+    rows = cells(listing)
+    columns = zip(COLUMNS, *rows, strict=True) if rows else ()
+    return [one for one in columns if any(one[1:]) and (one[0] != METRICS or listing.with_metrics)]
 
 
 def totals(listing: Listing) -> str:

@@ -10,6 +10,7 @@ from gen.report.sanitize import escape_json
 
 if TYPE_CHECKING:
     from gen.inventory.listing import JobRow, Listing
+    from gen.model.metric import KnownMetric
 
 
 def as_json(listing: Listing) -> str:
@@ -36,9 +37,14 @@ def _row(row: JobRow) -> dict[str, Any]:
         "accelerators": dict(row.accelerators),
         "queue": row.queue,
         "timeoutSeconds": row.timeout,
+        "metrics": [_metric(one) for one in row.metrics] if row.metrics is not None else None,
         "owners": list(row.owners),
         "changed": None
         if changed is None
         else {"commit": changed.commit, "date": changed.date, "author": changed.author},
         "errors": list(row.errors),
     }
+
+
+def _metric(metric: KnownMetric) -> dict[str, Any]:
+    return {"name": metric.name, "format": metric.format, "regex": metric.regex}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.report.listing.columns import COLUMNS, cells, totals
+from gen.report.listing.columns import shown_columns, totals
 from gen.report.markdown import code_span, table_cell
 
 if TYPE_CHECKING:
@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
 
 def as_markdown(listing: Listing) -> str:
-    columns = list(zip(COLUMNS, *cells(listing), strict=True)) if listing.rows else []
-    shown = [column for column in columns if any(column[1:])]
     lines = []
+    shown = shown_columns(listing)
     for number, row in enumerate(zip(*shown, strict=True)):
         texts = row if number == 0 else [table_cell(text) if text else "" for text in row]
         lines += [f"| {' | '.join(texts)} |", *(["|" + "---|" * len(shown)] if number == 0 else [])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.report.listing.columns import COLUMNS, cells, totals
+from gen.report.listing.columns import shown_columns, totals
 from gen.report.sanitize import sanitize
 from gen.report.text import finding_lines
 
@@ -19,12 +19,10 @@ def as_text(listing: Listing) -> str:
 
 
 def _lines(listing: Listing) -> Iterator[str]:
-    if listing.rows:
-        rows = [[sanitize(text) for text in row] for row in cells(listing)]
-        columns = [column for column in zip([name.upper() for name in COLUMNS], *rows, strict=True) if any(column[1:])]
-        widths = [max(map(len, column)) for column in columns]
-        for row in zip(*columns, strict=True):
-            yield "  ".join(map(str.ljust, row, widths)).rstrip()
+    columns = [(name.upper(), *map(sanitize, texts)) for name, *texts in shown_columns(listing)]
+    widths = [max(map(len, column)) for column in columns]
+    for row in zip(*columns, strict=True):
+        yield "  ".join(map(str.ljust, row, widths)).rstrip()
     for finding in listing.findings:
         yield from finding_lines(finding)
     yield totals(listing)
