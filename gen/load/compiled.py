@@ -26,7 +26,9 @@ with suppress(ImportError):  # on a platform without a wheel
 
     _loads = ryaml.loads  # type: ignore[attr-defined] # its stubs import it without exporting it
 
-_MARKS = "&*!"
+_REFERENCES = "&*"
+_TAG = "!"
+_ESCAPED_TAG = re.compile(r"\\(?:x|u00|U000000)21")
 _OTHER_BREAKS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
 """Line breaks of YAML 1.1 that a mark may follow."""
 _BEFORE_NODES = ("", ":", "-", "?", ",", "[", "{")
@@ -55,13 +57,30 @@ def mapping_of(text: str) -> dict[Any, Any] | None:
     """The one mapping in a text as YAML 1.2; None if it has anchors or tags, or is invalid."""
     if _loads is None or len(text) > MAX_CHARACTERS or text.count("[") + text.count("{") > MAX_BRACKETS:
         return None
-    if any(mark in text and (_OTHER_BREAKS.search(text) or _has_mark(text, mark)) for mark in _MARKS):
+    if any(_may_have(text, mark) for mark in _REFERENCES):
         return None
     try:
         value = _loads(text)
     except ValueError:  # ryaml's errors are subclasses
         return None
-    return value if value.__class__ is dict else None
+    if value.__class__ is not dict or (_may_have(text, _TAG) and not _is_content(_TAG, value, text)):
+        return None
+    return value
+
+
+def _may_have(text: str, mark: str) -> bool:
+    return mark in text and (_OTHER_BREAKS.search(text) is not None or _has_mark(text, mark))
+
+
+def _is_content(mark: str, value: Any, text: str) -> bool:
+    """Whether each mark is inside of a string, as in `[ ! -r file ]` of a script: without aliases and escapes, a value
+    has no mark that is not in the text. ryaml returns a tag as the key of a mapping.
+    """
+    with suppress(TypeError):
+        json = orjson.dumps(value)
+        whole = json.count(mark.encode()) == text.count(mark)
+        return whole and f'"{mark}'.encode() not in json and _ESCAPED_TAG.search(text) is None
+    return False
 
 
 def _has_mark(text: str, mark: str) -> bool:

@@ -22,7 +22,19 @@ WORDS = (
     *("0.0", "-0.0", "1__0", "0x_1", "+0x1", "-0x1", ".inf", "-.INF", ".nan", "12:30", "2001-01-01", "é", "\u2028"),
     *("18446744073709551615", "18446744073709551616", "-9223372036854775808", "a\tb", "-", "---", "...", "[", "]"),
     *("&a b", "*a", "|", ">-", "|2", "- a", "? a", "a: b", "'a", '"\\x41"', "# a", "a #b", "%a", "@a", "`a"),
-    *("{a: b, c: }", "[a, b]", "{a}", "[a: b]"),
+    *(
+        "{a: b, c: }",
+        "[a, b]",
+        "{a}",
+        "[a: b]",
+        "[ ! b ]",
+        "!a b",
+        "! 5",
+        "[!!int '1']",
+        '"\\u0021"',
+        '"[ !a"',
+        "!<a!b> c",
+    ),
 )
 tokens = st.one_of(st.sampled_from(WORDS), st.text(alphabet="abyn01.-+_:e~ #'\"", max_size=6))
 lines = st.builds(
@@ -53,6 +65,9 @@ def slowly(text: str) -> object:
 @example("a: &a b\nc: *a")
 @example("a:\r  !foo 5\n")
 @example("\x85 !a\n\n# x")
+@example("a: |\n  [ ! -r b ]\nc: [!!str 1]")
+@example('a: "[ \\x21"\nb: [!!str 1]')
+@example("a: '! !'\n# !\nb: ! 5")
 def test_both_ways_say_the_same(text: str) -> None:
     said = read_compiled(text)
     if said is not None:
@@ -68,6 +83,11 @@ def test_both_ways_say_the_same_of_a_word(shape: str, word: str) -> None:
     if said is not None:
         expected = slowly(text)
         assert (said, repr(said)) == (expected, repr(expected))
+
+
+def test_a_script_with_a_test_is_read_the_short_way() -> None:
+    assert read_compiled("a: |\n  [ ! -r b ] || c\n") == {"a": "[ ! -r b ] || c\n"}
+    assert read_compiled("a: |\n  [ ! -r b ]\nc: ! 5\n") is None
 
 
 def test_what_gen_renders_is_read_the_short_way() -> None:
