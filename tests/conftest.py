@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 # what `yaml.safe_load` and `yaml.safe_dump` use: libyaml takes a tenth of the time
 yaml.SafeLoader, yaml.SafeDumper = yaml.CSafeLoader, yaml.CSafeDumper  # type: ignore[misc,assignment] # same interface
+
+# the programs that tests start share their compiled modules, as in an installation
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # a slow machine is not a failure
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
