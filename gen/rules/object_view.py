@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Empty = Callable[[Route], Any]
 
+_NULLS = (b":null", b",null", b"[null")
+"""A null in JSON. A string can contain one of these, too, but rarely; `null` alone is part of many scripts."""
 _TEMPLATE = ("template", "Template")
 _PARTIAL = frozenset(field for resource in RESOURCES.values() for field in resource.partial_templates)
 """Fields with partial pod templates, or with templates that contain placeholders."""
@@ -54,7 +56,7 @@ class ObjectView:
     ) -> ObjectView:
         """`empty` returns the replacement for a null at a route, and None for a null that is dropped."""
         json = _json(body)
-        if json is None or b"null" in json:  # checked in compiled code: most objects have no nulls and need no copy
+        if json is None or (b"null" in json and any(null in json for null in _NULLS)):  # most objects need no copy
             present: Body = _without_nulls(body, (), empty)
             json = None
         else:
