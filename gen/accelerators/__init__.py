@@ -4,39 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.accelerators.ack_share import AckShare
-from gen.accelerators.ack_topology import AckTopology
-from gen.accelerators.amd import Amd
-from gen.accelerators.ascend import Ascend
 from gen.accelerators.base import AcceleratorProfile
-from gen.accelerators.extended import Extended
-from gen.accelerators.gaudi import Gaudi
-from gen.accelerators.hami import Hami
-from gen.accelerators.intel import Intel
-from gen.accelerators.mig import Mig
-from gen.accelerators.neuron import Neuron
-from gen.accelerators.nvidia import Nvidia
-from gen.accelerators.qgpu import Qgpu
-from gen.accelerators.time_sliced import TimeSliced
-from gen.accelerators.tpu import Tpu
-from gen.accelerators.volcano_vgpu import VolcanoVgpu
+from gen.model.registry import LazyRegistry
 
-ACCELERATORS: Final[dict[str, type[AcceleratorProfile]]] = {
-    "ackShare": AckShare,
-    "ackTopology": AckTopology,
-    "amd": Amd,
-    "ascend": Ascend,
-    "extended": Extended,
-    "gaudi": Gaudi,
-    "hami": Hami,
-    "intel": Intel,
-    "mig": Mig,
-    "neuron": Neuron,
-    "nvidia": Nvidia,
-    "qgpu": Qgpu,
-    "timeSliced": TimeSliced,
-    "tpu": Tpu,
-    "volcanoVgpu": VolcanoVgpu,
-}
+ACCELERATORS: Final[LazyRegistry[AcceleratorProfile]] = LazyRegistry(
+    {
+        "ackShare": "gen.accelerators.ack_share:AckShare",
+        "ackTopology": "gen.accelerators.ack_topology:AckTopology",
+        "amd": "gen.accelerators.amd:Amd",
+        "ascend": "gen.accelerators.ascend:Ascend",
+        "extended": "gen.accelerators.extended:Extended",
+        "gaudi": "gen.accelerators.gaudi:Gaudi",
+        "hami": "gen.accelerators.hami:Hami",
+        "intel": "gen.accelerators.intel:Intel",
+        "mig": "gen.accelerators.mig:Mig",
+        "neuron": "gen.accelerators.neuron:Neuron",
+        "nvidia": "gen.accelerators.nvidia:Nvidia",
+        "qgpu": "gen.accelerators.qgpu:Qgpu",
+        "timeSliced": "gen.accelerators.time_sliced:TimeSliced",
+        "tpu": "gen.accelerators.tpu:Tpu",
+        "volcanoVgpu": "gen.accelerators.volcano_vgpu:VolcanoVgpu",
+    }
+)
 
 __all__ = ["ACCELERATORS", "AcceleratorProfile"]

@@ -30,4 +30,4 @@ if TYPE_CHECKING:
 
     Gitops: TypeAlias = GitopsFields
 else:
-    Gitops = with_profiles(GitopsFields, "Gitops", ENGINES)
+    Gitops = with_profiles(GitopsFields, ENGINES, ENGINES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gen.importers.base import Importer
-from gen.kinds.registry import LazyRegistry
+from gen.model.registry import LazyRegistry
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gen.kinds.base import Job, Problem
-from gen.kinds.registry import LazyRegistry
 from gen.kinds.role import Role
+from gen.model.registry import LazyRegistry
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping

@@ -24,6 +24,12 @@ class Model(BaseModel):
         return hash(type(self))
 
 
+class Section(Model):
+    """A part of several models. It is built when it is defined, so that they do not each build it again."""
+
+    model_config = ConfigDict(defer_build=False)
+
+
 SHORT, LONG = "\ufdd1", "\ufdd2"
 """Tags of the two forms of a value. They appear in the route of an error. No key in a file can equal them."""
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
+ATTACHMENTS: Final = "k8s.v1.cni.cncf.io/networks"
+"""Annotation of a pod with the networks that Multus attaches to it."""
+
+
 class NodeMount(Struct, frozen=True, kw_only=True):
     """A volume that a profile adds to the training pods, and where the training container mounts it."""
 

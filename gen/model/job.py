@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.base import LongForm, ScalarOrMapping, Section, ShortForm
 from gen.model.metric import Metrics
 from gen.model.names import (
     ImageRef,
@@ -32,7 +32,7 @@ NOT_DEFAULTS = frozenset({"clusters", "kind", "name", "sweep"})
 """Fields that each job sets itself, so that an overlay cannot have defaults for them."""
 
 
-class Code(Model):
+class Code(Section):
     """Source code to fetch into `<workingDir>/code/<name>` before the container starts."""
 
     synonyms: ClassVar[Mapping[str, str]] = CODE
@@ -54,7 +54,7 @@ class Code(Model):
     """Directory below `code/`. Defaults to the last part of the URL."""
 
 
-class Mount(Model):
+class Mount(Section):
     """Where to mount a volume of the overlay in the pods."""
 
     synonyms: ClassVar[Mapping[str, str]] = MOUNT
@@ -68,7 +68,7 @@ class Mount(Model):
     """Mount read-only. `false` overrides `mountReadOnly` of the overlay's volume, but not its `readOnly`."""
 
 
-class TensorBoard(Model):
+class TensorBoard(Section):
     """TensorBoard for the logs of the job. It outlives the runs."""
 
     synonyms: ClassVar[Mapping[str, str]] = TENSORBOARD

@@ -12,7 +12,7 @@ from msgspec import Struct
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from gen.diagnostics import did_you_mean
-from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.base import LongForm, ScalarOrMapping, Section, ShortForm
 from gen.model.scalars import Given, conflict, matching, refuse, schema, shown
 from gen.model.synonyms import METRIC
 
@@ -79,7 +79,7 @@ MetricText = Annotated[
 LinePattern = Annotated[Given, AfterValidator(_pattern), schema("text", "string")]
 
 
-class Metric(Model):
+class Metric(Section):
     """Metric that the program prints."""
 
     synonyms: ClassVar[Mapping[str, str]] = METRIC

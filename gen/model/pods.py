@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gen.model.base import LongForm, Model, ScalarOrList, ScalarOrMapping, ShortForm
+from gen.model.base import LongForm, Model, ScalarOrList, ScalarOrMapping, Section, ShortForm
 from gen.model.names import (
     ConfigKey,
     ContainerResource,
@@ -41,7 +41,7 @@ MAX_PODS = 100_000
 """More pods than a job may have: clusters have at most 150,000."""
 
 
-class EnvSource(Model):
+class EnvSource(Section):
     """Source of an environment variable, used instead of a literal value."""
 
     synonyms: ClassVar[Mapping[str, str]] = ENV
@@ -60,7 +60,7 @@ class EnvSource(Model):
     """Container resource, such as `limits.memory`."""
 
 
-class Toleration(Model):
+class Toleration(Section):
     """Taint that the pods tolerate, as in Kubernetes."""
 
     key: LabelKey | None = None
@@ -86,7 +86,7 @@ class Toleration(Model):
         return self
 
 
-class Placement(Model):
+class Placement(Section):
     """Which nodes the pods may run on."""
 
     synonyms: ClassVar[Mapping[str, str]] = PLACEMENT

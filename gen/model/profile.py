@@ -11,7 +11,7 @@ from gen.model.base import Model
 from gen.model.scalars import conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 
 class Problem(Struct, frozen=True):
@@ -38,12 +38,14 @@ class Profile(Model):
 M = TypeVar("M", bound=Model)
 
 
-def with_profiles(model: type[M], name: str, registry: Mapping[str, type[Model]]) -> type[M]:
-    """A model called `name`, with a field for each profile that is registered."""
+def with_profiles(model: type[M], registry: Mapping[str, type[Model]], names: Collection[str]) -> type[M]:
+    """The model with a field for each registered profile that is in `names`."""
     fields: dict[str, Any] = {
-        key: (profile | None, Field(default=None, description=profile.__doc__)) for key, profile in registry.items()
+        key: (registry[key] | None, Field(default=None, description=registry[key].__doc__))
+        for key in registry
+        if key in names
     }
-    return create_model(name, __base__=model, __doc__=model.__doc__, **fields)
+    return create_model(model.__name__.removesuffix("Fields"), __base__=model, __doc__=model.__doc__, **fields)
 
 
 def chosen(fields: Model, registry: Mapping[str, type[Model]]) -> dict[str, Any]:

@@ -4,12 +4,12 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from gen.model.base import Model
+from gen.model.base import Section
 from gen.model.scalars import Count, Duration, Given
 from gen.model.synonyms import SCHEDULE
 
 
-class History(Model):
+class History(Section):
     """Ended runs of a schedule that the cluster keeps."""
 
     succeeded: Count = 3
@@ -18,7 +18,7 @@ class History(Model):
     """Failed runs."""
 
 
-class Schedule(Model):
+class Schedule(Section):
     """Times at which the job runs."""
 
     synonyms: ClassVar[Mapping[str, str]] = SCHEDULE

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from gen.model.base import Model
+from gen.model.base import Section
 from gen.model.scalars import Given, Positive, conflict, matching, refuse, schema
 from gen.model.synonyms import SWEEP
 
@@ -44,7 +44,7 @@ Values = Annotated[dict[ParamName, Value], Field(min_length=1)]
 Choices = Annotated[tuple[Value, ...], AfterValidator(_not_empty), Field(json_schema_extra={"minItems": 1})]
 
 
-class SweepOverride(Model):
+class SweepOverride(Section):
     """Another state or attempt for some runs of a sweep."""
 
     when: Values
@@ -61,7 +61,7 @@ class SweepOverride(Model):
         return self
 
 
-class Sweep(Model):
+class Sweep(Section):
     """One run of the job for each combination of values of its parameters."""
 
     synonyms: ClassVar[Mapping[str, str]] = SWEEP

@@ -22,7 +22,6 @@ from gen.networks.base import NetworkProfile, PodInterfaces
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-ANNOTATION = "k8s.v1.cni.cncf.io/networks"
 _DEFAULT_INTERFACE = "eth0"
 Interface = Annotated[
     str,

@@ -2,7 +2,9 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
-from typing import TYPE_CHECKING, Annotated, Self
+from collections.abc import Mapping
+from functools import cache, cached_property
+from typing import Annotated, Self
 
 from pydantic import WithJsonSchema, model_validator
 
@@ -44,12 +46,12 @@ class AcceleratorFields(Model):
     shared_memory: Bytes | None = None
     """Size of `/dev/shm` in pods with the accelerator, unless the job sets `sharedMemory`."""
 
-    @property
+    @cached_property
     def given(self) -> dict[str, AcceleratorProfile]:
         """The profile by its key."""
         return chosen(self, ACCELERATORS)
 
-    @property
+    @cached_property
     def profile(self) -> AcceleratorProfile:
         return next(iter(self.given.values()))
 
@@ -72,14 +74,11 @@ class AcceleratorFields(Model):
         return self
 
 
-def accelerator_model() -> type[AcceleratorFields]:
-    """The model with a field for each profile that is registered."""
-    return with_profiles(AcceleratorFields, "Accelerator", ACCELERATORS)
+def one_accelerator(profile: str, settings: Mapping[str, str], model_label: str | None) -> AcceleratorFields:
+    """An accelerator that the overlay does not declare."""
+    return _with_profile(profile).model_validate({profile: settings, "modelLabel": model_label})
 
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Accelerator: TypeAlias = AcceleratorFields
-else:
-    Accelerator = accelerator_model()
+@cache
+def _with_profile(name: str) -> type[AcceleratorFields]:
+    return with_profiles(AcceleratorFields, ACCELERATORS, (name,))

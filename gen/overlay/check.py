@@ -16,7 +16,7 @@ from gen.model.scalars import shown
 from gen.model.suggest import suggest
 from gen.networks import POD_NETWORK
 from gen.overlay.fields import VolumeFields
-from gen.overlay.grant import permissions
+from gen.overlay.grant import known_permissions
 from gen.schemas.registry import minor_version, versions
 from gen.storage.base import SETTINGS
 
@@ -121,7 +121,8 @@ def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, Code, Collect
         yield "queues", UNKNOWN_QUEUE, fields.queues, "declare it under `queues`"
     yield "networks", UNKNOWN_NETWORK, {*fields.networks, POD_NETWORK}, "declare it under `networks`"
     yield "accelerators", UNKNOWN_ACCELERATOR, fields.accelerators, "declare it under `accelerators`"
-    yield "allow", UNKNOWN_PERMISSION, permissions(), ""
+    granted = {name for grant in fields.namespaces.values() for name in grant.allow}
+    yield "allow", UNKNOWN_PERMISSION, known_permissions(granted), ""
 
 
 def _kubernetes(fields: OverlayFields, layers: Layers, found: Findings) -> str:

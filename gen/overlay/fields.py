@@ -3,8 +3,8 @@
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
 from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from functools import cache, cached_property
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, WithJsonSchema, create_model, model_validator
 
@@ -15,14 +15,15 @@ from gen.model.kept_files import Rendered
 from gen.model.names import ImageStart, JobName, Label, LabelKey, LabelValue
 from gen.model.patches import PatchFields
 from gen.model.profile import chosen, require_one, with_profiles
+from gen.model.registry import LazyRegistry
 from gen.model.scalars import Size, Text, Truth, conflict, matching
 from gen.model.synonyms import OVERLAY, SELECT, VOLUME
 from gen.networks import NETWORKS
-from gen.overlay.accelerator import Accelerator, accelerator_model
+from gen.overlay.accelerator import AcceleratorFields
 from gen.overlay.declared_kind import DeclaredKind
 from gen.overlay.grant import Grant, NamespaceKey
-from gen.overlay.network import Network, network_model
-from gen.overlay.queue import Queue, queue_model
+from gen.overlay.network import NetworkFields
+from gen.overlay.queue import QueueFields
 from gen.overlay.settings import GPU, CodeSync, Spot, TensorBoardDefaults
 from gen.queues import QUEUES
 from gen.storage import STORAGE, StorageProfile
@@ -61,12 +62,12 @@ class VolumeFields(Model):
     zone: Label | None = None
     """Zone of the file system. Pods that use the volume only run there."""
 
-    @property
+    @cached_property
     def given(self) -> dict[str, StorageProfile]:
         """The profile by its key."""
         return chosen(self, STORAGE)
 
-    @property
+    @cached_property
     def profile(self) -> StorageProfile:
         return next(iter(self.given.values()))
 
@@ -78,16 +79,6 @@ class VolumeFields(Model):
         return self
 
 
-def _volume() -> type[VolumeFields]:
-    return with_profiles(VolumeFields, "Volume", STORAGE)
-
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Volume: TypeAlias = VolumeFields
-else:
-    Volume = _volume()
 PluginName = Annotated[
     str,
     matching(
@@ -181,15 +172,15 @@ class OverlayFields(Model):
     namespaces: dict[NamespaceKey, Grant] = {}
     """Resources that each namespace may use. `*` applies to all namespaces that are not listed, except for `kube-*`,
     `argocd`, `flux-system` and those of the overlay's GitOps engines."""
-    volumes: dict[Label, Volume] = {}
+    volumes: dict[Label, VolumeFields] = {}
     """Volumes that jobs can mount."""
-    networks: dict[Label, Network] = {}
+    networks: dict[Label, NetworkFields] = {}
     """Networks that jobs can use in addition to `pod`."""
-    accelerators: dict[Label, Accelerator] = {}
+    accelerators: dict[Label, AcceleratorFields] = {}
     """Accelerators that jobs can request with `accelerator`. A job may omit it if there is only one."""
     spot: Spot | None = None
     """Spot nodes, which jobs can choose. Without it, they cannot."""
-    queues: dict[Label, Queue] = {}
+    queues: dict[Label, QueueFields] = {}
     """Queues that jobs can use with `queue`, each of one scheduler. Without any, the queues that namespaces are granted
     are Kueue LocalQueues, and for `kind: volcano` queues of Volcano."""
     images: tuple[ImageRule, ...] = ()
@@ -210,24 +201,37 @@ class OverlayFields(Model):
     """TensorBoard containers."""
 
 
+PROFILES: Final[Mapping[str, tuple[type[Model], LazyRegistry[Any]]]] = {
+    "volumes": (VolumeFields, STORAGE),
+    "networks": (NetworkFields, NETWORKS),
+    "accelerators": (AcceleratorFields, ACCELERATORS),
+    "queues": (QueueFields, QUEUES),
+}
+"""The fields whose entries have profiles: the settings that all of them share, and the registry of the profiles."""
+
+
+def overlay_fields(data: Mapping[str, object] | None = None) -> type[OverlayFields]:
+    """The model of an overlay, with the profiles that `data` names, or with all that are registered.
+
+    Defining the models of all profiles takes longer than rendering a job, and an overlay uses few of them.
+    """
+    return _with_profiles(
+        tuple(
+            tuple(key for key in registry if data is None or key in _keys_of_entries(data.get(field)))
+            for field, (_, registry) in PROFILES.items()
+        )
+    )
+
+
+def _keys_of_entries(entries: object) -> set[str]:
+    values = entries.values() if isinstance(entries, dict) else ()
+    return {key for entry in values if isinstance(entry, dict) for key in entry}
+
+
 @cache
-def _extended(_profiles: tuple[str, ...]) -> type[OverlayFields]:
-    fields: dict[str, Any] = {
-        "volumes": (dict[Label, _volume()], OverlayFields.model_fields["volumes"]),  # type: ignore[misc] # made at run time
-        "networks": (dict[Label, network_model()], OverlayFields.model_fields["networks"]),  # type: ignore[misc] # as above
-        "accelerators": (
-            dict[Label, accelerator_model()],  # type: ignore[misc] # as above
-            OverlayFields.model_fields["accelerators"],
-        ),
-        "queues": (dict[Label, queue_model()], OverlayFields.model_fields["queues"]),  # type: ignore[misc] # as above
-    }
+def _with_profiles(names: tuple[tuple[str, ...], ...]) -> type[OverlayFields]:
+    fields: dict[str, Any] = {}
+    for (field, (model, registry)), chosen_names in zip(PROFILES.items(), names, strict=True):
+        entry = with_profiles(model, registry, chosen_names)
+        fields[field] = (dict[Label, entry], OverlayFields.model_fields[field])  # type: ignore[valid-type] # made here
     return create_model("OverlayFields", __base__=OverlayFields, __doc__=OverlayFields.__doc__, **fields)
-
-
-_BUILT_IN = (*STORAGE, *NETWORKS, *ACCELERATORS, *QUEUES)
-
-
-def overlay_fields() -> type[OverlayFields]:
-    """The model of an overlay, with the profiles of the plugins that are loaded."""
-    profiles = (*STORAGE, *NETWORKS, *ACCELERATORS, *QUEUES)
-    return OverlayFields if profiles == _BUILT_IN else _extended(profiles)

@@ -2,7 +2,7 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
@@ -18,11 +18,22 @@ from gen.networks import NETWORKS
 from gen.queues import QUEUES
 from gen.storage import STORAGE
 
+_REGISTRIES = (STORAGE, NETWORKS, ACCELERATORS, QUEUES)
+
 
 def permissions() -> list[str]:
     """Privileges that some profiles require."""
-    registries: Iterable[Mapping[str, type[Profile]]] = (STORAGE, NETWORKS, ACCELERATORS, QUEUES)
-    return sorted({profile.grant for registry in registries for profile in registry.values() if profile.grant})
+    return _required(registry.values() for registry in _REGISTRIES)
+
+
+def known_permissions(granted: Collection[str]) -> Collection[str]:
+    """Permissions among which those in `granted` are looked up: those of the profiles in use, if they suffice."""
+    used = _required(registry.loaded().values() for registry in _REGISTRIES)
+    return used if set(granted) <= set(used) else permissions()
+
+
+def _required(profiles: Iterable[Iterable[type[Profile]]]) -> list[str]:
+    return sorted({profile.grant for some in profiles for profile in some if profile.grant})
 
 
 Permission = Annotated[str, Field(json_schema_extra=lambda schema: schema.update(enum=permissions()))]

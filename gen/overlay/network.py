@@ -2,14 +2,15 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from pydantic import model_validator
 
 from gen.model.base import Model
 from gen.model.effect import Effect, clashes, combined
-from gen.model.profile import Problem, chosen, with_profiles
+from gen.model.profile import Problem, chosen
 from gen.model.scalars import conflict, shown
 from gen.networks import NETWORKS, NetworkProfile
 
@@ -20,12 +21,12 @@ _PROBE = 8
 class NetworkFields(Model):
     """Network that jobs can use by name: one or more network profiles."""
 
-    @property
+    @cached_property
     def given(self) -> dict[str, NetworkProfile]:
         """The profiles by their keys."""
         return chosen(self, NETWORKS)
 
-    @property
+    @cached_property
     def profiles(self) -> tuple[NetworkProfile, ...]:
         return tuple(self.given.values())
 
@@ -63,16 +64,3 @@ def _check_pair(one: str, first: NetworkProfile, other: str, second: NetworkProf
         problem = f"`{one}` and `{other}` set `{clash.key}` to {shown(clash.one)} and {shown(clash.other)}"
         in_env = clash.key in first.total(_PROBE).env
         raise conflict(problem, f"set `{clash.key}` in `env` of both" if in_env else "declare two networks")
-
-
-def network_model() -> type[NetworkFields]:
-    """The model with a field for each profile that is registered."""
-    return with_profiles(NetworkFields, "Network", NETWORKS)
-
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Network: TypeAlias = NetworkFields
-else:
-    Network = network_model()

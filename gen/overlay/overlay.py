@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gen.gitops import ENGINE_NAMESPACES, ENGINES
 from gen.kinds import KINDS
 from gen.load import Data, Layer, Layers, lay_over
-from gen.overlay.accelerator import Accelerator
+from gen.overlay.accelerator import one_accelerator
 from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
 from gen.queues import undeclared
@@ -72,8 +72,7 @@ class Overlay:
         if self.fields.accelerators:
             return self.fields.accelerators
         gpu = self.fields.gpu
-        only = Accelerator.model_validate({"extended": {"resource": gpu.resource}, "modelLabel": gpu.model_label})
-        return {"": only}
+        return {"": one_accelerator("extended", {"resource": gpu.resource}, gpu.model_label)}
 
     @cached_property
     def device_units(self) -> Mapping[str, Mapping[str, int]]:

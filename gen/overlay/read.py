@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -101,7 +102,9 @@ def laid_over(sources: Sequence[Source]) -> dict[str, Data]:
 def _validated(
     data: dict[str, Data], layers: Layers, found: Findings, hidden: Collection[Route]
 ) -> OverlayFields | None:
-    model = overlay_fields()
+    with suppress(ValidationError):
+        return overlay_fields(data).model_validate(data)
+    model = overlay_fields()  # the remedies name other profiles
     try:
         return model.model_validate(data)
     except ValidationError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import cache
 from typing import Final
 
 from gen.kubernetes import PRIORITY_LABEL, QUEUE, QUEUE_LABEL
@@ -54,6 +55,11 @@ RUNS: Final = Having(lambda resource: resource.is_run)
 
 def queue_labels() -> frozenset[str]:
     """Labels of objects that decide where a run is queued. They cannot change while it exists."""
-    settings = (route for one in RESOURCES.values() for group in one.groups for route in group.settings.values())
+    return _queue_labels(tuple(RESOURCES))
+
+
+@cache
+def _queue_labels(kinds: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    settings = (route for kind in kinds for group in RESOURCES[kind].groups for route in group.settings.values())
     labels = (route[-1] for route in settings if route[:2] == ("metadata", "labels"))
     return frozenset({QUEUE, QUEUE_LABEL, PRIORITY_LABEL, *labels})

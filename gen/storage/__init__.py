@@ -4,55 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.storage.azure_blob import AzureBlob
-from gen.storage.azure_file import AzureFile
-from gen.storage.azure_lustre import AzureLustre
+from gen.model.registry import LazyRegistry
 from gen.storage.base import StorageProfile, Volume
-from gen.storage.cephfs import CephFS
-from gen.storage.cfs import CFS
-from gen.storage.claim import Claim
-from gen.storage.cos import COS
-from gen.storage.cpfs import CPFS
-from gen.storage.csi import CSI
-from gen.storage.efs import EFS
-from gen.storage.empty_dir import EmptyDir
-from gen.storage.filestore import Filestore
-from gen.storage.fluid import Fluid
-from gen.storage.fsx_lustre import FSxLustre
-from gen.storage.gcs_fuse import GCSFuse
-from gen.storage.host_path import HostPath
-from gen.storage.juicefs import JuiceFS
-from gen.storage.local import Local
-from gen.storage.nas import NAS
-from gen.storage.nfs import NFS
-from gen.storage.oss import OSS
-from gen.storage.s3 import S3
-from gen.storage.storage_class import StorageClass
 
-STORAGE: Final[dict[str, type[StorageProfile]]] = {
-    "azureBlob": AzureBlob,
-    "azureFile": AzureFile,
-    "azureLustre": AzureLustre,
-    "cephfs": CephFS,
-    "cfs": CFS,
-    "claim": Claim,
-    "cos": COS,
-    "cpfs": CPFS,
-    "csi": CSI,
-    "efs": EFS,
-    "emptyDir": EmptyDir,
-    "filestore": Filestore,
-    "fluid": Fluid,
-    "fsxLustre": FSxLustre,
-    "gcsFuse": GCSFuse,
-    "hostPath": HostPath,
-    "juicefs": JuiceFS,
-    "local": Local,
-    "nas": NAS,
-    "nfs": NFS,
-    "oss": OSS,
-    "s3": S3,
-    "storageClass": StorageClass,
-}
+STORAGE: Final[LazyRegistry[StorageProfile]] = LazyRegistry(
+    {
+        "azureBlob": "gen.storage.azure_blob:AzureBlob",
+        "azureFile": "gen.storage.azure_file:AzureFile",
+        "azureLustre": "gen.storage.azure_lustre:AzureLustre",
+        "cephfs": "gen.storage.cephfs:CephFS",
+        "cfs": "gen.storage.cfs:CFS",
+        "claim": "gen.storage.claim:Claim",
+        "cos": "gen.storage.cos:COS",
+        "cpfs": "gen.storage.cpfs:CPFS",
+        "csi": "gen.storage.csi:CSI",
+        "efs": "gen.storage.efs:EFS",
+        "emptyDir": "gen.storage.empty_dir:EmptyDir",
+        "filestore": "gen.storage.filestore:Filestore",
+        "fluid": "gen.storage.fluid:Fluid",
+        "fsxLustre": "gen.storage.fsx_lustre:FSxLustre",
+        "gcsFuse": "gen.storage.gcs_fuse:GCSFuse",
+        "hostPath": "gen.storage.host_path:HostPath",
+        "juicefs": "gen.storage.juicefs:JuiceFS",
+        "local": "gen.storage.local:Local",
+        "nas": "gen.storage.nas:NAS",
+        "nfs": "gen.storage.nfs:NFS",
+        "oss": "gen.storage.oss:OSS",
+        "s3": "gen.storage.s3:S3",
+        "storageClass": "gen.storage.storage_class:StorageClass",
+    }
+)
 
 __all__ = ["STORAGE", "StorageProfile", "Volume"]

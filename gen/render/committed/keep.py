@@ -10,7 +10,7 @@ from gen.diagnostics import Findings, Location
 from gen.findings.jobs import SUSPENDED_IN_QUEUE
 from gen.kinds.plan import QueuePlan
 from gen.kubernetes import QUEUE_LABEL, RUN, Body, at, with_field
-from gen.queues.kueue import Kueue
+from gen.queues import QUEUES
 from gen.render.build.metadata import run_metadata
 from gen.render.build.stage import build
 from gen.render.committed.report import report_faults
@@ -76,7 +76,7 @@ def _as_committed(run: CommittedRun, valid: Valid, job: Job, plan: Plan, overlay
     labels = plan.queue.profile.labels if plan.queue is not None else {}
     if local == labels.get(QUEUE_LABEL, "") and stable == plan.stable:
         return valid.manifests
-    queue = QueuePlan(name=local, profile=Kueue.named(local), declared=False) if local else None
+    queue = QueuePlan(name=local, profile=QUEUES["kueue"].named(local), declared=False) if local else None
     name = plan.name if stable else f"{plan.name}-{RUN}"
     return apply_patches(build(job, replace(plan, queue=queue, stable=stable, run=name)), overlay, Findings()).manifests
 

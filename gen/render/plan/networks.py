@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import UNKNOWN_NETWORK
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, OVERRIDDEN_DEFAULT, RESERVED_METADATA
-from gen.model.effect import Effect, clashes, without_devices
+from gen.model.effect import ATTACHMENTS, Effect, clashes, without_devices
 from gen.model.scalars import shown
 from gen.networks import POD_NETWORK
-from gen.networks.multus import ANNOTATION
 from gen.render.plan.grants import check_allowed, check_listed
 from gen.render.plan.images import rewritten
 
@@ -63,7 +62,7 @@ def on_host(network: Connection | None) -> bool:
 
 def annotations_of(effect: Effect) -> dict[str, str]:
     """All annotations of a pod by an effect."""
-    attached = {ANNOTATION: ",".join(effect.attachments)} if effect.attachments else {}
+    attached = {ATTACHMENTS: ",".join(effect.attachments)} if effect.attachments else {}
     return {**effect.annotations, **effect.training_annotations, **attached}
 
 

@@ -29,6 +29,10 @@ class LazyRegistry(MutableMapping[str, type[Class]], Generic[Class]):
     def __delitem__(self, name: str) -> None:
         del self._entries[name]
 
+    def loaded(self) -> Mapping[str, type[Class]]:
+        """Classes that are imported already."""
+        return {name: entry for name, entry in self._entries.items() if not isinstance(entry, str)}
+
     def __contains__(self, name: object) -> bool:
         """Without importing the class."""
         return name in self._entries
