@@ -32,6 +32,7 @@ LAYERS = (
     ("model",),
     ("secrets",),
     ("load",),
+    ("cel",),
     ("repository",),
     ("resources",),
     ("parallel",),

@@ -12,6 +12,7 @@ from tests.source_tree import modules, tree
 
 ALLOWED = {
     "gen.__main__": ({"environment", "processes", "terminal"}, "starts and ends the program"),
+    "gen.cel.library.times": ({"clock", "disk"}, "calendar of given times, and time zones of the tzdata package"),
     "gen.check.files": ({"disk", "environment"}, "finds the repository of the files to validate"),
     "gen.commands.compared": ({"environment"}, "number of processors, current folder"),
     "gen.commands.import": ({"disk"}, "finds job files with the names of imported ones"),

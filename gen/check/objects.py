@@ -20,14 +20,15 @@ from gen.rules.rule import is_generated
 from gen.schemas.structural import with_defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from gen.check.cel_steps import Steps
+    from gen.check.cel import Budget, Rules
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.rules.fault import Fault
     from gen.rules.rule import Rule
     from gen.schemas.lookup import Kind, Kinds
+    from gen.schemas.structural import ExtraChecks
 
 
 def check(body: Any, kinds: Kinds, *, missing: bool = False) -> Checked:
@@ -164,29 +165,39 @@ def _of_definition(body: Body, kind: Kind) -> Iterator[Problem]:
         yield Problem("invalid-value", kind.replicas, message, "use a number of replicas in this range")
     if kind.extra_checks is None or kind.source is None or kind.extra_checks.empty():
         return
-    steps: dict[str, Steps] = {}
-    for extra, route, value in kind.extra_checks.visit(with_defaults(kind.source, body)):
+    budgets: dict[str, Budget] = {}
+    for extra, route, value in kind.extra_checks.visit(_as_evaluated(kind, body)):
         if extra.keys and isinstance(value, list):
             for at, names in duplicates([one for one in value if isinstance(one, dict)], route, *extra.keys):
                 keys = ", ".join(f"`{name}`" for name in names)
                 yield Problem("double-entry", at, f"duplicate entry with key {keys}")
         if extra.rules:
-            yield from _of_cel_rules(extra.rules, value, route, steps)
+            yield from _of_cel_rules(extra, value, route, budgets)
 
 
-def _of_cel_rules(
-    rules: Iterable[tuple[str, str]], value: Any, route: Route, steps: dict[str, Steps]
-) -> Iterator[Problem]:
-    from gen.check.cel import NotEvaluatedError, holds  # noqa: PLC0415 - slow, and most kinds have no CEL rules
-    from gen.check.cel_steps import Steps  # noqa: PLC0415 - as above
+def _as_evaluated(kind: Kind, body: Body) -> Any:
+    """An object with its defaults, and with the types that rules see."""
+    from gen.cel.declared import has_typed_values, typed_value  # noqa: PLC0415 - most kinds have no CEL rules
 
-    for expression, message in rules:
-        left = steps.setdefault(expression, Steps())
-        if left.exhausted:  # reported where the steps ran out
+    source = kind.source or {}
+    value = with_defaults(source, body)
+    return typed_value(source, value) if has_typed_values(source) else value
+
+
+def _of_cel_rules(extra: ExtraChecks, value: Any, route: Route, budgets: dict[str, Budget]) -> Iterator[Problem]:
+    from gen.cel.errors import NotEvaluatedError  # noqa: PLC0415 - slow, and most kinds have no CEL rules
+    from gen.check.cel import Budget, Rules  # noqa: PLC0415 - as above
+
+    if extra.compiled is None:
+        extra.compiled = Rules(extra.schema, root=not route)
+    rules: Rules = extra.compiled
+    for expression, message in extra.rules:
+        left = budgets.setdefault(expression, Budget())
+        if left.left < 0:  # reported where the budget ran out
             continue
         shown = " ".join(expression.split())
         try:
-            if not holds(expression, value, left):
+            if not rules.holds(expression, value, left):
                 yield Problem("cel", route, message, f"change the object so that this holds: `{shown}`")
         except NotEvaluatedError:
             yield Problem("cel-not-evaluated", route, f"gen cannot evaluate this rule: `{shown[:200]}`")

@@ -37,7 +37,6 @@ RenderedT = TypeVar("RenderedT", bound=Rendered)
 
 _DEPENDENCIES = (
     "ahocorasick_rs",
-    "celpy",
     "jinja2",
     "jsonschema_rs",
     "kubernetes_validate",
@@ -45,6 +44,7 @@ _DEPENDENCIES = (
     "orjson",
     "pydantic",
     "pydantic_core",
+    "re2",
     "ryaml",
     "yaml",
 )

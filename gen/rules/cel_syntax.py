@@ -1,131 +1,69 @@
-"""Syntax, names and obvious types of CEL expressions in policies, webhooks and definitions.
-
-gen only knows the type of a result that the expression itself shows, such as that of `1`, `a + "b"` or `!a`.
-
-An expression with a construct that the parser lacks (optional values) is not checked.
-"""
+"""Syntax, names and types of CEL expressions in policies, webhooks and definitions."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from gen.rules.cel_types import type_of
+from gen.cel.admission import admission_environment
 from gen.rules.fault import Fault, unknown_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from lark import Tree
+    from gen.cel.checker import Environment
+    from gen.cel.types import Type
 
-_OPTIONAL = re.compile(r"\?\.|\.\?|\[\s*\?|[{,]\s*\?")
-_MACROS = {
-    "all",
-    "exists",
-    "exists_one",
-    "existsOne",
-    "map",
-    "filter",
-    "transformList",
-    "transformMap",
-    "sortBy",
-    "bind",
-}
-_TYPES = {"int", "uint", "double", "bool", "string", "bytes", "list", "map", "null_type", "type", "dyn"}
-_LIBRARIES = {
-    "cel",
-    "optional",
-    "math",
-    "strings",
-    "lists",
-    "sets",
-    "ip",
-    "cidr",
-    "format",
-    "quantity",
-    "semver",
-    "url",
-}
-"""First parts of names of functions of API servers."""
-_MAX_LENGTH = 4096
-"""Characters; the parser takes seconds for longer expressions."""
-
-
-SIGNS = {"__dash__": "-", "__dot__": ".", "__slash__": "/", "__underscores__": "__"}
-KEYWORDS = (
-    *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),
-    *("namespace", "null", "package", "return", "true", "var", "void", "while"),
-)
-
-
-def unescaped(name: str) -> str:
-    """The name of a field as it is in objects."""
-    if name.startswith("__") and name[2:-2] in KEYWORDS:
-        return name[2:-2]
-    for escaped, sign in SIGNS.items():
-        name = name.replace(escaped, sign)
-    return name
-
-
+_UNDECLARED = re.compile(r"undeclared reference to '([\w.]+)'")
+_FIELD = re.compile(r"undefined field '([\w.]+)'")
 BOOLEAN: Final = frozenset({"bool"})
 
 
-def syntax_fault(expression: str, names: AbstractSet[str], types: AbstractSet[str] | None = BOOLEAN) -> Fault | None:
-    """The fault of an expression over some names that must have one of some types; None for any type."""
+def syntax_fault(
+    expression: str,
+    names: AbstractSet[str],
+    types: AbstractSet[str] | None = BOOLEAN,
+    variables: Mapping[str, Type] | None = None,
+) -> Fault | None:
+    """The fault of an expression over some names that must have one of some types; None for any type.
+
+    `variables` are those of a policy.
+    """
     if not expression.strip():
         return Fault((), "the expression is empty", "write a CEL expression")
-    if _OPTIONAL.search(expression) or len(expression) > _MAX_LENGTH:
-        return None
-    tree = _parsed(expression)
-    if tree is None:
-        return Fault((), "not a valid CEL expression", "correct its syntax: brackets, quotes and operators")
-    for name in sorted(_free(tree) - names - _TYPES - _LIBRARIES):
-        return unknown_name(f"unknown name `{name}` in the expression", name, names, "use one of the variables")
-    if types is not None and (found := type_of(tree)) and found not in types:
-        expected = " or ".join(sorted(types))
-        hint = f"write an expression of the type {expected}, such as a comparison" if "bool" in types else "use a text"
-        return Fault((), f"the type of the expression is {found}; expected {expected}", hint)
-    return None
+    return typed_fault(expression, admission_environment(set(names), variables), types)[0]
 
 
-@lru_cache(maxsize=1024)
-def _parsed(expression: str) -> Tree[Any] | None:
-    from celpy import Environment  # noqa: PLC0415 - slow to import, and few objects have expressions
-    from celpy.celparser import CELParseError  # noqa: PLC0415 - as above
-    from lark.exceptions import LarkError  # noqa: PLC0415 - as above
+def typed_fault(
+    expression: str, environment: Environment, types: AbstractSet[str] | None = BOOLEAN, *, escaped_names: bool = False
+) -> tuple[Fault | None, Type | None]:
+    """The fault of an expression, and its type; no fault if the expression is nested too deeply to be checked."""
+    from gen.cel.errors import CompileError, NotEvaluatedError  # noqa: PLC0415 - few objects have expressions
+    from gen.cel.program import compile_expression  # noqa: PLC0415 - as above
 
     try:
-        tree: Tree[Any] = Environment().compile(expression)
-    except (CELParseError, LarkError):
-        return None
-    except RecursionError:
-        raise ValueError("expression is nested too deeply") from None
-    return tree
+        found = compile_expression(expression, environment, escaped_names=escaped_names).type
+    except NotEvaluatedError:
+        return None, None
+    except CompileError as error:
+        return _fault(error.message, environment), None
+    if types is not None and found.name.replace("null", "null_type") not in types:
+        expected = " or ".join(sorted(types))
+        hint = f"write an expression of the type {expected}, such as a comparison" if "bool" in types else "use a text"
+        return Fault((), f"the type of the expression is {found}; expected {expected}", hint), None
+    return None, found
 
 
-def _free(tree: Tree[Any]) -> set[str]:
-    """Names that the expression reads and does not bind in a macro."""
-    free: set[str] = set()
-    bound: set[str] = set()
-    for node in tree.iter_subtrees():
-        if node.data in {"ident", "ident_arg"} and node.children:
-            name = str(node.children[0])
-            if node.data == "ident":
-                free.add(name)
-        elif node.data == "member_dot_arg" and str(node.children[1]) in _MACROS:
-            bound |= _arguments(node)
-    return free - bound
-
-
-def _arguments(call: Tree[Any]) -> set[str]:
-    """Arguments of a macro that are only a name: the variables that it binds."""
-    arguments = call.children[2].children if len(call.children) > 2 else ()  # noqa: PLR2004 - after object and name
-    names = set()
-    for argument in arguments:
-        leaf = argument
-        while hasattr(leaf, "children") and len(leaf.children) == 1 and leaf.data != "ident":
-            leaf = leaf.children[0]
-        if getattr(leaf, "data", "") == "ident":
-            names.add(str(leaf.children[0]))
-    return names
+def _fault(message: str, environment: Environment) -> Fault:
+    if (match := _UNDECLARED.search(message)) is not None and match[1] not in environment.variables:
+        known = sorted(name for name in environment.variables if "." not in name)
+        return unknown_name(f"unknown name `{match[1]}` in the expression", match[1], known, "use one of the variables")
+    if (match := _FIELD.search(message)) is not None:
+        known = sorted({name for fields in environment.messages.values() for name in fields})
+        hint = "use a field that the type has"
+        return unknown_name(f"unknown field `{match[1]}` in the expression", match[1], known, hint)
+    if message.startswith("Syntax error"):
+        text = message.removeprefix("Syntax error: ").replace("'", "`")
+        return Fault((), f"not a valid CEL expression: {text}", "correct its syntax: brackets, quotes and operators")
+    return Fault((), f"invalid CEL expression: {message}", "correct the types of the expression")

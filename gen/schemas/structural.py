@@ -46,6 +46,10 @@ class ExtraChecks:
     """For a list: the fields that form the unique key of an entry."""
     rules: tuple[tuple[str, str], ...] = ()
     """CEL expressions over `self`, each with its error message."""
+    schema: Schema | None = None
+    """The schema of the value, if it has rules."""
+    compiled: Any = None
+    """The compiled rules."""
 
     def empty(self) -> bool:
         return not (self.fields or self.entries or self.keys or self.rules)
@@ -114,6 +118,7 @@ def _close(schema: Schema) -> tuple[Schema, ExtraChecks]:
     _fields(schema, found, extra)
     _entries(schema, found, extra)
     extra.rules = tuple(_rules(schema))
+    extra.schema = schema if extra.rules else None
     if schema.get("nullable"):
         found = _nullable(found)
     return found, extra

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import celpy
 import pytest
 import yaml
-from celpy.adapter import json_to_cel
-from celpy.evaluation import CELEvalError
 from lupa.lua51 import LuaRuntime
 
+from gen.cel.errors import CelError
+from gen.cel.program import Environment, compile_expression
+from gen.cel.types import DYN
 from gen.kinds import KINDS
 from gen.resources.base import Conditions, Resource
 from tests.support import OVERLAY, Repository
@@ -186,15 +186,15 @@ def test_every_kind_of_run_has_a_check(rendered: dict[str, dict[str, Any]]) -> N
 
 def cel_health(expressions: dict[str, str], status: dict[str, Any] | None) -> str:
     """As Flux goes through them (`fluxcd/pkg/runtime/cel`): the first that holds counts, an error is not yet."""
-    environment = celpy.Environment()
-    activation = {} if status is None else {"status": json_to_cel(status)}
+    environment = Environment({"status": DYN})
+    values = {} if status is None else {"status": status}
     for name, health in (("inProgress", "Progressing"), ("failed", "Degraded"), ("current", "Healthy")):
         if name not in expressions:
             continue
         try:
-            if environment.program(environment.compile(expressions[name])).evaluate(activation):
+            if compile_expression(expressions[name], environment).evaluate(values)[0]:
                 return health
-        except CELEvalError:
+        except CelError:
             return "Progressing"
     return "Progressing"
 

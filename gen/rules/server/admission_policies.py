@@ -9,20 +9,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.rules.cel_syntax import BOOLEAN
-from gen.rules.fault import Fault, unknown_name
+from gen.cel.admission import admission_environment
+from gen.cel.types import DYN
+from gen.rules.cel_syntax import BOOLEAN, typed_fault
+from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.name_checks import config_key, dns_1035_label, dns_name, lower_case
 from gen.rules.rule import server
 from gen.rules.selectors import selector
-from gen.rules.server.admission_rules import REQUEST_NAMES, conditions, expression, request_rules, selectors
+from gen.rules.server.admission_rules import REQUEST_NAMES, conditions, request_rules, selectors
 from gen.rules.server.autoscaling import path_segment
 from gen.rules.value_checks import both, if_set, not_empty, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
     from collections.abc import Set as AbstractSet
 
+    from gen.cel.types import Type
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.rules.fault import Faults
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
 
 _GROUP = "admissionregistration.k8s.io"
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_VARIABLE = re.compile(r"\bvariables\.([A-Za-z_]\w*)")
 _MAX_AUDITS = 20
 _VARIABLES: Final[dict[str, AbstractSet[str] | None]] = {"expression": None}
 _VALIDATIONS: Final = {"expression": BOOLEAN, "messageExpression": frozenset({"string"})}
@@ -116,13 +118,14 @@ def _validations(spec: Body, at: Route, names: frozenset[str] | set[str]) -> Fau
     if not rules and not audits:
         hint = "add a validation with an `expression`"
         yield Fault((*at, "validations"), "`validations` or `auditAnnotations` is required", hint)
-    known: list[str] = []
+    known: dict[str, Type] = {}
     for index, variable in enumerate(spec.get("variables") or ()):
         here = (*at, "variables", index)
-        yield from _expressions(variable, _VARIABLES, here, names, known)
-        if variable.get("name") in known:
-            yield Fault((*here, "name"), f"duplicate variable `{variable.get('name')}`", "rename one of the two")
-        known.append(variable.get("name", ""))
+        found = yield from _expressions(variable, _VARIABLES, here, names, known)
+        name = variable.get("name", "")
+        if name in known:
+            yield Fault((*here, "name"), f"duplicate variable `{name}`", "rename one of the two")
+        known[name] = found or DYN
     for index, rule in enumerate(rules):
         fields = {field: types for field, types in _VALIDATIONS.items() if field == "expression" or rule.get(field)}
         yield from _expressions(rule, fields, (*at, "validations", index), names, known)
@@ -140,16 +143,22 @@ def _expressions(
     fields: Mapping[str, AbstractSet[str] | None],
     route: Route,
     names: frozenset[str] | set[str],
-    known: list[str],
-) -> Faults:
+    known: Mapping[str, Type],
+) -> Generator[Fault, None, Type | None]:
+    """Faults of the expressions in some fields; returns the type of the last."""
+    found = None
     for field, types in fields.items():
-        faults = list(expression(holder, field, route, names | {"variables"}, types))
-        yield from faults
-        for name in _VARIABLE.findall(holder.get(field, "")) if not faults else ():
-            if name not in known:
-                message = f"the policy has no variable `{name}` before this expression"
-                yield unknown_name(message, name, known, "add it to `variables`").at((*route, field))
-                break
+        text = holder.get(field, "")
+        if not text.strip():
+            yield Fault((*route, field), "the expression is empty", "write a CEL expression")
+            continue
+        # messages cannot ask for permissions (`validateMessageExpression`)
+        own = names - ({"authorizer"} if field == "messageExpression" else set())
+        environment = admission_environment({*own, "variables"}, known)
+        fault, found = typed_fault(text, environment, types)
+        if fault is not None:
+            yield fault.at((*route, field))
+    return found
 
 
 def _matching(matched: Body, route: Route) -> Faults:

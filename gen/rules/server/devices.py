@@ -27,6 +27,7 @@ _GROUP = "resource.k8s.io"
 _VERSIONS: Final = {f"{_GROUP}/v1", f"{_GROUP}/v1beta2"}
 """Older versions have other fields."""
 _NAMES: Final = frozenset({"device"})
+_TYPES: Final = frozenset({"bool", "dyn"})
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 _MAX_ENTRIES, _MAX_ALTERNATIVES, _MAX_PARAMETERS = 32, 8, 10 << 10
 _REQUEST = FieldChecks(
@@ -142,7 +143,7 @@ def _selectors(holder: Body, route: Route) -> Faults:
         at = (*route, "selectors", index, "cel")
         if "cel" not in selector:
             yield Fault(at, "`cel` is missing", "add `cel` with an `expression` about `device`")
-        elif (fault := syntax_fault(selector["cel"].get("expression", ""), _NAMES)) is not None:
+        elif (fault := syntax_fault(selector["cel"].get("expression", ""), _NAMES, _TYPES)) is not None:
             yield fault.at((*at, "expression"))
 
 

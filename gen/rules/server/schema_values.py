@@ -12,8 +12,9 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.rules.cel_syntax import syntax_fault, unescaped
-from gen.rules.fault import Fault, not_one_of, unknown_name
+from gen.cel.declared import declared_environment
+from gen.rules.cel_syntax import typed_fault
+from gen.rules.fault import Fault, not_one_of
 from gen.schemas.structural import closed
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 _NAMES: Final = frozenset({"self", "oldSelf"})
 _REASONS: Final = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
-_OF_SELF = re.compile(r"\bself\.([A-Za-z_]\w*)\b(?!\s*\()")
-_OF_OBJECTS: Final = {"apiVersion", "kind", "metadata"}
 _LOOKAROUND = re.compile(r"(?<!\\)\(\?<?[=!]")
 _BROKEN = ("unterminated", "unbalanced", "missing )", "nothing to repeat")
 _INT_OR_STRING = "x-kubernetes-int-or-string"
@@ -72,7 +71,7 @@ def cel_faults(schema: Any, route: Route, *, is_root: bool) -> Faults:
     for index, rule in enumerate(rules):
         at = (*route, "x-kubernetes-validations", index)
         expression, message = rule.get("rule") or "", rule.get("message")
-        fault = syntax_fault(expression, _NAMES) or _unknown_field(expression, schema, is_root=is_root)
+        fault = _rule_fault(expression, schema, is_root=is_root)
         if fault is not None:
             yield fault.at((*at, "rule"))
         if "\n" in expression.strip() and not (message or rule.get("messageExpression")):
@@ -83,13 +82,9 @@ def cel_faults(schema: Any, route: Route, *, is_root: bool) -> Faults:
             yield not_one_of(rule["reason"], _REASONS).at((*at, "reason"))
 
 
-def _unknown_field(expression: str, schema: Any, *, is_root: bool) -> Fault | None:
-    properties = schema.get("properties") or {}
-    if schema.get("type") != "object" or not properties or schema.get("x-kubernetes-preserve-unknown-fields"):
-        return None
-    own = _OF_OBJECTS if is_root or schema.get("x-kubernetes-embedded-resource") else set()
-    known = own | properties.keys()
-    for name in _OF_SELF.findall(re.sub(r"'[^']*'|\"[^\"]*\"", "", expression)):
-        if unescaped(name) not in known:
-            return unknown_name(f"`self` has no field `{name}`", name, known, "name a property of the schema")
-    return None
+def _rule_fault(expression: str, schema: Any, *, is_root: bool) -> Fault | None:
+    """The fault of a rule, whose variables have the type of the schema."""
+    if not expression.strip():
+        return Fault((), "the expression is empty", "write a CEL expression")
+    environment = declared_environment(schema, *_NAMES, root=is_root)
+    return typed_fault(expression, environment, escaped_names=True)[0]

@@ -1,0 +1,27 @@
+"""What can be wrong with an expression, before and while it is evaluated."""
+
+from __future__ import annotations
+
+
+class CelError(Exception):
+    """The evaluation of an expression failed. The text is that of an API server."""
+
+
+class CompileError(Exception):
+    """An expression that an API server refuses: wrong syntax, an unknown name or a wrong type."""
+
+    def __init__(self, message: str, at: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.at = at
+
+
+class NotEvaluatedError(BaseException):
+    """The expression needs more work than its limit, or something that is only known in a cluster.
+
+    Not an Exception, so that no operator of CEL absorbs it.
+    """
+
+
+class CostError(CelError):
+    """The expression costs more than an API server allows."""

@@ -1,0 +1,83 @@
+"""Compile expressions once, and evaluate them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from gen.cel import library
+from gen.cel.checker import Environment, check
+from gen.cel.errors import CelError, CompileError, NotEvaluatedError
+from gen.cel.escaping import unescaped
+from gen.cel.evaluate import closure
+from gen.cel.frame import PER_CALL, Frame
+from gen.cel.literals import check_literals
+from gen.cel.parser import parse
+from gen.cel.tree import Node, Select, children
+
+if TYPE_CHECKING:
+    from gen.cel.frame import Step
+    from gen.cel.types import Type
+
+
+class Program:
+    """A compiled expression."""
+
+    __slots__ = ("_run", "text", "type")
+
+    def __init__(self, text: str, type_: Type, run: Step) -> None:
+        self.text = text
+        self.type = type_
+        self._run = run
+
+    def evaluate(self, values: dict[str, Any], limit: float = PER_CALL) -> tuple[Any, float]:
+        """The value, and what it cost.
+
+        CelError if the evaluation fails, NotEvaluatedError if the result is only known in a cluster.
+        """
+        frame = Frame(dict(values), limit)
+        try:
+            value = self._run(frame)
+        except (RecursionError, MemoryError):
+            raise NotEvaluatedError("the values are nested too deeply") from None
+        return value, limit - frame.left
+
+
+def compile_expression(text: str, environment: Environment, *, escaped_names: bool = False) -> Program:
+    """Parse and check an expression; with `escaped_names`, its fields are escaped like in rules of definitions.
+
+    CompileError for an expression that an API server refuses, NotEvaluatedError for one that is nested too deeply.
+    """
+    _load()
+    try:
+        tree = parse(text)
+        checked = check(tree, environment)
+        check_literals(tree)
+        if escaped_names:
+            _unescape(tree)
+        return Program(text, checked.type, closure(tree, checked.qualified))
+    except RecursionError:
+        raise NotEvaluatedError("the expression is nested too deeply") from None
+
+
+@lru_cache(maxsize=1)
+def _load() -> None:
+    library.load()
+
+
+def _unescape(tree: Node) -> None:
+    level = [tree]
+    while level:
+        for node in level:
+            if isinstance(node, Select):
+                node.field = unescaped(node.field)
+        level = [child for node in level for child in children(node)]
+
+
+def position(text: str, at: int) -> tuple[int, int]:
+    """Line and column of an offset, both from 1."""
+    before = text[:at]
+    return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+
+
+__all__ = ["CelError", "CompileError", "Environment", "NotEvaluatedError", "Program", "compile_expression", "position"]
