@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from re import _constants as c
-from re import _parser as parser
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+c: Any = import_module("re._constants")
+parser: Any = import_module("re._parser")
 
 Node = tuple[Any, Any]
 _CATEGORIES: dict[Any, Callable[[str], bool]] = {
