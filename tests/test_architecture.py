@@ -18,6 +18,7 @@ LAYERS = (
     ("commands",),
     ("edit",),
     ("report",),
+    ("cluster",),
     ("review",),
     ("inventory",),
     ("render",),
@@ -107,6 +108,21 @@ def test_few_loose_modules() -> None:
     assert len(loose) <= MAX_LOOSE_MODULES, loose
 
 
+def test_one_file_talks_to_clusters_and_only_reads() -> None:
+    client = {"kubernetes", "urllib3"}
+    imported = {
+        module
+        for module in modules()
+        for node in ast.walk(tree(module))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        if client & {alias.name.split(".")[0] for alias in node.names}
+        or (isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in client)
+    }
+    assert imported == {"gen.cluster.client"}
+    texts = {node.value for node in ast.walk(tree("gen.cluster.client")) if isinstance(node, ast.Constant)}
+    assert texts & {"GET", "POST", "PUT", "PATCH", "DELETE"} == {"GET"}
+
+
 def packages() -> list[str]:
     """Folders of the packages of gen, relative to `gen/`. Folders without `__init__.py` contain data or templates."""
     found = (path.parent.relative_to(PROJECT / "gen") for path in (PROJECT / "gen").rglob("__init__.py"))
@@ -119,6 +135,7 @@ def test_tests_mirror_the_packages() -> None:
 
 CLOCKS = {"time", "timeit", "resource"}
 USES_OF_CLOCKS = {
+    "cluster/test_large.py": "reports how long a large cluster takes",
     "controllers/waiting.py": "waits for controllers",
     "e2e/cluster.py": "waits until a server has established a definition",
     "e2e/server.py": "waits until a server has started",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 
 from gen.commands import COMMANDS
+from gen.commands.result import Stream
 from gen.diagnostics import UsageError
 from gen.report.formats import REPORTERS
 
@@ -48,7 +49,12 @@ def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..
         chosen = arguments.pop(OUTPUT, None)
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()}
         result = module.run(module.Request(**{name: value for name, value in given.items() if value is not None}))
-        typer.echo(formats[chosen.value](result.output) if formats is not None else result.output, nl=False)
+        write = formats[chosen.value] if formats is not None else str
+        if isinstance(result, Stream):
+            for piece in result.pieces:
+                typer.echo(write(piece), nl=False)
+            raise typer.Exit(result.code())
+        typer.echo(write(result.output), nl=False)
         raise typer.Exit(result.exit_code)
 
     hints = get_type_hints(module.Request, include_extras=True)

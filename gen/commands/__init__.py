@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "check": "Compare rendered/ with jobs and overlays, without writing.",
     "plan": "Show what merging would change: runs, GPUs, data, fields.",
     "list": "List jobs with their state, GPUs, queue and owner.",
+    "status": "Compare the runs in the clusters with Git: phase, pods, drift.",
     "validate": "Check manifests as an API server and the operators would.",
     "explain": "Describe a finding: its meaning, the reason, and the remedy.",
     "new": "Write a commented job file that renders.",

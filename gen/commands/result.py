@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 Output_co = TypeVar("Output_co", covariant=True)
 
@@ -18,3 +21,12 @@ class Result(Generic[Output_co]):
 
     output: Output_co
     exit_code: int = CLEAN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream(Generic[Output_co]):
+    """Output of a command that goes on: each piece is printed when it comes."""
+
+    pieces: Iterator[Output_co]
+    code: Callable[[], int]
+    """The exit code, after the last piece."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.findings import files, grants, imports, jobs, overlays, rendered, sweeps
+from gen.findings import clusters, files, grants, imports, jobs, overlays, rendered, sweeps
 from gen.findings.code import Code
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ SECTIONS: Final = {
     "Overlays and patches": _codes(overlays),
     "Imports": _codes(imports),
     "Rendered files and the effects of a change": _codes(rendered),
+    "Clusters": _codes(clusters),
 }
 """Codes by subject. Each code is in one section."""
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from gen.kubernetes import MANAGED_BY, QUEUE_LABEL, Body, present
 from gen.resources.base import Wildcard
+from gen.resources.mutated import changed_by_kueue
 
 if TYPE_CHECKING:
     from gen.gitops.base import Site
@@ -79,17 +80,11 @@ def ignored_differences(site: Site) -> tuple[Body, ...]:
 def _mutated(resource: Resource) -> Body:
     """Fields that Kueue changes when it admits a run. They are ignored only in runs with a queue.
 
-    Without a queue, `state: suspended` in Git must reach the cluster. Kueue sets `suspend`, node selectors and
-    tolerations (`pkg/podset/podset.go`). The last two are atomic, so an apply would revert them, and Kueue would stop
-    the run. Kueue owns all other fields that it adds.
+    Without a queue, `state: suspended` in Git must reach the cluster. Node selectors and tolerations are atomic, so an
+    apply would revert them, and Kueue would stop the run. Kueue owns all other fields that it adds.
     """
     queued = f'select(.metadata.labels["{QUEUE_LABEL}"] != null)'
-    fields = [_jq(resource.suspend)] if resource.suspend is not None else []
-    for pods in resource.pods:
-        template = _jq(pods.template)
-        fields += [f"{template}.spec.nodeSelector", f"{template}.spec.tolerations"]
-    if resource.kueue is not None and resource.kueue.appends is not None:
-        fields.append(_jq(resource.kueue.appends))
+    fields = map(_jq, changed_by_kueue(resource))
     return present(
         group=resource.group,
         kind=resource.kind,

@@ -10,7 +10,7 @@ from pydantic import Field, WithJsonSchema, create_model, model_validator
 
 from gen.accelerators import ACCELERATORS
 from gen.gitops.model import Gitops
-from gen.model.base import Model
+from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.kept_files import Rendered
 from gen.model.names import ImageStart, JobName, Label, LabelKey, LabelValue
 from gen.model.patches import PatchFields
@@ -20,6 +20,7 @@ from gen.model.scalars import Size, Text, Truth, conflict, matching
 from gen.model.synonyms import OVERLAY, SELECT, VOLUME
 from gen.networks import NETWORKS
 from gen.overlay.accelerator import AcceleratorFields
+from gen.overlay.cluster import Cluster
 from gen.overlay.declared_kind import DeclaredKind
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import NetworkFields
@@ -148,9 +149,10 @@ class OverlayFields(Model):
     """Do not render this overlay; it exists to be extended. Not inherited."""
     kubernetes: KubernetesVersion | None = None
     """Kubernetes version of the cluster. Objects are validated against its schemas."""
-    cluster: Label | None = None
+    cluster: Annotated[Annotated[Label, ShortForm] | Annotated[Cluster, LongForm], ScalarOrMapping] | None = None
     """Name of the cluster, if several overlays render for it: no two of them may render the same object, such as a
-    volume. [default: `gitops.argocd.cluster` if it is set, otherwise the overlay has a cluster of its own]"""
+    volume. The long form also has the context for [live commands](live.md). [default: `gitops.argocd.cluster` if it is
+    set, otherwise the overlay has a cluster of its own]"""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels by which jobs can choose the overlay in `clusters`, such as `region: eu`."""
     plugins: dict[PluginName, VersionRange] = {}

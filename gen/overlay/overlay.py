@@ -10,6 +10,7 @@ from gen.gitops import ENGINE_NAMESPACES, ENGINES
 from gen.kinds import KINDS
 from gen.load import Data, Layer, Layers, lay_over
 from gen.overlay.accelerator import one_accelerator
+from gen.overlay.cluster import Cluster
 from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
 from gen.queues import undeclared
@@ -58,10 +59,22 @@ class Overlay:
         return tuple(self.fields.gitops.engines if self.fields.gitops else ENGINES)
 
     @property
+    def cluster_name(self) -> str | None:
+        """The name that the overlay gives its cluster."""
+        cluster = self.fields.cluster
+        return cluster.name if isinstance(cluster, Cluster) else cluster
+
+    @property
+    def context(self) -> str | None:
+        """The context by which live commands reach its cluster."""
+        cluster = self.fields.cluster
+        return cluster.context if isinstance(cluster, Cluster) else None
+
+    @property
     def cluster(self) -> tuple[str, str]:
         """Its cluster. Overlays of one cluster must not render the same object."""
-        if self.fields.cluster is not None:
-            return "cluster", self.fields.cluster
+        if (name := self.cluster_name) is not None:
+            return "cluster", name
         engines = self.fields.gitops.engines.values() if self.fields.gitops else ()
         named = (engine.destination for engine in engines)
         return next((("cluster", name) for name in named if name), ("overlay", self.name))

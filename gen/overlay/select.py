@@ -36,6 +36,6 @@ def clusters_of(data: object) -> tuple[str, ...]:
 
 def names_of(overlay: Overlay) -> frozenset[str]:
     """What jobs can call an overlay: its name, its cluster, and each of its labels."""
-    cluster = overlay.fields.cluster
+    cluster = overlay.cluster_name
     labels = (f"{key}={value}" for key, value in overlay.fields.labels.items())
     return frozenset((overlay.name, *([cluster] if cluster is not None else ()), *labels))

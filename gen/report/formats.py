@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gen.cluster.model import ClusterStatus
     from gen.inventory.listing import Listing
+    from gen.report.live.view import View
     from gen.report.report import Report
     from gen.review.review import Review
 
@@ -44,3 +46,9 @@ LIST_REPORTERS: Final[dict[str, Callable[[Listing], str]]] = {
     "markdown": partial(_report, "listing.markdown:as_markdown"),
 }
 """Formats of `gen list`."""
+
+STATUS_REPORTERS: Final[dict[str, Callable[[View[ClusterStatus]], str]]] = {
+    "text": partial(_report, "live.status_text:as_text"),
+    "json": partial(_report, "live.status_json:as_json"),
+}
+"""Formats of `gen status`."""

@@ -182,6 +182,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     nodes: Nodes | None = None
     partial_templates: Path = ()
     """Fields that hold parts of pod templates, or templates with placeholders."""
+    indices: tuple[str, ...] = ()
+    """Labels or annotations of its pods with their index in their role."""
     container: str | None = None
     """Name of the container that the operator looks for in each pod; None if it accepts any."""
     is_run: bool = False

@@ -27,6 +27,7 @@ JOB: Final = Resource(
     kind="Job",
     versions={"batch/v1": ("Never", "OnFailure")},
     pods=(PodSet(template=("spec", "template"), counts=(Count(route=("spec", "parallelism")),)),),
+    indices=("batch.kubernetes.io/job-completion-index",),
     is_run=True,
     suspend=("spec", "suspend"),
     deadline=("spec", "activeDeadlineSeconds"),

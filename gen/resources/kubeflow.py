@@ -71,6 +71,7 @@ def _training(
         retired=retired(next(iter(served)), *old),
         pods=(PodSet(template=(*holder, "template"), counts=(replicas,), roles=roles),),
         restarts_by_role=True,
+        indices=("training.kubeflow.org/replica-index",),  # `pkg/apis` of both operators, `common_types.go`
         container=container,
         is_run=True,
         suspend=(*_POLICY, "suspend"),

@@ -28,3 +28,9 @@ ADMISSION_CHECK: Final = _kueue("AdmissionCheck")
 WORKLOAD_PRIORITY_CLASS: Final = _kueue("WorkloadPriorityClass")
 COHORT: Final = _kueue("Cohort")
 TOPOLOGY: Final = _kueue("Topology")
+
+VISIBILITY: Final = "visibility.kueue.x-k8s.io"
+"""Group of the API with the order of waiting workloads, `apis/visibility`. Each LocalQueue has it below
+`pendingworkloads`."""
+RESERVED: Final = "QuotaReserved"
+"""Condition of a Workload for which a ClusterQueue has set quota aside; otherwise its message says what is missing."""

@@ -20,6 +20,7 @@ VOLCANO_JOB: Final = Resource(
     kind="Job",
     versions={"batch.volcano.sh/v1alpha1": ("Never", "OnFailure", "Always")},
     pods=(PodSet(template=(*_TASK, "template"), counts=(Count(route=(*_TASK, "replicas")),)),),
+    indices=("volcano.sh/task-index",),  # `pkg/controllers/job/job_controller_util.go`
     is_run=True,
     ttl=("spec", "ttlSecondsAfterFinished"),
     # an aborted job can only be resumed by a Command object, so for an engine it has failed

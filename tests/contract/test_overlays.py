@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from gen.diagnostics import Findings
 from gen.kinds import KINDS
 from gen.overlay.fields import OverlayFields, VolumeFields
+from gen.overlay.read import OverlayReader
 from gen.render.run import render
 from gen.storage import STORAGE
 from gen.storage.base import SETTINGS as SETTINGS_OF_OBJECTS
@@ -46,7 +48,8 @@ class Case:
         done = render(repository.root, (), ())
         texts = {path: file.text for path, file in done.files.items()}
         found = sorted({(item.code, item.message, item.severity) for item in done.findings})
-        return texts, found, done.overlays, done.keep, self.planned(repository)
+        contexts = [one.context for one in OverlayReader(repository.root, Findings()).read()]  # of live commands
+        return texts, found, done.overlays, done.keep, contexts, self.planned(repository)
 
     def planned(self, repository: Repository) -> list[tuple[str, str]]:
         """Findings of a plan against a commit with the case's `base-job`."""

@@ -26,14 +26,21 @@ LOG_TAIL = 4000
 
 
 @contextmanager
-def api_server(assets: Path, folder: Path) -> Iterator[Client]:
-    """Start the programs that `assets` holds, with their data in `folder`, and wait until they answer."""
+def api_server(
+    assets: Path, folder: Path, authorization: str = "AlwaysAllow", users: Mapping[str, str] | None = None
+) -> Iterator[Client]:
+    """Start the programs that `assets` holds, with their data in `folder`, and wait until they answer.
+
+    `users` have a token each, besides the administrator.
+    """
     etcd_port, peer_port, port = free_ports(3)
     token = secrets.token_hex(16)
-    (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n", "utf-8")
+    more = "".join(f"{own},{user},{user}\n" for user, own in (users or {}).items())
+    (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n{more}", "utf-8")
+    server = [*_kube_apiserver(assets, folder, etcd_port, port), f"--authorization-mode={authorization}"]
     with (
         running(_etcd(assets, folder, etcd_port, peer_port), folder / "etcd.log"),
-        running(_kube_apiserver(assets, folder, etcd_port, port), folder / "kube-apiserver.log") as process,
+        running(server, folder / "kube-apiserver.log") as process,
         closing(_ready_client(process, port, token, folder)) as client,
     ):
         yield client
@@ -71,7 +78,6 @@ def _kube_apiserver(assets: Path, folder: Path, etcd_port: int, port: int) -> li
         "--service-cluster-ip-range=10.0.0.0/24",
         # writes the server's address into the cluster, which may not be a loopback one
         "--endpoint-reconciler-type=none",
-        "--authorization-mode=AlwaysAllow",
         f"--token-auth-file={folder / 'tokens.csv'}",
         f"--disable-admission-plugins={','.join(_NEED_OTHER_OBJECTS)}",
         # whether a cluster allows it is the cluster's, too; RDMA devices, for one, may need it

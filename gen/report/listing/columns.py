@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen import quantity
 from gen.diagnostics import counted
+from gen.report.accelerators import accelerators
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,15 +29,6 @@ def _optional(row: JobRow, value: object) -> str:
     return (UNKNOWN if row.state is None else "") if value is None else str(value)
 
 
-def _gpus(row: JobRow) -> str:
-    """`16`, `16 h100`, or `8 a100 + 16 h100`."""
-    if row.gpus is None:
-        return UNKNOWN
-    rest = row.gpus - sum(row.accelerators.values())
-    named = [f"{count} {name}" for name, count in sorted(row.accelerators.items())]
-    return " + ".join([*([str(rest)] if rest or not named else []), *named])
-
-
 def _metrics(row: JobRow) -> str:
     """`loss, accuracy (percentage)`."""
     known = row.metrics or ()
@@ -52,7 +44,7 @@ COLUMNS: Final[Mapping[str, Callable[[JobRow], str]]] = {
     "state": lambda row: _known(row.state),
     "attempt": lambda row: _known(row.attempt),
     "workers": lambda row: _known(row.workers),
-    "GPUs": _gpus,
+    "GPUs": lambda row: accelerators(row.gpus, row.accelerators),
     "queue": lambda row: _optional(row, row.queue),
     "timeout": lambda row: _optional(row, None if row.timeout is None else quantity.duration(row.timeout)),
     METRICS: _metrics,

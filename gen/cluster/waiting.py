@@ -1,0 +1,135 @@
+"""Why a run has no pods: its place in a queue, or the events of its object."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from gen.cluster.errors import ClusterError, NotFoundError
+from gen.cluster.lists import Collection, list_objects
+from gen.cluster.pods import controller
+from gen.cluster.served import Served, base_of
+from gen.cluster.snapshot import Problem
+from gen.kubernetes import JOB_LABEL, QUEUE_LABEL, RUN_LABEL, at
+from gen.resources import resource_of_object
+from gen.resources.kueue import RESERVED, VISIBILITY, WORKLOAD
+from gen.resources.state import State, conditions, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gen.cluster.client import Api
+    from gen.cluster.snapshot import Snapshot
+    from gen.kubernetes import Body
+
+_MOST_ASKED: Final = 20
+"""Most runs with a request for their events, and most queues with a request for their order."""
+_QUOTA: Final = re.compile(r"exceeded quota|quota exceeded", re.IGNORECASE)
+QUOTA: Final = "QuotaExceeded"
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """Why a run waits."""
+
+    reason: str = ""
+    message: str = ""
+    position: int | None = None
+
+
+def read_waiting(api: Api, snapshot: Snapshot) -> dict[str, Waiting]:
+    """By UID of the run. Errors are problems of the snapshot, and hide nothing else."""
+    with_pods = {(pod.namespace, pod.job, pod.run) for pod in snapshot.pods.values()}
+    without = [body for body in snapshot.runs.values() if _is_active(body) and _group(body) not in with_pods]
+    queued = [body for body in without if _queue(body)]
+    stuck = [body for body in without if not _queue(body)][:_MOST_ASKED]
+    found: dict[str, Waiting] = {}
+    for read, runs in ((_in_queues, queued), (_in_events, stuck)):
+        try:
+            found |= dict(read(api, runs))
+        except ClusterError as error:
+            snapshot.problems.append(Problem(error=error))
+        except NotFoundError:
+            continue
+    return found
+
+
+def _in_queues(api: Api, runs: list[Body]) -> Iterator[tuple[str, Waiting]]:
+    """The Workloads of Kueue, with the order in their queues."""
+    versions = Served(api).versions(WORKLOAD.group) if runs else []
+    if not versions:
+        return
+    owners = {str(at(run, "metadata", "uid")) for run in runs}
+    positions = dict(_positions(api, sorted({(_namespace(run), _queue(run)) for run in runs})[:_MOST_ASKED]))
+    for namespace in sorted({_namespace(run) for run in runs}):
+        workloads = Collection(base=base_of(versions[0]), resource="workloads", namespace=namespace)
+        for body in list_objects(api, workloads).items:
+            owner = controller(body)
+            if owner in owners:
+                reserved = next((one for one in conditions(body) if one.get("type") == RESERVED), {})
+                yield (
+                    owner,
+                    Waiting(
+                        reason=str(reserved.get("reason") or "Pending"),
+                        message=str(reserved.get("message") or ""),
+                        position=positions.get((namespace, str(at(body, "metadata", "name")))),
+                    ),
+                )
+
+
+def _positions(api: Api, queues: list[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], int]]:
+    """Places of workloads, by namespace and name, where the API of Kueue is installed and may be read."""
+    try:
+        versions = Served(api).versions(VISIBILITY)
+        for namespace, queue in queues if versions else ():
+            path = f"{base_of(versions[0])}/namespaces/{namespace}/localqueues/{queue}/pendingworkloads"
+            for one in api.get(path).get("items") or ():
+                place: Any = at(one, "positionInLocalQueue")
+                if isinstance(place, int):
+                    yield (namespace, str(at(one, "metadata", "name"))), place + 1
+    except (ClusterError, NotFoundError):
+        return  # an addition, which many clusters do not have
+
+
+def _in_events(api: Api, stuck: Iterable[Body]) -> Iterator[tuple[str, Waiting]]:
+    """The last warning about each run without pods."""
+    for body in stuck:
+        uid = str(at(body, "metadata", "uid"))
+        events = Collection(
+            base=base_of("v1"),
+            resource="events",
+            namespace=_namespace(body),
+            fields=f"involvedObject.uid={uid},type=Warning",
+        )
+        listed = list_objects(api, events).items
+        last = max(listed, key=_time, default=None)
+        if last is not None:
+            message = str(last.get("message") or "")
+            reason = QUOTA if _QUOTA.search(message) else str(last.get("reason") or "")
+            yield uid, Waiting(reason=reason, message=message)
+
+
+def _time(event: Body) -> str:
+    times = (event.get("lastTimestamp"), event.get("eventTime"), at(event, "metadata", "creationTimestamp"))
+    return next((str(time) for time in times if time), "")
+
+
+def _is_active(body: Body) -> bool:
+    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    ended = (State.SUCCEEDED, State.FAILED)
+    return resource is not None and resource.is_run and state_of(resource, body) not in ended
+
+
+def _group(body: Body) -> tuple[str, str, str]:
+    """As the labels of its pods have it."""
+    labels = at(body, "metadata", "labels")
+    return _namespace(body), str(at(labels, JOB_LABEL) or ""), str(at(labels, RUN_LABEL) or "")
+
+
+def _queue(body: Body) -> str:
+    return str(at(body, "metadata", "labels", QUEUE_LABEL) or "")
+
+
+def _namespace(body: Body) -> str:
+    return str(at(body, "metadata", "namespace") or "")

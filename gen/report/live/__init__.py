@@ -1,0 +1,1 @@
+"""Formats of the commands that read clusters."""

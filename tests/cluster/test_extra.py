@@ -1,0 +1,31 @@
+"""Live commands without the client."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from gen.cli import app
+from gen.diagnostics import UsageError
+
+if TYPE_CHECKING:
+    from tests.support import Repository
+
+LIVE = ["status"]
+
+
+@pytest.mark.parametrize("command", LIVE)
+def test_it_says_how_to_install_the_client(command: str, repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    with pytest.raises(UsageError, match=r"uv pip install 'gitops-gen\[live\]'"):
+        CliRunner().invoke(app, [command, "--root", str(repo.root)], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("command", LIVE)
+def test_its_help_does_not_need_the_client(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    done = CliRunner().invoke(app, [command, "--help"], catch_exceptions=False)
+    assert (done.exit_code, "--kubeconfig" in done.output) == (0, True)

@@ -1,0 +1,305 @@
+"""`gen status` against a real API server, whose objects have the status that controllers and kubelets write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.world import READS, RUNNING, unscheduled, waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cluster.world import World
+
+    Make = Callable[[str], World]
+
+
+def test_a_run_from_its_file_to_its_end(world: Make) -> None:
+    here = world("life")
+    run = here.job(more="workers: 2\ngpus: 1\n", apply=False)
+    name = run["metadata"]["name"]
+    (missing,) = here.answer()["runs"]
+    assert (missing["run"], missing["phase"], missing["git"], missing["file"]) == (
+        name,
+        "missing",
+        "active",
+        "jobs/life/demo.yaml",
+    )
+    assert here.code == 1
+
+    here.cluster.apply(run)
+    row = here.runs()[name]
+    assert (row["phase"], row["pods"], row["gpus"]) == ("pending", {"running": 0, "total": 2}, 2)
+    assert (here.code, row["drift"]) == (0, [])
+
+    here.pod(run, "master", 0, RUNNING)
+    here.pod(run, "worker", 0, waiting("ImagePullBackOff", 'Back-off pulling image "a:1"'))
+    row = here.runs()[name]
+    assert (row["phase"], row["reason"], row["message"]) == (
+        "running",
+        "ImagePullBackOff",
+        'Back-off pulling image "a:1"',
+    )
+    assert (row["pods"], row["restarts"]) == ({"running": 1, "total": 2}, 2)
+
+    here.ends(run, "Succeeded")
+    assert here.runs()[name]["phase"] == "succeeded"
+    assert here.code == 0
+    here.ends(run, "Failed", "it broke")
+    assert (here.runs()[name]["phase"], here.runs()[name]["message"]) == ("failed", "it broke")
+    assert here.code == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (unscheduled("0/4 nodes are available: 4 Insufficient nvidia.com/gpu."), "Unschedulable"),
+        (unscheduled("pod group is not ready, 2 Pending, 2 minAvailable"), "Gang"),
+        (waiting("CreateContainerConfigError", 'secret "token" not found'), "CreateContainerConfigError"),
+        (waiting("ContainerCreating", ""), None),
+    ],
+)
+def test_why_a_run_is_pending(world: Make, status: dict[str, object], reason: str | None) -> None:
+    here = world("pending")
+    run = here.job(name=f"why-{reason or 'none'}".lower())
+    here.pod(run, "master", 0, status)
+    row = here.runs()[run["metadata"]["name"]]
+    assert (row["phase"], row["reason"]) == ("pending", reason)
+
+
+def test_a_quota_that_keeps_the_pods_away(world: Make) -> None:
+    here = world("quota")
+    run = here.job()
+    uid = here.cluster.client.get(here.cluster.path(run)).body["metadata"]["uid"]
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "demo.1", "namespace": "quota"},
+        "involvedObject": {"kind": "PyTorchJob", "namespace": "quota", "name": run["metadata"]["name"], "uid": uid},
+        "type": "Warning",
+        "reason": "FailedCreatePod",
+        "message": 'pods "demo-master-0" is forbidden: exceeded quota: gen, requested: pods=1, used: pods=4',
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+    }
+    assert here.cluster.client.create("/api/v1/namespaces/quota/events", event).status == 201
+    row = here.runs()[run["metadata"]["name"]]
+    assert (row["phase"], row["reason"]) == ("pending", "QuotaExceeded")
+
+
+def test_a_run_that_waits_in_a_queue(world: Make) -> None:
+    here = world("queued")
+    run = here.job(kind="batch", more="queue: research\n")
+    live = here.cluster.client.get(here.cluster.path(run)).body
+    assert here.cluster.client.merge(here.cluster.path(run), {"spec": {"suspend": True}}).status == 200
+    workload = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {
+            "name": "job-demo",
+            "namespace": "queued",
+            "ownerReferences": [
+                {
+                    "apiVersion": "batch/v1",
+                    "kind": "Job",
+                    "name": run["metadata"]["name"],
+                    "uid": live["metadata"]["uid"],
+                    "controller": True,
+                }
+            ],
+        },
+        "spec": {
+            "queueName": "research",
+            "podSets": [{"name": "main", "count": 1, "template": run["spec"]["template"]}],
+        },
+    }
+    body = here.cluster.apply(workload)
+    condition = {
+        "type": "QuotaReserved",
+        "status": "False",
+        "reason": "Pending",
+        "message": "couldn't assign flavors to pod set main: insufficient unused quota",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    here.status(body, {"conditions": [condition]})
+    row = here.runs()[run["metadata"]["name"]]
+    assert (row["phase"], row["queue"], row["reason"]) == ("queued", "research", "Pending")
+    assert "insufficient unused quota" in row["message"]
+    assert row["drift"] == [], "Kueue suspends it"
+
+
+def test_drift_names_fields_and_no_values(world: Make) -> None:
+    here = world("drift")
+    run = here.job(more="env: {LEVEL: hidden-in-git}\n")
+    path = here.cluster.path(run)
+    template = run["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
+    template["spec"]["containers"][0]["env"][0]["value"] = "hidden-in-cluster"
+    changed = {"spec": {"pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": template}}}}
+    assert here.cluster.client.merge(path, changed).status == 200
+    output = here.gen("status")
+    assert here.code == 1
+    assert "[drift]" in output
+    assert "spec.pytorchReplicaSpecs.Master.template.spec.containers[0].env[0].value" in output
+    assert "hidden" not in output
+
+
+def test_runs_that_git_does_not_have(world: Make) -> None:
+    here = world("orphan")
+    here.job()
+    orphan = here.job(name="other")
+    (here.repository.root / "jobs/orphan/other.yaml").unlink()
+    here.repository.render()
+    assert here.runs()[orphan["metadata"]["name"]]["git"] is None
+    assert here.code == 1
+    assert "not in Git" in here.gen("status")
+    assert set(here.runs("orphan/demo")) == {here.rendered()[0]["metadata"]["name"]}, "only the named jobs"
+
+
+def test_a_finished_run(world: Make) -> None:
+    here = world("finished")
+    run = here.job(kind="batch")
+    here.ends(run, "SuccessCriteriaMet")
+    here.job(kind="batch", more="state: finished\n", apply=False)
+    assert here.runs()[run["metadata"]["name"]]["git"] == "finished"
+    assert here.cluster.client.delete(here.cluster.path(run)).status == 200
+    assert here.runs()[run["metadata"]["name"]]["phase"] == "gone"
+    assert here.code == 0
+
+
+def test_every_kind_has_a_state_in_its_status(world: Make) -> None:
+    here = world("kinds")
+    tests: dict[str, dict[str, Any]] = {
+        "tensorflow": {"conditions": [{"type": "Succeeded", "status": "True"}]},
+        "ray": {"jobDeploymentStatus": "Complete"},
+        "volcano": {"state": {"phase": "Completed"}},
+        "jobset": {"conditions": [{"type": "Completed", "status": "True", "reason": "a", "message": "b"}]},
+    }
+    names = {}
+    for kind, status in tests.items():
+        run = here.job(name=kind, kind=kind)
+        for one in status.get("conditions", ()):
+            one["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+        here.status(run, status)
+        names[kind] = run["metadata"]["name"]
+    rows = here.runs()
+    assert {kind: rows[name]["phase"] for kind, name in names.items()} == dict.fromkeys(tests, "succeeded")
+
+
+def test_a_sweep_has_a_row_for_each_run(world: Make) -> None:
+    here = world("sweep")
+    here.job(more="env: {RATE: '{{ params.rate }}'}\nsweep: {matrix: {rate: [1, 2]}}\n", apply=False)
+    first, second = here.rendered()
+    for run in (first, second):
+        here.cluster.apply(run)
+    here.ends(first, "Succeeded")
+    rows = here.runs()
+    assert {name: row["phase"] for name, row in rows.items()} == {
+        first["metadata"]["name"]: "succeeded",
+        second["metadata"]["name"]: "pending",
+    }
+    assert [row["values"] for row in rows.values()] == [{"rate": "1"}, {"rate": "2"}]
+
+
+def test_a_schedule_is_followed_by_its_runs(world: Make) -> None:
+    here = world("schedule")
+    schedule = here.job(kind="batch", more='timeout: 1h\nschedule: "0 3 * * *"\n')
+    uid = here.cluster.client.get(here.cluster.path(schedule)).body["metadata"]["uid"]
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "demo", "uid": uid, "controller": True}
+    started = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            **schedule["spec"]["jobTemplate"]["metadata"],
+            "name": "demo-29333",
+            "namespace": "schedule",
+            "ownerReferences": [owner],
+        },
+        "spec": schedule["spec"]["jobTemplate"]["spec"],
+    }
+    here.cluster.apply(started)
+    rows = here.runs()
+    assert (rows["demo"]["phase"], rows["demo-29333"]["phase"]) == ("scheduled", "pending")
+    assert (rows["demo-29333"]["git"], rows["demo-29333"]["file"]) == ("schedule", "jobs/schedule/demo.yaml")
+
+
+def test_a_user_who_may_read_nothing_and_one_who_may_read_a_namespace(world: Make) -> None:
+    here = world("rights")
+    name = here.job()["metadata"]["name"]
+    row = here.runs(context="nobody")[name]
+    assert (row["phase"], row["pods"]["running"]) == ("unknown", None)
+    assert set(here.codes(context="nobody")) == {"cluster-forbidden"}
+    assert here.code == 1
+
+    rules = [{"apiGroups": ["kubeflow.org"], "resources": ["pytorchjobs"], "verbs": ["get", "list"]}]
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "r", "namespace": "rights"},
+        "rules": rules,
+    }
+    here.cluster.apply(role)
+    here.cluster.apply(binding("rights", "member"))
+    row = here.runs("rights/demo", context="member")[name]
+    assert (row["phase"], row["pods"]["running"]) == ("pending", None), "pods may not be read"
+    assert here.codes("rights/demo", context="member") == ["cluster-forbidden", "cluster-forbidden"], "pods, events"
+    here.cluster.apply({**role, "rules": READS})
+    assert here.codes(context="member") == []
+    assert here.runs(context="member")[name]["pods"]["running"] == 0
+    assert here.code == 0
+
+
+def binding(namespace: str, user: str) -> dict[str, object]:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "r", "namespace": namespace},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
+        "subjects": [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}],
+    }
+
+
+def test_credentials_that_are_not_accepted(world: Make) -> None:
+    here = world("login")
+    here.job()
+    output = here.gen("status", context="stranger")
+    assert here.code == 1
+    assert "[cluster-login]" in output
+    assert "wrong" not in output, "no token is printed"
+
+
+def test_a_kind_that_the_cluster_does_not_serve(world: Make) -> None:
+    here = world("unserved")
+    (here.repository.root / "overlays/dev/overlay.yaml").write_text(
+        'kubernetes: "1.34"\ncluster: {context: admin}\noperators: {train: "2.3"}\n', "utf-8"
+    )
+    run = here.job(kind="mpi", more="workers: 1\n", apply=False)
+    definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/mpijobs.kubeflow.org"
+    served = here.cluster.client.get(definition).body
+    versions = [{**one, "served": False} for one in served["spec"]["versions"]]
+    assert here.cluster.client.merge(definition, {"spec": {"versions": versions}}).status == 200
+    try:
+        row = _eventually(here, run["metadata"]["name"])
+        assert (row["phase"], row["reason"]) == ("missing", "NotServed")
+        assert here.codes() == ["not-served"]
+    finally:
+        versions = served["spec"]["versions"]
+        assert here.cluster.client.merge(definition, {"spec": {"versions": versions}}).status == 200
+
+
+def _eventually(here: World, name: str) -> dict[str, object]:
+    """The row after the server has noticed the change of a definition."""
+    for _ in range(50):
+        row = here.runs()[name]
+        if row["reason"]:
+            break
+    return row
+
+
+def test_hostile_text_from_the_cluster_is_neutral(world: Make) -> None:
+    here = world("hostile")
+    run = here.job()
+    here.pod(run, "master", 0, waiting("Image\x1b[2JPull", "gone\x1b]0;title\x07\u202e\r\nnext ::error::x"))
+    output = here.gen("status")
+    assert not any(char in output for char in "\x1b\x07\r\u202e")
+    assert "\x1b" not in here.gen("status", "--output", "json")

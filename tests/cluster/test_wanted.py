@@ -1,0 +1,49 @@
+"""What is read from `rendered/`, where anybody may have written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.cluster.wanted import wanted_runs
+from gen.repository.layout import JobFile
+
+if TYPE_CHECKING:
+    from tests.support import Repository
+
+JOB = "kind: pytorch\nimage: a:1\ncommand: x\n"
+
+
+def test_runs_and_schedules_are_wanted(repo: Repository) -> None:
+    repo.job(JOB + "tensorboard: {logdir: /data}\ndata: {data: /data}\n")
+    repo.job("kind: batch\nimage: a:1\ncommand: x\ntimeout: 1h\nschedule: 0 3 * * *\n", "nightly")
+    repo.job(JOB + "state: suspended\n", "later")
+    repo.render()
+    found = wanted_runs(repo.root, ("dev",), None)
+    assert [(one.job, one.resource.kind, one.state) for one in found] == [
+        ("demo", "PyTorchJob", "active"),
+        ("later", "PyTorchJob", "suspended"),
+        ("nightly", "CronJob", "active"),
+    ]
+    (one,) = wanted_runs(repo.root, ("dev",), {JobFile("team", "later")})
+    assert one.source == JobFile("team", "later")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("namespace: team", "namespace: ../../secrets"),
+        ("gen/job: demo", 'gen/job: "demo),(a"'),
+        ("apiVersion: kubeflow.org/v1", "apiVersion: kubeflow.org/../../api/v1"),
+        ("kind: PyTorchJob", "kind: [a"),
+    ],
+)
+def test_names_that_no_server_accepts_are_not_asked_for(repo: Repository, old: str, new: str) -> None:
+    repo.job(JOB)
+    repo.render()
+    path = repo.root / "rendered/dev/jobs/team/demo/pytorchjob-demo.yaml"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+    assert wanted_runs(repo.root, ("dev",), None) == []
