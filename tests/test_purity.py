@@ -26,6 +26,7 @@ ALLOWED = {
     "gen.commands.new": ({"disk"}, "writes a new job file"),
     "gen.commands.pinned_source": ({"disk", "environment"}, "reads the record of how gen was installed"),
     "gen.commands.plan": ({"disk", "environment"}, "finds the job files to render, number of processors"),
+    "gen.commands.retire": ({"disk"}, "writes the message of a commit"),
     "gen.commands.schema": ({"environment"}, "current folder, whose repository may name plugins"),
     "gen.commands.status": ({"clock"}, "limits how long it waits"),
     "gen.commands.validate": ({"environment"}, "number of processors"),

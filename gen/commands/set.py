@@ -80,8 +80,15 @@ def run(request: Request) -> Result[Report]:
     root = repository(request.root)
     listed = Findings()
     jobs = chosen_jobs(root, [request.jobs], listed)
-    overlays = OverlayReader(root, Findings()).read()  # `gen render` reports errors in overlays
     names = [*((name, None) for name in request.unset), *assignments]
+    return change_files(root, jobs, names, listed)
+
+
+def change_files(
+    root: Path, jobs: Sequence[JobFile], names: Sequence[tuple[str, str | None]], listed: Findings
+) -> Result[Report]:
+    """Set fields of all files, or of none if one of them would become invalid. None as a value removes a field."""
+    overlays = OverlayReader(root, Findings()).read()  # `gen render` reports errors in overlays
     found = Findings() if jobs else listed  # errors in other files do not matter here
     results = [_edit(root, job, names, overlays, found) for job in jobs]
     if not found.failed():

@@ -55,3 +55,9 @@ DRIFT = Code(
     "of its file.",
     "Delete the object so that the engine creates it again, or change the job so that it is a new run.",
 )
+NOT_RETIRED = Code(
+    "not-retired",
+    "A run has ended, but `gen retire` leaves its job as it is.",
+    "`state: finished` holds for all runs of a job, in all overlays.",
+    "Wait for the other runs, run `gen render` if `rendered/` is stale, or set the state with `gen set`.",
+)

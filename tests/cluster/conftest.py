@@ -17,7 +17,16 @@ from tests.support import SHARED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-GROUPS = ("kubeflow.org", "jobset.x-k8s.io", "kueue.x-k8s.io", "ray.io", "batch.volcano.sh", "trainer.kubeflow.org")
+GROUPS = (
+    "scheduling.volcano.sh",
+    "scheduling.x-k8s.io",
+    "kubeflow.org",
+    "jobset.x-k8s.io",
+    "kueue.x-k8s.io",
+    "ray.io",
+    "batch.volcano.sh",
+    "trainer.kubeflow.org",
+)
 WORKLOADS = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",

@@ -14,7 +14,7 @@ from gen.diagnostics import UsageError
 if TYPE_CHECKING:
     from tests.support import Repository
 
-LIVE = ["status"]
+LIVE = ["status", "retire"]
 
 
 @pytest.mark.parametrize("command", LIVE)

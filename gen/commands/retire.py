@@ -1,0 +1,162 @@
+"""`gen retire`: set the jobs of ended runs to `finished`. It changes job files, and nothing in a cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gen.commands.compared import RenderRequest, render_and_compare
+from gen.commands.live import DEFAULT_SECONDS, Contexts, Kubeconfig, RequestTimeout, ask, chosen_files
+from gen.commands.options import Jobs, Overlays, Root
+from gen.commands.result import CLEAN, VIOLATIONS, Result
+from gen.commands.set import change_files
+from gen.diagnostics import Findings, Location, Severity, counted
+from gen.findings.clusters import NOT_RETIRED
+from gen.report.formats import REPORTERS
+from gen.report.report import Report
+from gen.repository.layout import RenderedPath, source_job
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gen.cluster.ended import Ended
+    from gen.diagnostics import Diagnostic
+    from gen.repository.layout import JobFile
+
+FORMATS = REPORTERS
+FINISHED = ("state", "finished")
+MOST_LISTED = 100
+"""Jobs in the message; more are only counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen retire`."""
+
+    jobs: Jobs = ()
+    overlay: Overlays = ()
+    keep_failed: Annotated[bool, typer.Option("--keep-failed", help="Leave jobs with a failed run as they are.")] = (
+        False
+    )
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the jobs, and change no file.")] = False
+    message: Annotated[
+        Path | None, typer.Option("--message", metavar="FILE", help="Write the summary there, for `git commit -F`.")
+    ] = None
+    context: Contexts = ()
+    kubeconfig: Kubeconfig = None
+    request_timeout: RequestTimeout = DEFAULT_SECONDS
+    root: Root = None
+
+
+def run(request: Request) -> Result[Report]:
+    """Exit code 1 if a cluster did not answer, or a file cannot be changed. All other jobs are retired even then."""
+    found = Findings()
+    root, asked = ask(
+        request.root,
+        request.jobs,
+        request.overlay,
+        request.context,
+        request.kubeconfig,
+        request.request_timeout,
+        found,
+    )
+    from gen.cluster.ended import ended_jobs  # noqa: PLC0415 - needs the client
+    from gen.cluster.read import read_status  # noqa: PLC0415 - as above
+    from gen.cluster.wanted import wanted_runs  # noqa: PLC0415 - as above
+    from gen.overlay.read import OverlayReader  # noqa: PLC0415 - as above
+
+    status = read_status(asked, found)
+    every = [overlay.name for overlay in OverlayReader(root, Findings()).read()]
+    wanted = wanted_runs(root, every, _set(chosen_files(root, request.jobs)))
+    ended = ended_jobs(status.runs, wanted, keep_failed=request.keep_failed)
+    reported = Findings([one for one in status.findings if one.severity is Severity.ERROR])
+    ready = _up_to_date(root, [one for one in ended if one.why is None], reported)
+    for one in ended:
+        if one.why is not None:
+            _note(one.job, str(one.why), reported)
+    done = ready if request.dry_run else _finish(root, ready, reported)
+    text = message(done)
+    if request.message is not None and not request.dry_run:
+        request.message.write_text(text, "utf-8")
+    code = VIOLATIONS if reported.failed() else CLEAN
+    summary = text.rstrip("\n") if done else "no jobs to retire"
+    return Result(output=Report(tuple(reported), (), summary), exit_code=code)
+
+
+def message(done: Sequence[Ended]) -> str:
+    """A commit message: what is retired, and how its runs ended. Empty without any job."""
+    if not done:
+        return ""
+    subject = f"Retire {done[0].job.key}" if len(done) == 1 else f"Retire {counted(len(done), 'job')}"
+    lines = [f"- {one.job.key}: {_ends(one)}" for one in done[:MOST_LISTED]]
+    more = [f"- and {len(done) - MOST_LISTED} more"] if len(done) > MOST_LISTED else []
+    return "\n".join([subject, "", *lines, *more, ""])
+
+
+def _ends(one: Ended) -> str:
+    """`resnet-1a2b3c4d succeeded in ack`, or the numbers of several runs."""
+    if len(one.runs) == 1:
+        (run,) = one.runs
+        return f"{run.name} {run.phase} in {run.overlay}"
+    phases = Counter(run.phase for run in one.runs)
+    return f"{counted(len(one.runs), 'run')}, " + ", ".join(f"{number} {phase}" for phase, number in phases.items())
+
+
+def _set(jobs: Sequence[JobFile] | None) -> frozenset[JobFile] | None:
+    return None if jobs is None else frozenset(jobs)
+
+
+def _up_to_date(root: Path, ended: Sequence[Ended], found: Findings) -> list[Ended]:
+    """The jobs whose rendered files are those of their job file: only then it is their run that has ended."""
+    stale, failed = _stale(root, ended)
+    if failed:  # errors of one file keep all from being compared
+        found.extend(failed)
+        broken = {source_job(item.place.file) for item in failed}
+        valid = [one for one in ended if one.job not in broken]
+        stale = _stale(root, valid)[0] | broken if len(valid) < len(ended) else {one.job for one in ended}
+    for one in ended:
+        if one.job in stale:
+            _note(one.job, "`rendered/` is not up to date, so its run may not be that of the file", found)
+    return [one for one in ended if one.job not in stale]
+
+
+def _stale(root: Path, ended: Sequence[Ended]) -> tuple[set[JobFile | None], list[Diagnostic]]:
+    """The jobs whose rendered files would change, and the errors that keep them from being compared."""
+    if not ended:
+        return set(), []
+    compared = render_and_compare(RenderRequest(root=root, jobs=tuple(one.job.file for one in ended), parallel=1), None)
+    if compared.comparison is None:
+        return set(), [item for item in compared.rendering.findings if item.severity is Severity.ERROR]
+    folders = {_folder(change.path) for change in compared.comparison.changes}
+    return {one.job for one in ended if folders & {_folder(run.rendered) for run in one.runs}}, []
+
+
+def _folder(path: str) -> tuple[str, str, str]:
+    parts = RenderedPath.parse(path)
+    return parts.overlay, parts.namespace, parts.job
+
+
+def _finish(root: Path, ended: Sequence[Ended], found: Findings) -> list[Ended]:
+    """Change all files at once; if one cannot be changed, each alone."""
+    if not ended:
+        return []
+    together = change_files(root, [one.job for one in ended], [FINISHED], Findings())
+    if together.exit_code == CLEAN:
+        return list(ended)
+    done = []
+    for one in ended:
+        result = change_files(root, [one.job], [FINISHED], Findings())
+        if result.exit_code == CLEAN:
+            done.append(one)
+        else:
+            found.extend(result.output.findings)
+    return done
+
+
+def _note(job: JobFile, why: str, found: Findings) -> None:
+    hint = f"run `gen set {job.key} state=finished` if its runs are no longer needed"
+    found.warning(NOT_RETIRED, Location(job.file), f"the job is not retired: {why}", hint)
