@@ -28,7 +28,7 @@ class Why(StrEnum):
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """A job of which a run has ended. It can be retired if there is no reason against it."""
+    """A job with an ended run. `gen retire` can change it if there is no reason against that."""
 
     job: JobFile
     runs: tuple[RunStatus, ...]

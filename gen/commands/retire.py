@@ -88,7 +88,7 @@ def run(request: Request) -> Result[Report]:
 
 
 def message(done: Sequence[Ended]) -> str:
-    """A commit message: what is retired, and how its runs ended. Empty without any job."""
+    """A commit message: the retired jobs, and how their runs ended. Empty without any job."""
     if not done:
         return ""
     subject = f"Retire {done[0].job.key}" if len(done) == 1 else f"Retire {counted(len(done), 'job')}"
@@ -111,7 +111,7 @@ def _set(jobs: Sequence[JobFile] | None) -> frozenset[JobFile] | None:
 
 
 def _up_to_date(root: Path, ended: Sequence[Ended], found: Findings) -> list[Ended]:
-    """The jobs whose rendered files are those of their job file: only then it is their run that has ended."""
+    """The jobs with current rendered files. Otherwise the ended run may not be that of the job file."""
     stale, failed = _stale(root, ended)
     if failed:  # errors of one file keep all from being compared
         found.extend(failed)
@@ -125,7 +125,7 @@ def _up_to_date(root: Path, ended: Sequence[Ended], found: Findings) -> list[End
 
 
 def _stale(root: Path, ended: Sequence[Ended]) -> tuple[set[JobFile | None], list[Diagnostic]]:
-    """The jobs whose rendered files would change, and the errors that keep them from being compared."""
+    """The jobs with rendered files that would change, and errors that prevent a comparison."""
     if not ended:
         return set(), []
     compared = render_and_compare(RenderRequest(root=root, jobs=tuple(one.job.file for one in ended), parallel=1), None)
