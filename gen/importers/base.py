@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import Struct, field
 
 from gen.diagnostics import Location
+from gen.kubernetes import Body
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,12 +29,22 @@ class Given(Struct, frozen=True, kw_only=True):
     """Words that the shell of the user has expanded already."""
     namespace: str = ""
     """Namespace of all jobs; empty for the one that the other tool names."""
+    files: tuple[tuple[str, bytes], ...] = ()
+    """Paths and contents, for an importer with `reads_files`."""
     otherwise: str = ""
     """Namespace of jobs for which it names none; empty if that is unclear."""
 
     def namespace_of(self, named: str) -> str:
         """Namespace of a job, which may be empty; `named` is that of the other tool."""
         return self.namespace or named or self.otherwise
+
+
+class Original(Struct, frozen=True, kw_only=True):
+    """An object that a job stands for."""
+
+    body: Body
+    """Without what the cluster added."""
+    place: Location
 
 
 class ImportedJob(Struct, frozen=True, kw_only=True):
@@ -51,6 +62,8 @@ class ImportedJob(Struct, frozen=True, kw_only=True):
     place: Location
     places: dict[str, Location] = field(default_factory=dict)
     """Place of the origin of each field of the job."""
+    originals: tuple[Original, ...] = ()
+    """Objects that the rendered job is compared with, the run first; none if the other tool has no objects."""
 
 
 class Importer(ABC):
@@ -58,6 +71,8 @@ class Importer(ABC):
 
     summary: ClassVar[str]
     """Its input, for the help of `gen import`."""
+    reads_files: ClassVar[bool] = False
+    """Whether it reads several files and folders, which belong together, and no command line."""
 
     @abstractmethod
     def read(self, given: Given, found: Findings) -> Sequence[ImportedJob]:

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from gen.diagnostics import Location
 from gen.findings.imports import INVALID_COMMAND_LINE, NOT_CARRIED
-from gen.findings.jobs import SECRET_VALUE
 from gen.importers.arena.draft import Draft
 from gen.importers.arena.flags import ROOT
 from gen.importers.arena.kinds import CARRY
 from gen.importers.arena.submission import Submission, read_submission
-from gen.importers.base import Given, ImportedJob, Importer
+from gen.importers.base import Importer
 from gen.importers.shell.script import Command, commands
 from gen.importers.shell.words import Word
-from gen.secrets import known_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gen.diagnostics import Findings
+    from gen.importers.base import Given, ImportedJob
 
 PROGRAM: Final = "arena"
 _CLIENT: Final = "it concerns the client of Arena"
@@ -67,17 +66,9 @@ def _imported(given: Submission, source: Given, found: Findings) -> Iterator[Imp
     for flag in ROOT:
         draft.lose(flag.name, _CLIENT, "remove it") if flag.name != "namespace" else None
     _report_rest(given, found)
-    if not _has_secrets(draft, found):
-        yield ImportedJob(
-            name=draft.name,
-            namespace=namespace,
-            fields=draft.fields,
-            overlay=draft.overlay,
-            grants=draft.grants,
-            comment=f"Imported from `arena {'' if ' ' in given.type.name else 'submit '}{given.type.name}`.",
-            place=given.place,
-            places=draft.places,
-        )
+    job = draft.finished(f"Imported from `arena {'' if ' ' in given.type.name else 'submit '}{given.type.name}`.")
+    if job is not None:
+        yield job
 
 
 def _report_spark(given: Submission, found: Findings) -> None:
@@ -91,17 +82,3 @@ def _report_rest(given: Submission, found: Findings) -> None:
     """Report what nothing has read, so that no value disappears."""
     for name in given.values.keys() - given.read - {"name", "namespace"}:
         found.warning(NOT_CARRIED, given.place_of(name), f"`--{name}` is not carried: it has no field", "remove it")
-
-
-def _has_secrets(draft: Draft, found: Findings) -> bool:
-    """Report secrets by their form. Values of `env` have been replaced before."""
-    failed = False
-    for route, what, _ in known_secrets({"job": draft.fields, "overlay": draft.overlay, "grants": draft.grants}):
-        field = str(route[1])
-        place = draft.places.get(field, draft.given.place)
-        hint = (
-            "move it to a Secret, and read it with `--env`, or with `env` of the job; revoke it if it was ever pushed"
-        )
-        found.error(SECRET_VALUE, place, f"`{field}` has what looks like {what}", hint)
-        failed = True
-    return failed

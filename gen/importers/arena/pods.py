@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from gen import quantity
 from gen.findings.imports import INVALID_COMMAND_LINE, NOT_CARRIED
-from gen.importers.arena.draft import label, literal
-from gen.secrets import known_secrets
-from gen.secrets.names import is_harmless, names_secret
+from gen.importers.draft import label, literal
 
 if TYPE_CHECKING:
     from gen.importers.arena.draft import Draft
@@ -61,11 +58,6 @@ def pair(draft: Draft, flag: str, value: Value) -> tuple[str, str] | None:
     return None
 
 
-def is_secret(name: str, text: str) -> bool:
-    by_name = names_secret(name) and not is_harmless(name, text)
-    return by_name or next(known_secrets({"value": text}), None) is not None
-
-
 def _environment(draft: Draft, command: str) -> None:
     given = draft.given
     for value in given.every("env"):
@@ -75,13 +67,8 @@ def _environment(draft: Draft, command: str) -> None:
         name, text = found
         if name.startswith("GIT_SYNC_"):
             _code_setting(draft, name, text, value)
-        elif is_secret(name, text):
-            secret = f"{draft.name}-env"
-            draft.set({"secret": secret, "key": name}, "env", name, place=value.place)
-            hint = f"create a Secret `{secret}` with the key `{name}` in the namespace, and revoke the old value"
-            draft.secret("env", f"the value of `{name}`", hint)
         else:
-            draft.set(literal(text), "env", name, place=value.place)
+            draft.variable(name, text, value.place)
     for name, flag in _ARENA_ENV.items():
         if re.search(rf"\$(?:{name}\b|\{{{name}\}})", command):
             default = "1" if flag == "workers" else "0"
@@ -156,12 +143,11 @@ def data(draft: Draft) -> None:
             hint = "write `--data=CLAIM:/PATH`"
             draft.found.error(INVALID_COMMAND_LINE, value.place, "`--data`: expected `CLAIM:/PATH`", hint)
             continue
-        volume = _volume_of(draft, claim)
+        volume = draft.volume(claim, {"claim": claim})
         if volume in draft.fields.get("data", {}):
             message = f"`--data` has the claim `{claim}` twice, which Arena refuses"
             draft.found.error(INVALID_COMMAND_LINE, value.place, message, "keep the path that the job uses")
         draft.set(path, "data", volume, place=value.place)
-        draft.need({"claim": claim}, "volumes", volume)
     for number, value in enumerate(draft.given.every("data-dir")):
         host, _, path = value.text.partition(":")
         if not host.startswith("/"):
@@ -176,13 +162,6 @@ def data(draft: Draft) -> None:
         draft.grant("allow", "hostPath")
     hint = "copy the file into the job: `files: {<path in the container>: |`, and its text indented below it"
     draft.lose("config-file", "gen reads no files that a script names", hint)
-
-
-def _volume_of(draft: Draft, claim: str) -> str:
-    """Name of the volume of a claim. Names of claims can have dots, so two of them may give the same name."""
-    known, name = draft.overlay.get("volumes", {}), label(claim, "data")
-    numbered = (f"{name[:59]}-{number}" for number in count(2))
-    return next(one for one in chain([name], numbered) if known.get(one, {"claim": claim}) == {"claim": claim})
 
 
 def tensorboard(draft: Draft) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.findings.imports import INVALID_COMMAND_LINE, NOT_CARRIED
-from gen.importers.arena.draft import label, literal
 from gen.importers.arena.pods import pair
+from gen.importers.draft import label
 from gen.kinds import KINDS
 from gen.kubernetes import INSTANCE_TYPE, ZONE
 
@@ -52,7 +52,7 @@ def queue(draft: Draft) -> None:
         name = draft.namespace
         kueue = KINDS[draft.fields["kind"]].facts.kueue
         listed = {"frameworks": [kueue.framework]} if kueue is not None and not kueue.shipped else {}
-        _join(draft, "queue", name, {"kueue": {"localQueue": name, **listed}})
+        draft.join(name, {"kueue": {"localQueue": name, **listed}}, given.place_of("queue"))
         again = f", and list `{kueue.framework}` in its configuration" if listed and kueue is not None else ""
         hint = f"create a LocalQueue `{name}` of Kueue in the namespace{again}"
         message = "`--queue` becomes a queue of Kueue, in place of kube-queue"
@@ -60,17 +60,11 @@ def queue(draft: Draft) -> None:
         if given.on("gang"):
             draft.lose("gang", "Kueue starts all pods of a job together", "remove it")
     elif given.on("gang"):
-        _join(draft, "gang", "gang", {"ack": {}})
+        draft.join("gang", {"ack": {}}, given.place_of("gang"))
     priority = given.last("priority")
     if priority is not None:
         draft.carry("priority", "priority")
         draft.grant("priorities", priority.text)
-
-
-def _join(draft: Draft, flag: str, name: str, profile: Fields) -> None:
-    draft.set(name, "queue", place=draft.given.place_of(flag))
-    draft.need(profile, "queues", name)
-    draft.grant("queues", name)
 
 
 def metadata(draft: Draft, *, pods: bool = True) -> None:
@@ -90,19 +84,13 @@ def metadata(draft: Draft, *, pods: bool = True) -> None:
 
 
 def _set_metadata(draft: Draft, entry: tuple[str, str], value: Value, fields: list[str]) -> None:
-    key, text = entry
-    for field in fields:
-        draft.set(literal(text), field, key, place=value.place)
-    if "/" in key:
-        draft.grant("metadata", key)
+    draft.metadata(*entry, *fields, place=value.place)
 
 
 def role_annotations(draft: Draft, flag: str, role: str) -> None:
     for value in draft.given.every(flag):
         if (found := pair(draft, flag, value)) is not None:
-            draft.set(literal(found[1]), "roles", role, "podAnnotations", found[0], place=value.place)
-            if "/" in found[0]:
-                draft.grant("metadata", found[0])
+            draft.metadata(*found, f"roles.{role}.podAnnotations", place=value.place)
 
 
 def selector(draft: Draft, flag: str) -> Fields:

@@ -1,0 +1,144 @@
+"""A job in the making, for all importers: its fields, what it needs of an overlay, and the places of its values."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.findings.imports import NEEDS_SECRET, NOT_CARRIED
+from gen.findings.jobs import SECRET_VALUE
+from gen.importers.base import ImportedJob
+from gen.model.names import name_meant
+from gen.secrets import known_secrets
+from gen.secrets.names import is_harmless, names_secret
+from gen.storage.base import RESERVED_VOLUMES
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Findings, Location
+    from gen.importers.base import Fields, Original
+
+_EXPRESSION: Final = re.compile(r"\$+(?=\{[{%#])|\{[{%#]")
+_MAX_LABEL: Final = 63
+
+
+class JobDraft:
+    """Collects the values of one job."""
+
+    def __init__(self, name: str, kind: str, namespace: str, place: Location, found: Findings) -> None:
+        self.name, self.namespace, self.place, self.found = name, namespace, place, found
+        self.fields: Fields = {"kind": kind}
+        self.overlay: Fields = {}
+        self.grants: Fields = {}
+        self.places: dict[str, Location] = {}
+
+    def set(self, value: Any, *route: str, place: Location | None = None) -> None:
+        """Set a field of the job."""
+        _put(self.fields, value, route)
+        if place is not None:
+            self.places.setdefault(route[0], place)
+
+    def need(self, value: Any, *route: str) -> None:
+        """Set a field of the overlay."""
+        _put(self.overlay, value, route)
+
+    def grant(self, field: str, value: str) -> None:
+        """Add to a list of `namespaces.<namespace>` of the overlay."""
+        known: list[str] = self.grants.setdefault(field, [])
+        if value not in known:
+            known.append(value)
+
+    def drop(self, place: Location, what: str, why: str, hint: str) -> None:
+        """Report that a value has no field."""
+        self.found.warning(NOT_CARRIED, place, f"{what} is not carried: {why}", hint)
+
+    def variable(self, name: str, text: str, place: Location) -> None:
+        """Set a variable of the job."""
+        self.set(self.hidden(name, text, place), "env", name, place=place)
+
+    def hidden(self, name: str, text: str, place: Location) -> str | Fields:
+        """The value of a variable, or a reference in place of a secret."""
+        if not is_secret(name, text):
+            return literal(text)
+        secret = f"{self.name}-env"
+        hint = f"create a Secret `{secret}` with the key `{name}` in the namespace, and revoke the old value"
+        self.found.warning(NEEDS_SECRET, place, f"the value of `{name}` is a secret", hint)
+        return {"secret": secret, "key": name}
+
+    def metadata(self, key: str, text: str, *fields: str, place: Location | None = None) -> None:
+        """Set a label or an annotation in these fields, with the grant that a key with a prefix needs."""
+        for field in fields:
+            self.set(literal(text), *field.split("."), key, place=place)
+        if "/" in key:
+            self.grant("metadata", key)
+
+    def volume(self, wanted: str, profile: Fields) -> str:
+        """The name of a volume of the overlay with this profile, after `wanted`. Names can give the same label."""
+        known: Fields = self.overlay.setdefault("volumes", {})
+        name = label(wanted, "data")
+        numbered = (f"{name[:59]}-{number}" for number in count(2))
+        names = (one for one in chain([name], numbered) if one not in RESERVED_VOLUMES)
+        free = next(one for one in names if known.get(one, profile) == profile)
+        known[free] = profile
+        return free
+
+    def join(self, queue: str, profile: Fields, place: Location) -> None:
+        """Put the job into a queue of the overlay."""
+        self.set(queue, "queue", place=place)
+        self.need(profile, "queues", queue)
+        self.grant("queues", queue)
+
+    def finished(self, comment: str, originals: tuple[Original, ...] = ()) -> ImportedJob | None:
+        """The job; None if it has a secret, judging by its form. Values of `env` have been replaced before."""
+        if self._has_secrets():
+            return None
+        return ImportedJob(
+            name=self.name,
+            namespace=self.namespace,
+            fields=self.fields,
+            overlay={key: value for key, value in self.overlay.items() if value},
+            grants=self.grants,
+            comment=comment,
+            place=self.place,
+            places=self.places,
+            originals=originals,
+        )
+
+    def _has_secrets(self) -> bool:
+        failed = False
+        for route, what, _ in known_secrets({"job": self.fields, "overlay": self.overlay, "grants": self.grants}):
+            field = str(route[1])
+            place = self.places.get(field, self.place)
+            hint = "move it to a Secret, and read it with `env` of the job; revoke it if it was ever pushed"
+            self.found.error(SECRET_VALUE, place, f"`{field}` has what looks like {what}", hint)
+            failed = True
+        return failed
+
+
+def _put(fields: Fields, value: Any, route: tuple[str, ...]) -> None:
+    for step in route[:-1]:
+        fields = fields.setdefault(step, {})
+    fields[route[-1]] = value
+
+
+def is_secret(name: str, text: str) -> bool:
+    by_name = names_secret(name) and not is_harmless(name, text)
+    return by_name or next(known_secrets({"value": text}), None) is not None
+
+
+def literal(text: str) -> str:
+    """A text without expressions for gen."""
+    return _EXPRESSION.sub(_quoted, text)
+
+
+def _quoted(found: re.Match[str]) -> str:
+    """An expression whose value is the text. The scanner takes `{#` and `{%` for the start of a statement anywhere."""
+    shown = found[0]
+    if shown.endswith(("%", "#")):
+        return f"{{{{ '{{' }}}}{shown[1:]}"
+    return f"{{{{ '{shown}' }}}}"
+
+
+def label(text: str, otherwise: str) -> str:
+    """A name of a volume or an accelerator from any text."""
+    return (name_meant(re.sub(r"[^A-Za-z0-9]+", "-", text[:256])) or otherwise)[:_MAX_LABEL].strip("-") or otherwise
