@@ -8,7 +8,7 @@ kinds and are built elsewhere; a kind never writes a container. Facts of the ren
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kinds.plan import Plan
     from gen.model.base import Model
-    from gen.resources.base import Resource
+    from gen.resources.base import Pattern, Resource
 
 DEFAULT_CONTAINER: Final = "trainer"
 """Name of the training container if the operator accepts any name."""
@@ -60,6 +60,9 @@ class Job(JobFields, ABC):
 
     facts: ClassVar[Resource]
     """Facts of the Kubernetes kind that is rendered."""
+    copied: ClassVar[Mapping[str, Pattern]] = {}
+    """Routes of the object with values that fields of the job have as they are, for importing it. A field of a role
+    is written as `roles.*.<field>`, and its route has one wildcard, or leads to the only template of the role."""
     called: ClassVar[tuple[str, ...]] = ()
     """Names of other tools for the kind, in lower case, for hints."""
     reserved_env: ClassVar[frozenset[str]] = frozenset()
@@ -72,6 +75,8 @@ class Job(JobFields, ABC):
     """Whether the pods of the kind can use the network of their nodes."""
     adds_containers: ClassVar[bool] = True
     """Whether gen writes all containers of the pods."""
+    needs_image: ClassVar[bool] = True
+    """Whether the job must name the image of its pods."""
     proven: ClassVar[bool] = True
     """Whether tests show that the objects of the kind conform to its rules, so that a render need not check them."""
     example: ClassVar[Mapping[str, object]]
@@ -92,6 +97,16 @@ class Job(JobFields, ABC):
         if cls.facts.scheduled_by is None:
             missing["schedule"] = "a CronJob starts Jobs only, and gen has no other way to start a run at set times"
         return {**missing, **cls.unsupported}
+
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """An object of this kind in the form of its current API version, to import objects of retired ones."""
+        return body
+
+    @classmethod
+    def as_written(cls, field: str, value: Any) -> Any:  # noqa: ARG003 - most fields have no other form
+        """A value of `copied` as authors write the field, such as `30s` for a number of seconds."""
+        return value
 
     @property
     def reserved(self) -> frozenset[str]:

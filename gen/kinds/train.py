@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
-    from gen.resources.base import Resource
+    from gen.resources.base import Pattern, Resource
 
 NODE: Final = "node"
 LAUNCHER: Final = "launcher"
@@ -70,8 +70,19 @@ class TrainJob(Job):
     """Kubeflow Trainer 2. `workers` is the number of nodes; the runtime has the framework and the rest of the pods."""
 
     facts: ClassVar[Resource] = TRAINJOB
+    copied: ClassVar[Mapping[str, Pattern]] = {
+        "runtime.name": ("spec", "runtimeRef", "name"),
+        "runtime.kind": ("spec", "runtimeRef", "kind"),
+        "processesPerNode": ("spec", "trainer", "numProcPerNode"),
+        **{
+            f"initializer.{step}.{field}": ("spec", "initializer", step, *route)
+            for step in ("dataset", "model")
+            for field, route in {"storageUri": ("storageUri",), "secret": ("secretRef", "name")}.items()
+        },
+    }
     uses_host_network: ClassVar[bool] = False
     adds_containers: ClassVar[bool] = False
+    needs_image: ClassVar[bool] = False
     unsupported: ClassVar[Mapping[str, str]] = {
         "code": "a TrainJob cannot add a container to the pods of its runtime",
         "imagePullPolicy": _IN_RUNTIME,
@@ -129,7 +140,7 @@ class TrainJob(Job):
                 dataset=_initializer(self.initializer.dataset), model=_initializer(self.initializer.model)
             ),
             trainer=present(
-                image=container["image"],
+                image=container.get("image"),
                 command=container.get("command"),
                 args=container.get("args"),
                 env=container.get("env"),

@@ -119,7 +119,8 @@ class PodFields(Model):
     command: OneOrMore | None = None
     """Command to run. A string is passed to `sh -c` unchanged; a list is executed without a shell."""
     args: tuple[Text, ...] = ()
-    """Arguments for a `command` list, or for the entrypoint of the image."""
+    """Arguments for a `command` list, or for the entrypoint of the image. Without `command`, an empty list runs the
+    entrypoint of the image as it is."""
     working_dir: MountPath | None = None
     """Working directory of the command. Defaults to `/root` if `code` is set."""
     env: dict[EnvName, Annotated[Annotated[Text, ShortForm] | Annotated[EnvSource, LongForm], ScalarOrMapping]] = {}

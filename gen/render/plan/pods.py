@@ -138,7 +138,7 @@ def _runs(role: Role, field: str) -> bool:
 
 def _check_images(context: Context, roles: tuple[Role, ...]) -> None:
     without = [role.name for role in roles if not context.of_role(role, "image")]
-    if not without or context.given.left_out & {"image", "roles"}:
+    if not without or not context.job.needs_image or context.given.left_out & {"image", "roles"}:
         return
     some = len(without) < len(roles)
     message = "`image` is missing" + (f" for {', '.join(without)}" if some else "")
@@ -151,12 +151,16 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
         return () if _runs(role, "args") else role.command
     command, args = context.of_role(role, "command"), context.of_role(role, "args")
     if command is None:
-        if not args and not context.given.left_out & {"command", "args", "roles"}:
+        if (
+            not _is_own_command(context, role)
+            and not args
+            and not context.given.left_out & {"command", "args", "roles"}
+        ):
             context.error(
                 MISSING_FIELD,
                 (),
                 "`command` is missing",
-                "add `command`, a text for the shell or a list",
+                "add `command`, a text for the shell or a list; `args: []` runs the command of the image",
                 key=True,
             )
         return ()
@@ -171,6 +175,11 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
             )
         return "sh", "-c", command
     return tuple(command)
+
+
+def _is_own_command(context: Context, role: Role) -> bool:
+    """Whether the job asks for the command of the image: `args` is set, and empty."""
+    return has_own(role, "args") or "args" in context.job.model_fields_set
 
 
 def _accelerator_label(choice: Choice | None) -> dict[str, str]:
