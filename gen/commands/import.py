@@ -14,12 +14,13 @@ from gen.commands.result import VIOLATIONS, Result
 from gen.diagnostics import Findings, Location, UsageError, counted, did_you_mean
 from gen.edit.imported import check_text, text_of
 from gen.edit.needs import clashes, conflicts, fragment, missing, undeclared, uses
+from gen.edit.proof import NAME, overlay_text, proof_lines, prove, report_proof
 from gen.edit.yaml_text import with_additions, written
 from gen.findings.files import INVALID_NAME
 from gen.findings.imports import ALREADY_THERE, OTHER_VALUE
 from gen.importers import IMPORTERS
 from gen.importers.base import Given
-from gen.load.manifest_files import STDIN, read_bytes
+from gen.load.manifest_files import STDIN, named_files, read_bytes
 from gen.model.names import JOB_NAME
 from gen.overlay.extensions import load_extensions
 from gen.overlay.files import OverlayFiles
@@ -36,9 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from gen.edit.proof import Proof
     from gen.importers.base import ImportedJob
 
 FORMATS = REPORTERS
+MAX_FILES = 1000
+"""Files of one import, all of which are in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +53,8 @@ class Request:
     source: Annotated[
         tuple[str, ...],
         typer.Argument(
-            help="File, `-` for standard input, or after `--` a command. [default: -]",
-            metavar="FILE|-|-- COMMAND",
+            help="File, folder, `-` for standard input, or after `--` a command. [default: -]",
+            metavar="PATH|-|-- COMMAND",
             show_default=False,
         ),
     ] = ()
@@ -74,7 +78,9 @@ def run(request: Request) -> Result[Report]:
     if request.overlay is not None and request.overlay not in overlays:
         raise UsageError(f"no {overlay_file(request.overlay)} found: {did_you_mean(request.overlay, overlays)}")
     found = Findings()
-    jobs = IMPORTERS[request.importer]().read(_given(root, request), found)
+    importer = IMPORTERS[request.importer]
+    given = _given_files(root, request) if importer.reads_files else _given(root, request)
+    jobs = importer().read(given, found)
     texts = _texts(root, jobs, found)
     for job, route, other in clashes(jobs):
         message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
@@ -82,28 +88,70 @@ def run(request: Request) -> Result[Report]:
         found.error(OTHER_VALUE, job.place, message, hint)
     needed = fragment(jobs)
     change = _overlay_change(root, request.overlay, jobs, needed, found) if request.overlay is not None else None
+    proofs = [] if found.failed() else _proofs(root, request.overlay, change, jobs, needed, found)
     if found.failed():
         return refused(found)
+    texts |= {JobFile(one.job.namespace, one.job.name).file: text_of(one.job, _schema(root)) for one in proofs}
     changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
     changes += [change] if change is not None else []
     if change is not None and not request.yes:
-        summary = "nothing was written; run it again with --yes to write the jobs and the change of the overlay"
+        again = "nothing was written; run it again with --yes to write the jobs and the change of the overlay"
+        summary = "\n".join([again, *proof_lines(proofs)])
         return Result(output=Report(tuple(found), tuple(changes), summary, done=False), exit_code=VIOLATIONS)
     create_files(root, {file: text.encode() for file, text in texts.items()})
     if change is not None and change.new is not None:
         replace_files(root, {change.path: change.new.encode()})
-    return Result(output=Report(tuple(found), tuple(changes), _summary(jobs, needed, request.overlay)))
+    return Result(output=Report(tuple(found), tuple(changes), _summary(jobs, needed, request.overlay, proofs)))
 
 
-def _given(root: Path, request: Request) -> Given:
-    words = request.source
+def _proofs(
+    root: Path,
+    name: str | None,
+    change: Change | None,
+    jobs: Sequence[ImportedJob],
+    needed: Mapping[str, Any],
+    found: Findings,
+) -> list[Proof]:
+    """Proofs of the jobs with originals, in the overlay after its change, or in one of what the jobs need."""
+    if name is None:
+        text = overlay_text(needed)
+    elif change is not None and change.new is not None:
+        text = change.new
+    else:
+        text = (root / overlay_file(name)).read_text("utf-8")
+    every = (prove(root, job, name or NAME, text, found) for job in jobs if job.originals)
+    proofs = [one for one in every if one is not None]
+    for one in proofs:
+        report_proof(one, found)
+    return proofs
+
+
+def _given_files(root: Path, request: Request) -> Given:
+    """Files and folders, whose places are as they are named."""
+    try:
+        files = tuple((file, read_bytes(file)) for file in named_files(request.source or (STDIN,)))
+    except OSError as error:
+        raise UsageError(f"cannot read {error.filename}: {error.strerror}") from error
+    if len(files) > MAX_FILES:
+        raise UsageError(f"more than {MAX_FILES} files; import the folders one by one")
+    namespace, otherwise = _namespaces(root, request)
+    return Given(file=files[0][0] if files else STDIN, files=files, namespace=namespace, otherwise=otherwise)
+
+
+def _namespaces(root: Path, request: Request) -> tuple[str, str]:
+    """The namespace of all jobs, and that of jobs without one; both can be empty."""
     namespace = request.namespace or ""
     if namespace and not LABEL.fullmatch(namespace):
         raise UsageError(f"`{namespace}` is not a valid namespace name")
     try:
-        otherwise = only_namespace(root)
+        return namespace, only_namespace(root)
     except UsageError:
-        otherwise = ""
+        return namespace, ""
+
+
+def _given(root: Path, request: Request) -> Given:
+    words = request.source
+    namespace, otherwise = _namespaces(root, request)
     if len(words) > 1:
         return Given(file=STDIN, words=words, namespace=namespace, otherwise=otherwise)
     file = words[0] if words else STDIN
@@ -116,9 +164,14 @@ def _given(root: Path, request: Request) -> Given:
     return Given(file=file, text=raw.decode("utf-8", "replace"), namespace=namespace, otherwise=otherwise)
 
 
+def _schema(root: Path) -> str:
+    """Path of the JSON Schema from a job file; empty if the repository has none."""
+    return f"../../{SCHEMA_FILE}" if (root / SCHEMA_FILE).exists() else ""
+
+
 def _texts(root: Path, jobs: Sequence[ImportedJob], found: Findings) -> dict[str, str]:
     """Texts of the job files by path."""
-    schema = f"../../{SCHEMA_FILE}" if (root / SCHEMA_FILE).exists() else ""
+    schema = _schema(root)
     texts: dict[str, str] = {}
     for job in jobs:
         if not JOB_NAME.fullmatch(job.name) or not LABEL.fullmatch(job.namespace):
@@ -165,9 +218,11 @@ def _overlay_change(
     return Change(overlay_file(name), Status.STALE, text, with_additions(text, lacking))
 
 
-def _summary(jobs: Sequence[ImportedJob], needed: Mapping[str, Any], overlay: str | None) -> str:
+def _summary(
+    jobs: Sequence[ImportedJob], needed: Mapping[str, Any], overlay: str | None, proofs: Sequence[Proof]
+) -> str:
     lines = [f"imported {counted(len(jobs), 'job')}; run `gen render`"]
     if overlay is None and needed:
         again = "the overlays of the jobs need these fields; `--overlay NAME --yes` adds them:"
         lines += [again, *(f"  {line}" for line in written(needed).splitlines())]
-    return "\n".join(lines)
+    return "\n".join([*lines, *proof_lines(proofs)])

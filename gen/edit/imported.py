@@ -39,13 +39,13 @@ def check_text(job: ImportedJob, text: str, found: Findings) -> None:
         parse_job(source, job.namespace, None, own)
     for item in own:
         if item.severity is Severity.ERROR:
-            place = job.places.get(_field(text, item.place.line), job.place)
+            place = job.places.get(field_of(text, item.place.line), job.place)
             found.extend([replace(item, place=place)])
     if source is not None and not own.failed() and source.data != _texts(job.fields):
         raise BugError(f"{file} does not read as it was written")
 
 
-def _field(text: str, line: int) -> str:
+def field_of(text: str, line: int) -> str:
     """The field of the job in a line."""
     above = reversed(text.split("\n")[:line])
     return next((one.partition(":")[0].strip("'\"") for one in above if one[:1] not in ("", " ", "#", "-")), "")

@@ -61,18 +61,38 @@ def _add(data: Any, additions: Mapping[str, Any], *, nested: bool = False) -> No
             data[name] = value
 
 
+def verbatim(value: Any) -> Any:
+    """A value with its texts as texts, for a place where `5` and `"5"` differ."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString  # noqa: PLC0415 - as above
+
+    if isinstance(value, dict):
+        return {name: verbatim(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [verbatim(inner) for inner in value]
+    return DoubleQuotedScalarString(value) if isinstance(value, str) and not value.isidentifier() else value
+
+
 def _prepared(value: Any) -> Any:
     """Texts of several lines as blocks, and digits as numbers, which read the same."""
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString  # noqa: PLC0415 - as above
-
     if isinstance(value, dict):
         return {name: _prepared(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_prepared(inner) for inner in value]
-    if isinstance(value, str) and "\n" in value.strip("\n") and value.isascii() and not value[0].isspace():
+    return _prepared_text(value) if isinstance(value, str) else value
+
+
+def _prepared_text(value: str) -> Any:
+    from ruamel.yaml.scalarstring import (  # noqa: PLC0415 - as above
+        DoubleQuotedScalarString,
+        LiteralScalarString,
+        ScalarString,
+    )
+
+    if isinstance(value, ScalarString):
+        return value
+    if "\n" in value.strip("\n") and value.isascii() and not value[0].isspace():
         return LiteralScalarString(value)
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and str(int(value[:18])) == value:
+    if value.isascii() and value.isdecimal() and str(int(value[:18])) == value:
         return int(value)
-    if isinstance(value, str):  # readers take spaces of other forms without quotes for mistakes
-        return str(value) if value.replace("\n", "").isprintable() else DoubleQuotedScalarString(value)
-    return value
+    # readers take spaces of other forms without quotes for mistakes
+    return str(value) if value.replace("\n", "").isprintable() else DoubleQuotedScalarString(value)

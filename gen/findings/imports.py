@@ -10,6 +10,18 @@ INVALID_COMMAND_LINE = Code(
     "The other tool would reject it, too, so gen cannot know what it means.",
     "Correct the command; a program with flags of its own belongs in quotes.",
 )
+INVALID_MANIFEST = Code(
+    "invalid-manifest",
+    "An object cannot become a job: it has no name, namespace or `spec`, or no file has an object of a known kind.",
+    "gen cannot know which job it should write.",
+    "Complete the object, or name other files.",
+)
+DIFFERS = Code(
+    "differs",
+    "The object that gen renders from an imported job differs from the original, and no field or patch changes that.",
+    "The run would not do what the original does.",
+    "Change the job or the overlay until the run does what it should.",
+)
 UNSUPPORTED_SHELL = Code(
     "unsupported-shell",
     "A script uses syntax or a variable whose value is known only when the script runs.",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 IMPORTERS: Final[MutableMapping[str, type[Importer]]] = LazyRegistry(
     {
         "arena": "gen.importers.arena.importer:ArenaImporter",
+        "manifests": "gen.importers.manifests.importer:ManifestsImporter",
     }
 )
 """Importer by the name of the other tool, imported when it is used."""

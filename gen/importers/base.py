@@ -1,4 +1,4 @@
-"""The interface of an importer: submissions of another tool in, jobs and what they need of an overlay out."""
+"""The interface of an importer: submissions of another tool in, jobs and the fields of an overlay for them out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Original(Struct, frozen=True, kw_only=True):
     """An object that a job stands for."""
 
     body: Body
-    """Without what the cluster added."""
+    """Without values that the cluster added."""
     place: Location
 
 

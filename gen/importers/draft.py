@@ -1,4 +1,4 @@
-"""A job in the making, for all importers: its fields, what it needs of an overlay, and the places of its values."""
+"""A job in the making, for all importers: its fields, those of the overlay for it, and the places of its values."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def literal(text: str) -> str:
 
 
 def _quoted(found: re.Match[str]) -> str:
-    """An expression whose value is the text. The scanner takes `{#` and `{%` for the start of a statement anywhere."""
+    """An expression with the text as its value. gen refuses `{#` and `{%` anywhere."""
     shown = found[0]
     if shown.endswith(("%", "#")):
         return f"{{{{ '{{' }}}}{shown[1:]}"

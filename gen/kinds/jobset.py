@@ -6,7 +6,7 @@ JobSet gives every pod a host name, `<set>-<role>-<job>-<pod>.<set>`, and sets n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -18,13 +18,14 @@ from gen.model.base import Model
 from gen.model.names import JobName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Positive
-from gen.resources.jobset import FAILURE_REASONS, JOBSET
+from gen.resources.base import ANY_ITEM
+from gen.resources.jobset import COUNTS, FAILURE_REASONS, JOBSET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
-    from gen.resources.base import Resource
+    from gen.resources.base import Pattern, Resource
 
 WORKER: Final = "worker"
 _JOB_INDEX: Final = "metadata.annotations['jobset.sigs.k8s.io/job-index']"
@@ -75,6 +76,15 @@ class JobSetJob(IndexedJob):
     """JobSet, ready for `torch.distributed`. `workers` is the number of pods of the role `worker`, ranked from 0."""
 
     facts: ClassVar[Resource] = JOBSET
+    copied: ClassVar[Mapping[str, Pattern]] = {
+        "successPolicy": ("spec", "successPolicy"),
+        "startupPolicy": ("spec", "startupPolicy", "startupPolicyOrder"),
+        "failurePolicy.restartStrategy": ("spec", "failurePolicy", "restartStrategy"),
+        "failurePolicy.rules": ("spec", "failurePolicy", "rules"),
+        "roles.*.dependsOn": ("spec", "replicatedJobs", ANY_ITEM, "dependsOn"),
+        "roles.*.replicas": COUNTS[0].route,
+        "roles.*.parallelism": COUNTS[1].route,
+    }
 
     kind: Literal["jobset"]
     """Kind of job."""
@@ -86,6 +96,15 @@ class JobSetJob(IndexedJob):
     """What happens when a Job fails."""
     startup_policy: Literal["AnyOrder", "InOrder"] = "AnyOrder"
     """`InOrder` starts a role when all pods of the one before are ready."""
+
+    @classmethod
+    def as_written(cls, field: str, value: Any) -> Any:
+        """Dependencies by role, and rules without their names."""
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            return value
+        if field.endswith("dependsOn"):
+            return {one.get("name"): one.get("status") for one in value}
+        return [{key: inner for key, inner in one.items() if key != "name"} for one in value]
 
     @property
     def jobs(self) -> Mapping[str, ReplicatedJob]:

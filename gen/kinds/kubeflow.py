@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gen.kinds.base import Job, Problem
 from gen.kinds.retries import counted_restarts
 from gen.kubernetes import Body, present
-from gen.resources.kubeflow import V1, CleanupPolicy
+from gen.resources.kubeflow import POLICY, POLICY_FIELDS, V1, CleanupPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,11 +23,33 @@ _NOT_COUNTED = ("Never", "ExitCode")
 """`Never` fails the job at once. With `ExitCode`, the operator replaces a failed pod by one that has no restarts."""
 
 
+_TYPE_FIELDS = ("replicaType", "tfReplicaType")
+
+
 class KubeflowJob(Job):
     """A job whose operator deletes its pods at the end."""
 
     cleanup: CleanupPolicy = "Running"
     """Pods to delete when the job ends. `Running` frees the GPUs and keeps the logs of completed pods."""
+
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """Before `v1`, the fields of `runPolicy` were those of `spec`, and roles were a list (`v1alpha1`)."""
+        spec = dict(body["spec"])
+        moved = {name: spec.pop(name) for name in POLICY_FIELDS if name in spec}
+        if moved:
+            policy = spec.get(POLICY)
+            spec[POLICY] = {**moved, **(policy if isinstance(policy, dict) else {})}
+        listed = spec.get("replicaSpecs")
+        if isinstance(listed, list) and all(isinstance(one, dict) for one in listed):
+            del spec["replicaSpecs"]
+            spec[cls.facts.pods[0].role_map] = {cls._role_of(one): _without_type(one) for one in listed}
+        return {**body, "spec": spec}
+
+    @classmethod
+    def _role_of(cls, replicas: Body) -> str:
+        wanted = str(next((replicas[name] for name in _TYPE_FIELDS if name in replicas), "Master")).lower()
+        return next((role for role in cls.facts.pods[0].roles if role.lower() == wanted), wanted)
 
     def run_policy(self, plan: Plan) -> Body:
         return present(
@@ -45,6 +67,10 @@ class KubeflowJob(Job):
             hint = "remove `retries`, or use `restart: OnFailure`"
             message = f"`retries` has no effect with `restart: {self.restart}`: the operator counts restarts in place"
             yield Problem(("retries",), message, hint, no_effect=True)
+
+
+def _without_type(replicas: Body) -> Body:
+    return {name: value for name, value in replicas.items() if name not in _TYPE_FIELDS}
 
 
 def replica_specs(plan: Plan, pods: Mapping[str, Body]) -> Body:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from msgspec.structs import replace
 
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
-    from gen.resources.base import Resource
+    from gen.resources.base import Pattern, Resource
+
+
+_GPU: Final = "nvidia.com/gpu"
+"""What `gpus` of `v1alpha1` meant (`pkg/controllers/v1alpha1` of the MPI operator 0.2)."""
 
 
 class MPIRoles(Model):
@@ -38,6 +42,12 @@ class MPIJob(KubeflowJob):
     """Horovod and other MPI programs. `workers` is the number of pods that train, without the launcher."""
 
     facts: ClassVar[Resource] = MPIJOB
+    arena: ClassVar[str] = "mpijob"
+    copied: ClassVar[Mapping[str, Pattern]] = {
+        "slotsPerWorker": ("spec", "slotsPerWorker"),
+        "implementation": ("spec", "mpiImplementation"),
+        "sshAuthMountPath": ("spec", "sshAuthMountPath"),
+    }
     called: ClassVar[tuple[str, ...]] = ("horovod",)
     # `mpi_job_controller.go` of both operators: appended to the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
@@ -63,6 +73,30 @@ class MPIJob(KubeflowJob):
     """MPI implementation of the image. [default: OpenMPI] Only with `kubeflow.org/v2beta1`."""
     ssh_auth_mount_path: MountPath | None = None
     """Mount path of the SSH keys, for images that do not run as root. Only with `kubeflow.org/v2beta1`."""
+
+    @classmethod
+    def modern(cls, body: Body) -> Body:
+        """`v1alpha1` had one template: the launcher ran its command, without the devices of the workers."""
+        body = super().modern(body)
+        spec = dict(body["spec"])
+        template = spec.pop("template", None)
+        if not isinstance(template, dict) or cls.facts.pods[0].role_map in spec:
+            return body
+        units = spec.pop("gpus", spec.pop("processingUnits", None))
+        each = spec.pop("gpusPerNode", spec.pop("processingUnitsPerNode", None)) or units
+        workers = spec.pop("replicas", None) or -(-_whole(units) // _whole(each))
+        resources = spec.pop("launcherResources", None)
+        spec[cls.facts.pods[0].role_map] = {
+            "Launcher": {"replicas": 1, "template": _launcher_of(template, resources or {})},
+            "Worker": {"replicas": workers, "template": _worker_of(template, each)},
+        }
+        for gone in ("launcherOnMaster", "mountsOnLauncher", "processingResourceType"):
+            spec.pop(gone, None)
+        return {**body, "spec": spec}
+
+    def arena_labels(self, role: str) -> Mapping[str, str]:
+        """Those of the first MPI operator (`IsMPIPod` in `pkg/apis/utils/training.go` of kubeflow/arena)."""
+        return {"group_name": "kubeflow.org", "mpi_role_type": role}
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods
         launcher = Role(
@@ -140,3 +174,31 @@ def _creation_policy(plan: Plan) -> str | None:
     that starts all pods together would wait for the launcher.
     """
     return "WaitForWorkersReady" if plan.api_version == V2 and plan.queue is None else None
+
+
+def _whole(value: object) -> int:
+    """A number of devices; 1 for other values."""
+    return value if isinstance(value, int) and value > 0 else 1
+
+
+def _with_container(template: Body, **changes: object) -> Body:
+    """A template with other values in its first container; None removes a field."""
+    pod = template.get("spec")
+    containers = pod.get("containers") if isinstance(pod, dict) else None
+    if not isinstance(pod, dict) or not isinstance(containers, list):
+        return template
+    first, others = containers[:1], containers[1:]
+    own = first[0] if first and isinstance(first[0], dict) else {}
+    merged = {name: value for name, value in {**own, **changes}.items() if value is not None}
+    return {**template, "spec": {**pod, "containers": [merged, *others]}}
+
+
+def _launcher_of(template: Body, resources: Body) -> Body:
+    return _with_container(template, resources=resources or None)
+
+
+def _worker_of(template: Body, gpus: int | None) -> Body:
+    """The operator sets the command of workers, and their GPUs if the object has their number."""
+    limits = {"limits": {_GPU: gpus}} if gpus else None
+    worker = _with_container(template, command=None, args=None)
+    return _with_container(worker, resources=limits) if limits else worker

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, WithJsonSchema
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
-    from gen.resources.base import Resource
+    from gen.resources.base import Pattern, Resource
 
 ProcessesPerNode = Annotated[
     str,
@@ -59,6 +59,9 @@ _ELASTIC_ENV: Final = frozenset(
 )
 
 
+_ELASTIC: Final = ("spec", "elasticPolicy")
+
+
 class PyTorchRoles(Model):
     """Values for single roles."""
 
@@ -74,6 +77,16 @@ class PyTorchJob(KubeflowJob):
     """
 
     facts: ClassVar[Resource] = PYTORCHJOB
+    copied: ClassVar[Mapping[str, Pattern]] = {
+        "nprocPerNode": ("spec", "nprocPerNode"),
+        "elastic.min": (*_ELASTIC, "minReplicas"),
+        "elastic.max": (*_ELASTIC, "maxReplicas"),
+        "elastic.maxRestarts": (*_ELASTIC, "maxRestarts"),
+        "elastic.backend": (*_ELASTIC, "rdzvBackend"),
+        "elastic.host": (*_ELASTIC, "rdzvHost"),
+        "elastic.port": (*_ELASTIC, "rdzvPort"),
+        "elastic.conf": (*_ELASTIC, "rdzvConf"),
+    }
     called: ClassVar[tuple[str, ...]] = ("torch", "ddp", "pyjob", "torchrun", "deepspeed")
     # training-operator `pkg/controller.v1/pytorch/envvar.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
@@ -95,6 +108,11 @@ class PyTorchJob(KubeflowJob):
     """Number of processes that `torchrun` starts per pod, or `auto`, `cpu` or `gpu`."""
     elastic: Elastic | None = None
     """Let the number of workers change while the job runs. `workers` is the number at the start. [default: `max`]"""
+
+    @classmethod
+    def as_written(cls, field: str, value: Any) -> Any:
+        listed = field == "elastic.conf" and isinstance(value, list) and all(isinstance(one, dict) for one in value)
+        return {one.get("key"): one.get("value") for one in value} if listed else value
 
     @property
     def reserved(self) -> frozenset[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -21,16 +21,18 @@ from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.names import JobName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Duration, Given, Positive, Text, Truth, matching
-from gen.resources.ray import HEAD, RAYJOB
+from gen.resources.base import ANY_ITEM
+from gen.resources.ray import CLUSTER_TTL, HEAD, RAYJOB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
-    from gen.resources.base import Resource
+    from gen.resources.base import Pattern, Resource
 
 WORKER: Final = "worker"
 SUBMITTER: Final = "submitter"
+_CLUSTER: Final = ("spec", "rayClusterSpec")
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./ -]+")
 """Text that means the same after any number of shells."""
 
@@ -74,6 +76,23 @@ class RayJob(Job):
     """Ray. `workers` is the number of pods of the group `worker`; the command runs on the head."""
 
     facts: ClassVar[Resource] = RAYJOB
+    arena: ClassVar[str] = "rayjob"
+    copied: ClassVar[Mapping[str, Pattern]] = {
+        "command": ("spec", "entrypoint"),
+        "submissionMode": ("spec", "submissionMode"),
+        "rayVersion": (*_CLUSTER, "rayVersion"),
+        "runtimeEnv": ("spec", "runtimeEnvYAML"),
+        "entrypointNumCpus": ("spec", "entrypointNumCpus"),
+        "entrypointNumGpus": ("spec", "entrypointNumGpus"),
+        "keepCluster": CLUSTER_TTL,
+        "autoscaler": (*_CLUSTER, "enableInTreeAutoscaling"),
+        f"roles.{HEAD}.rayStartParams": (*_CLUSTER, "headGroupSpec", "rayStartParams"),
+        "roles.*.rayStartParams": (*_CLUSTER, "workerGroupSpecs", ANY_ITEM, "rayStartParams"),
+        "roles.*.numOfHosts": (*_CLUSTER, "workerGroupSpecs", ANY_ITEM, "numOfHosts"),
+        "roles.*.minReplicas": (*_CLUSTER, "workerGroupSpecs", ANY_ITEM, "minReplicas"),
+        "roles.*.maxReplicas": (*_CLUSTER, "workerGroupSpecs", ANY_ITEM, "maxReplicas"),
+        "roles.*.replicas": (*_CLUSTER, "workerGroupSpecs", ANY_ITEM, "replicas"),
+    }
     # `ray-operator/controllers/ray/common/pod.go`: appended behind the user's environment
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"FQ_RAY_IP", "RAY_IP", "RAY_CLUSTER_NAME", "RAY_CLUSTER_NAMESPACE", "RAY_CLOUD_INSTANCE_ID"}
@@ -107,6 +126,10 @@ class RayJob(Job):
     """CPUs that Ray reserves for the command on the head."""
     entrypoint_num_gpus: Count | None = None
     """GPUs that Ray reserves for the command on the head."""
+
+    @classmethod
+    def as_written(cls, field: str, value: Any) -> Any:
+        return f"{value}s" if field == "keepCluster" else value
 
     @property
     def groups(self) -> Mapping[str, RayRole]:

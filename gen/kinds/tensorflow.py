@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
-    from gen.resources.base import Resource
+    from gen.resources.base import Pattern, Resource
 
 
 class TensorFlowRoles(Model):
@@ -38,6 +38,7 @@ class TensorFlowJob(KubeflowJob):
     """Distributed TensorFlow. `workers` is the number of pods of the role `worker`."""
 
     facts: ClassVar[Resource] = TFJOB
+    copied: ClassVar[Mapping[str, Pattern]] = {"successPolicy": ("spec", "successPolicy")}
     called: ClassVar[tuple[str, ...]] = ("tf", "keras")
     reserved_env: ClassVar[frozenset[str]] = frozenset({"TF_CONFIG"})
     example: ClassVar[Mapping[str, object]] = {

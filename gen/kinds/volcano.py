@@ -18,6 +18,7 @@ from gen.model.base import Model
 from gen.model.names import JobName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Duration, Positive, Text
+from gen.resources.base import ANY_ITEM
 from gen.resources.volcano import DEFAULT_QUEUE, DEFAULT_RETRIES, SCHEDULER, VOLCANO_JOB
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kinds.plan import Plan
-    from gen.resources.base import Resource
+    from gen.resources.base import Pattern, Resource
 
 Plugin = Literal["env", "svc", "ssh", "pytorch", "tensorflow", "mpi", "hcclrank"]
 
@@ -87,6 +88,15 @@ class VolcanoJob(Job):
     """Volcano. `workers` is the number of training pods; with the plugin `pytorch` it includes the master."""
 
     facts: ClassVar[Resource] = VOLCANO_JOB
+    copied: ClassVar[Mapping[str, Pattern]] = {
+        "plugins": ("spec", "plugins"),
+        "minAvailable": ("spec", "minAvailable"),
+        "policies": ("spec", "policies"),
+        "networkTopology": ("spec", "networkTopology"),
+        "roles.*.minAvailable": ("spec", "tasks", ANY_ITEM, "minAvailable"),
+        "roles.*.policies": ("spec", "tasks", ANY_ITEM, "policies"),
+        "roles.*.dependsOn": ("spec", "tasks", ANY_ITEM, "dependsOn", "name"),
+    }
     example: ClassVar[Mapping[str, object]] = {
         "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
         "command": "torchrun --nnodes=$WORLD_SIZE --node-rank=$RANK "

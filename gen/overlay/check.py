@@ -18,7 +18,7 @@ from gen.networks import POD_NETWORK
 from gen.overlay.fields import VolumeFields
 from gen.overlay.grant import known_permissions
 from gen.schemas.registry import minor_version, versions
-from gen.storage.base import SETTINGS
+from gen.storage.base import RESERVED_VOLUMES, SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from gen.load import Data, Layers
     from gen.model.base import Model
     from gen.overlay.fields import OverlayFields
-
-RESERVED_VOLUMES = frozenset({"code", "code-credentials", "files", "shm", "tmp"})
-"""Volumes that gen adds to pods by itself."""
 
 
 def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layers, found: Findings) -> str:

@@ -84,6 +84,10 @@ class OverlayFiles:
             source = self._source(base, at)
         return self._chain(names, sources, complete=False)
 
+    def use(self, name: str, source: Source) -> None:
+        """Use this mapping in place of the file of an overlay."""
+        self._sources[name] = source
+
     def cluster_of(self, file: str) -> Cluster | None:
         """The cluster of a file in `rendered/<overlay>/` or `overlays/<overlay>/`; None for other files."""
         path, start = os.path.abspath(file), f"{self.root}/"  # noqa: PTH100 - called for every folder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from pydantic import ValidationError
 
 from gen.diagnostics import Findings, UsageError, did_you_mean
-from gen.load import Data, Layer, Layers, Source, lay_over
+from gen.load import Data, Layer, Layers, Source, lay_over, source_of
 from gen.model.explain import explain
 from gen.overlay.check import check_overlay
 from gen.overlay.declared_kinds import DeclaredKinds, has_definitions
@@ -56,6 +56,14 @@ class OverlayReader:
             why = "none found" if not existing else "all are `abstract`"
             raise UsageError(f"no overlay to render: {why}; add {overlay_file('<name>')}")
         return [overlay for overlay in overlays if overlay is not None]
+
+    def of_text(self, name: str, text: str) -> Overlay | None:
+        """An overlay whose file has this text, which may not be written yet; None if it is invalid or abstract."""
+        source = source_of(text.encode("utf-8", "surrogateescape"), overlay_file(name), self.found)
+        if source is None or not isinstance(source.data, dict):
+            return None
+        self._files.use(name, source)
+        return self._overlay(name, DeclaredKinds())
 
     def _overlay(self, name: str, declared: DeclaredKinds) -> Overlay | None:
         chain = self._files.chain(name)

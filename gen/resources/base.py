@@ -50,6 +50,10 @@ class PodSet(Struct, frozen=True, kw_only=True, eq=False):
     """The number of pods is the product of these fields; 1 if there are none."""
     roles: Path = ()
     """Valid keys, if the last wildcard is the key of a role."""
+    role: str = "worker"
+    """Role of a template whose route does not name one."""
+    item_name: str = "name"
+    """Field with the name of the role, if the last wildcard is an item of a list."""
 
     @property
     def role_map(self) -> str:
@@ -195,6 +199,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     suspend: Path | None = None
     deadline: Path | None = None
     """Route of the field that limits the run time, in seconds."""
+    retries: Path | None = None
+    """Route of the field that limits failures or restarts."""
     ttl: Path | None = None
     """Route of the field after which the object itself is deleted, in seconds after the end of the run."""
     cleanup: Path | None = None

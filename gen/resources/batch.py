@@ -19,6 +19,7 @@ CRONJOB: Final = Resource(
     is_schedule=True,
     suspend=("spec", "suspend"),
     deadline=("spec", "jobTemplate", "spec", "activeDeadlineSeconds"),
+    retries=("spec", "jobTemplate", "spec", "backoffLimit"),
     known_to_engines=True,
     max_name=52,  # a time of 11 characters is appended to the names of its jobs
 )
@@ -31,6 +32,7 @@ JOB: Final = Resource(
     is_run=True,
     suspend=("spec", "suspend"),
     deadline=("spec", "activeDeadlineSeconds"),
+    retries=("spec", "backoffLimit"),
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=Conditions(succeeded="Complete", failed="Failed", suspended="Suspended"),
     known_to_engines=True,  # `gitops-engine/pkg/health/health_job.go` of Argo CD; kstatus of Flux

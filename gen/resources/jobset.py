@@ -24,6 +24,7 @@ JOBSET: Final = Resource(
     pods=(PodSet(template=TEMPLATE, counts=COUNTS),),
     is_run=True,
     suspend=("spec", "suspend"),
+    retries=("spec", "failurePolicy", "maxRestarts"),
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
     kueue=Queueing(framework="jobset.x-k8s.io/jobset"),

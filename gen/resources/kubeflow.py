@@ -17,7 +17,12 @@ RESTART_V1: Final = ("OnFailure", "Never", "Always", "ExitCode")
 CleanupPolicy = Literal["Running", "All", "None"]
 CLEANUP_POLICIES: Final[tuple[CleanupPolicy, ...]] = get_args(CleanupPolicy)
 
-_POLICY = ("spec", "runPolicy")
+POLICY: Final = "runPolicy"
+POLICY_FIELDS: Final = (
+    *("activeDeadlineSeconds", "backoffLimit", "cleanPodPolicy", "schedulingPolicy", "ttlSecondsAfterFinished"),
+)
+"""Fields of the policy that were fields of `spec` before `v1`."""
+_POLICY = ("spec", POLICY)
 # `common_types.go` of the training operator and `types.go` of the MPI operator have the same conditions
 _STATUS = Conditions(succeeded="Succeeded", failed="Failed", suspended="Suspended")
 _ALPHA = ("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", "kubeflow.org/v1beta1", "kubeflow.org/v1beta2")
@@ -76,6 +81,7 @@ def _training(
         is_run=True,
         suspend=(*_POLICY, "suspend"),
         deadline=(*_POLICY, "activeDeadlineSeconds"),
+        retries=(*_POLICY, "backoffLimit"),
         ttl=(*_POLICY, "ttlSecondsAfterFinished"),
         cleanup=(*_POLICY, "cleanPodPolicy"),
         status=_STATUS,

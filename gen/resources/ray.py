@@ -12,6 +12,8 @@ from gen.resources.base import ANY_ITEM, Count, Group, Pattern, Phase, Phases, P
 _VERSIONS: dict[str, tuple[str, ...]] = {"ray.io/v1": ("Never", "OnFailure", "Always")}
 _RETIRED = retired("ray.io/v1", "ray.io/v1alpha1", removed=False)
 HEAD: Final = "head"
+CLUSTER_TTL: Final = ("spec", "ttlSecondsAfterFinished")
+"""Route of the time for which the cluster of a RayJob stays after its end."""
 SUBMISSION_MODES: Final = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 _TOKENS = ("ray-token",)
 """With `authOptions`, the operator mounts tokens of service accounts (`controllers/ray/common/pod.go`)."""
@@ -34,8 +36,8 @@ def _cluster(*spec: str) -> tuple[PodSet, ...]:
     replicas = Count(route=(*group, "replicas"), default=0, largest=(*group, "maxReplicas"))
     workers = replicas, Count(route=(*group, "numOfHosts"))
     return (
-        PodSet(template=(*spec, "headGroupSpec", "template")),
-        PodSet(template=(*group, "template"), counts=workers),
+        PodSet(template=(*spec, "headGroupSpec", "template"), role=HEAD),
+        PodSet(template=(*group, "template"), counts=workers, item_name="groupName"),
     )
 
 
@@ -44,10 +46,14 @@ RAYJOB: Final = Resource(
     kind="RayJob",
     versions=_VERSIONS,
     retired=_RETIRED,
-    pods=(*_cluster("spec", "rayClusterSpec"), PodSet(template=("spec", "submitterPodTemplate"))),
+    pods=(
+        *_cluster("spec", "rayClusterSpec"),
+        PodSet(template=("spec", "submitterPodTemplate"), role="submitter"),
+    ),
     is_run=True,
     suspend=("spec", "suspend"),
     deadline=("spec", "activeDeadlineSeconds"),
+    retries=("spec", "backoffLimit"),
     status=Phases(
         succeeded=(Phase(field=_DEPLOYMENT_STATUS, values=("Complete",)),),
         failed=(

@@ -22,6 +22,7 @@ VOLCANO_JOB: Final = Resource(
     pods=(PodSet(template=(*_TASK, "template"), counts=(Count(route=(*_TASK, "replicas")),)),),
     indices=("volcano.sh/task-index",),  # `pkg/controllers/job/job_controller_util.go`
     is_run=True,
+    retries=("spec", "maxRetry"),
     ttl=("spec", "ttlSecondsAfterFinished"),
     # an aborted job can only be resumed by a Command object, so for an engine it has failed
     status=Phases(

@@ -34,9 +34,9 @@ def job_of(text: str) -> ImportedJob:
     return job
 
 
-def run_import(root: Path, *source: str, **options: Any) -> tuple[Report, int]:
-    """`gen import arena`."""
-    return opened(COMMAND.run(COMMAND.Request(importer="arena", source=source, root=root, **options)))
+def run_import(root: Path, *source: str, importer: str = "arena", **options: Any) -> tuple[Report, int]:
+    """`gen import`, by default `arena`."""
+    return opened(COMMAND.run(COMMAND.Request(importer=importer, source=source, root=root, **options)))
 
 
 def script(root: Path, *commands: list[str] | str) -> str:

@@ -14,7 +14,7 @@ from gen.kubernetes import HASH_LENGTH, MAX_NAME, with_hash
 from gen.model.names import LABEL_KEY, LABEL_VALUE
 from gen.model.scalars import shown
 from gen.queues import QUEUES
-from gen.resources.engines import ENGINES
+from gen.queues.metadata import is_of_controllers, is_of_pods, is_reserved
 from gen.resources.names import last_suffixes
 
 if TYPE_CHECKING:
@@ -35,48 +35,6 @@ _MAX_ANNOTATIONS = 256 << 10
 _MOST_PODS = 1000
 """Pods of a role that the names of runs of a sweep leave room for."""
 _MOST_INDICES = 3
-_RESERVED = (
-    "app.kubernetes.io/",
-    "config.kubernetes.io/",
-    "gen/",
-    "helm.sh/",
-    "internal.config.kubernetes.io/",
-    "kubectl.kubernetes.io/",
-    "kueue.x-k8s.io/",
-    "meta.helm.sh/",
-    "training.kubeflow.org/",
-    *(prefix for engine in ENGINES.values() for prefix in engine.prefixes),
-)
-"""Metadata of gen and of tools that act on its objects. It is set by fields, and cannot be granted."""
-_OPERATORS = frozenset({"controller-uid", "group-name", "job-name", "job-role", "replica-index", "replica-type"})
-"""Labels without a prefix by which operators and the Job controller find their pods."""
-_CONTROLLERS = frozenset(
-    {"aadpodidbinding"}  # AAD Pod Identity: gives the pod an identity of the cloud
-    | {"applicationId", "disableStateAware", "placeholder", "queue", "task-group-name"}  # Apache YuniKorn
-    | {"spark-app-selector", "spark-role"}  # Spark, and YuniKorn, which takes the first for an application
-    | {"pod-group.scheduling.sigs.k8s.io"}  # the coscheduling plugin, which is out of the tree of Kubernetes
-    | {"eci"}  # virtual nodes of Alibaba Cloud
-    | {"controller-revision-hash", "pod-template-generation", "pod-template-hash"}  # controllers of Kubernetes
-)
-"""Labels without a prefix that schedulers and controllers act on. Only defaults of the overlay may set them."""
-
-
-_OF_PODS = (
-    "azure.workload.identity/use",
-    "cluster-autoscaler.kubernetes.io/safe-to-evict",
-    "container.apparmor.security.beta.kubernetes.io/",
-    "iam.amazonaws.com/role",
-    "k8s.aliyun.com/",  # Terway and ECI
-    "k8s.v1.cni.cncf.io/",
-    "karpenter.sh/do-not-disrupt",
-    "kubernetes.io/egress-bandwidth",
-    "kubernetes.io/ingress-bandwidth",
-    "linkerd.io/inject",
-    "sidecar.istio.io/",
-    "tke.cloud.tencent.com/networks",
-    "vault.hashicorp.com/",
-)
-"""Starts of keys that controllers only read on pods."""
 
 
 def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
@@ -172,10 +130,10 @@ def _check_annotations(context: Context, route: tuple[str, ...], values: Mapping
 def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, str]) -> None:
     """In a job file, keys with a prefix need a grant, because networks and schedulers act on them."""
     for key in values:
-        if key.startswith(_RESERVED) or key in _OPERATORS:
+        if is_reserved(key):
             hint = "remove it; a field of the job or the overlay controls it"
             context.error(RESERVED_METADATA, (*route, key), f"a job cannot set `{key}`", hint, key=True)
-        elif _is_of_controllers(key) and context.set_by_job((*route, key)):
+        elif is_of_controllers(key) and context.set_by_job((*route, key)):
             queue = any(model.acts_on(key) for model in QUEUES.values())
             hint = "remove it, and set `queue`" if queue else "use another key"
             hint += "; only `defaults` of the overlay can set this one"
@@ -184,7 +142,7 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
         elif not _KEY.fullmatch(key):
             hint = "use a form like `team` or `example.com/team`"
             context.error(INVALID_LABEL, (*route, key), f"{shown(key)} is not a valid key", hint, key=True)
-        elif key.startswith(_OF_PODS) and route[-1] in ("labels", "annotations"):
+        elif is_of_pods(key) and route[-1] in ("labels", "annotations"):
             hint = f"move it to `pod{route[-1].capitalize()}`"
             message = f"`{key}` only affects pods, and `{route[-1]}` are not set on them"
             context.error(POD_METADATA, (*route, key), message, hint, key=True)
@@ -193,10 +151,6 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
             hint = f"add it to `namespaces.{namespace}.metadata` of the overlay, or use a key without a prefix"
             message = f"namespace `{namespace}` may not set `{key}` in overlay `{overlay}`"
             context.error(NOT_GRANTED, (*route, key), message, hint, key=True)
-
-
-def _is_of_controllers(key: str) -> bool:
-    return key in _CONTROLLERS or any(model.acts_on(key) for model in QUEUES.values())
 
 
 def _is_granted(context: Context, key: str) -> bool:

@@ -1,0 +1,237 @@
+"""Proof of an imported job: it is rendered in memory, and the result is compared with the original objects.
+
+A value without a field becomes a patch of the overlay. With that patch, only additions of gen may differ.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gen.diagnostics import Findings, Severity
+from gen.edit.aligned import aligned, named_as
+from gen.edit.differences import Difference, differences
+from gen.edit.imported import field_of, text_of
+from gen.edit.yaml_text import verbatim, with_additions, written
+from gen.findings.imports import DIFFERS
+from gen.importers.manifests.objects import cleaned
+from gen.load import source_of
+from gen.load.manifests import read_manifests
+from gen.overlay.read import OverlayReader
+from gen.render.pipeline import render_job
+from gen.repository.layout import JobFile
+from gen.resources import resource_of_object
+from gen.resources.pods import follow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from gen.importers.base import ImportedJob
+    from gen.kubernetes import Body
+    from gen.overlay.overlay import Overlay
+
+NAME: Final = "imported"
+"""Name of the overlay with only the fields for the jobs, if none is named."""
+_KUBERNETES: Final = "1.37"
+"""Kubernetes version for the check of the objects, if no overlay is named."""
+_TRIED: Final = 40
+"""Operations of a refused patch that are tried one by one."""
+_SHOWN: Final = 5
+"""Differences of one object that are reported."""
+
+
+class Proof(Struct, frozen=True, kw_only=True):
+    """How the rendered job differs from its original."""
+
+    job: ImportedJob
+    patch: dict[str, Any] | None
+    """Entry of `patches` of the overlay; None if it needs none."""
+    added: dict[str, int]
+    """Number of values that only gen sets, by category."""
+    remaining: tuple[Difference, ...]
+    """What differs even with the patch."""
+    refused: tuple[str, ...] = ()
+    """Why gen refuses a patch of these values."""
+
+
+def overlay_text(needed: Mapping[str, Any]) -> str:
+    """The text of an overlay with only the fields for the jobs."""
+    return written({"kubernetes": _KUBERNETES, **needed})
+
+
+def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Proof | None:
+    """The proof in an overlay with this text; None if the job cannot be rendered, which is reported."""
+    original = job.originals[0].body
+    first = _rendered(root, job, overlay, text, found)
+    if first is None:
+        return None
+    job, first = _with_retries(root, job, overlay, text, first)
+    render = partial(_patched, root, job, overlay, text)
+    patch, last, why = _accepted(render, _patch(job, first, _lost(original, first)), first)
+    every = list(_compared(original, last))
+    remaining = tuple(one for one in every if not one.added)
+    return Proof(job=job, patch=patch, added=_categories(every), remaining=remaining, refused=why)
+
+
+def report_proof(proof: Proof, found: Findings) -> None:
+    """A warning for each value that differs."""
+    for one in proof.remaining[:_SHOWN]:
+        route = ".".join(map(str, one.route))
+        known = "without it" if one.rendered is None else "with another value"
+        more = len(proof.remaining) - _SHOWN
+        others = f", and {more} other values differ" if more > 0 and one is proof.remaining[_SHOWN - 1] else ""
+        message = f"`{proof.job.name}` is rendered {known} than the original: `{route}`{others}"
+        message = message.replace("without it than the original", "without a value of the original")
+        why = f"; a patch is refused: {'; '.join(proof.refused[:2])}" if proof.refused else ""
+        hint = f"check that the job does what you want{why}"
+        found.warning(DIFFERS, proof.job.originals[0].place, message, hint)
+
+
+def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
+    """The part of the summary about comparisons, with the patches."""
+    for proof in proofs:
+        added = ", ".join(f"{count} in {category}" for category, count in proof.added.items())
+        equal = "renders the original" if not proof.remaining else "does not render all of the original"
+        yield f"{proof.job.namespace}/{proof.job.name} {equal}{f'; gen adds {added}' if added else ''}"
+    patches = [proof.patch for proof in proofs if proof.patch is not None]
+    if patches:
+        yield "values without a field, as `patches` of the overlay; the platform owner decides about them:"
+        yield from (f"  {line}" for line in written({"patches": patches}).splitlines())
+
+
+def _rendered(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Body | None:
+    """The run of a job in an overlay, with the name of its original."""
+    known = _overlay(root, overlay, text, found)
+    if known is None:
+        return None
+    file = JobFile(job.namespace, job.name).file
+    written_text = text_of(job, "")
+    source = source_of(written_text.encode("utf-8", "surrogateescape"), file, found)
+    own = Findings()
+    result = render_job(source, job.namespace, known, own) if source is not None else None
+    for item in own:
+        if item.severity is Severity.ERROR:
+            place = job.places.get(field_of(written_text, item.place.line), job.place)
+            found.extend([replace(item, place=place if item.place.file == file else item.place)])
+    if result is None or own.failed() or not result.rendered:
+        return None
+    return _run_of(result.rendered[0].files[0].text or "", job)
+
+
+def _patched(
+    root: Path, job: ImportedJob, overlay: str, text: str, patch: dict[str, Any]
+) -> tuple[Body | None, list[str]]:
+    """The run with a patch, or why the patch is refused."""
+    own = Findings()
+    body = _rendered(root, job, overlay, with_additions(text, {"patches": [patch]}), own)
+    return body, [item.message for item in own if item.severity is Severity.ERROR]
+
+
+def _accepted(
+    render: Callable[[dict[str, Any]], tuple[Body | None, list[str]]], patch: dict[str, Any] | None, first: Body
+) -> tuple[dict[str, Any] | None, Body, tuple[str, ...]]:
+    """The part of a patch that gen accepts, the run with it, and why it refuses the rest."""
+    if patch is None:
+        return None, first, ()
+    body, why = render(patch)
+    if body is not None:
+        return patch, body, ()
+    operations = patch["patch"]
+    kept: list[dict[str, Any]] = []
+    reasons = why
+    for operation in operations[:_TRIED] if len(operations) > 1 else ():
+        body, why = render({**patch, "patch": [*kept, operation]})
+        kept += [operation] if body is not None else []
+    if not kept:
+        return None, first, tuple(dict.fromkeys(reasons))
+    last, _ = render({**patch, "patch": kept})
+    return {**patch, "patch": kept}, last or first, tuple(dict.fromkeys(reasons))
+
+
+def _overlay(root: Path, name: str, text: str, found: Findings) -> Overlay | None:
+    return OverlayReader(root, found).of_text(name, text)
+
+
+def _run_of(text: str, job: ImportedJob) -> Body:
+    read = read_manifests(text.encode("utf-8", "surrogateescape"), "", Findings())
+    assert read is not None  # noqa: S101 - gen has written it
+    body = cleaned(read.documents[0])
+    name: str = body["metadata"]["name"]
+    renamed: Body = named_as(body, name, job.originals[0].body["metadata"].get("name", job.name))
+    return renamed
+
+
+def _with_retries(root: Path, job: ImportedJob, overlay: str, text: str, body: Body) -> tuple[ImportedJob, Body]:
+    """The job with the `retries` that give the limit of the original: operators count them in different ways."""
+    facts = resource_of_object(body["apiVersion"], body["kind"])
+    wanted = follow(job.originals[0].body, facts.retries) if facts is not None and facts.retries is not None else None
+    if facts is None or facts.retries is None or not isinstance(wanted, int) or follow(body, facts.retries) == wanted:
+        return job, body
+    pods = max(int(job.fields.get("workers", 1)), 1)
+    for number in dict.fromkeys((wanted // pods, (wanted - 1) // pods, wanted - 1, 1)):
+        if number < 1:
+            continue
+        other = replace(job, fields={**job.fields, "retries": number})
+        rendered = _rendered(root, other, overlay, text, Findings())
+        if rendered is not None and follow(rendered, facts.retries) == wanted:
+            return other, rendered
+    return job, body
+
+
+def _compared(original: Body, rendered: Body) -> Iterator[Difference]:
+    theirs = {**original, "metadata": {**original["metadata"], "namespace": rendered["metadata"].get("namespace")}}
+    theirs["metadata"].pop("generateName", None)
+    theirs["metadata"]["name"] = rendered["metadata"]["name"]
+    return differences(aligned(theirs, rendered), rendered)
+
+
+def _lost(original: Body, rendered: Body) -> list[Difference]:
+    """Values that a patch must set."""
+    return [one for one in _compared(original, rendered) if not one.added and one.route[:1] != ("apiVersion",)]
+
+
+def _patch(job: ImportedJob, rendered: Body, lost: list[Difference]) -> dict[str, Any] | None:
+    if not lost:
+        return None
+    operations = [
+        {
+            "op": "add" if one.rendered is None else "replace",
+            "path": _pointer(one.route),
+            "value": verbatim(one.original),
+        }
+        for one in lost
+    ]
+    target = {"kind": rendered["kind"], "name": job.name, "namespace": job.namespace}
+    return {"target": target, "patch": operations}
+
+
+def _operation(one: Difference) -> dict[str, Any]:
+    word = "add" if one.rendered is None else "replace"
+    return {"op": word, "path": _pointer(one.route), "value": verbatim(one.original)}
+
+
+def _pointer(route: Sequence[str | int]) -> str:
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in route)
+
+
+def _categories(every: Sequence[Difference]) -> dict[str, int]:
+    """Numbers of added values by category, in the order of the words."""
+    counts: dict[str, int] = {}
+    for one in every:
+        if one.added:
+            name = _category(one)
+            counts[name] = counts.get(name, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _category(one: Difference) -> str:
+    words = set(map(str, one.route))
+    if "securityContext" in words or "tolerations" in words:
+        return "security and tolerations"
+    if words & {"labels", "annotations"}:
+        return "labels and annotations"
+    return "defaults"

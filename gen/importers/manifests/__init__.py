@@ -1,0 +1,1 @@
+"""Kubernetes objects as jobs: manifests in Git, and objects of a cluster."""

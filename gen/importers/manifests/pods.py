@@ -1,0 +1,173 @@
+"""Fields of a role from its pod template. Other values become a patch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gen import quantity
+from gen.importers.draft import label, literal
+from gen.importers.manifests.metadata import pod_metadata
+from gen.importers.manifests.templates import main_index
+from gen.kubernetes import INSTANCE_TYPE, ZONE, at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.importers.base import Fields
+    from gen.importers.draft import JobDraft
+    from gen.importers.manifests.objects import Item
+    from gen.importers.manifests.templates import Template
+    from gen.kubernetes import Body
+
+GPU: Final = "nvidia.com/gpu"
+"""Resource of GPUs in an overlay that sets no other."""
+_MACHINE: Final = {INSTANCE_TYPE: "instanceType", ZONE: "zone"}
+_SAME: Final = ("image", "imagePullPolicy", "workingDir")
+_SHELL: Final = ["sh", "-c"]
+_SOURCES: Final = {"secretKeyRef": "secret", "configMapKeyRef": "configMap"}
+_NOT_DEVICES: Final = ("kubernetes.io/", "hugepages-", "requests.", "rdma/")
+
+
+def role_fields(draft: JobDraft, item: Item, one: Template, container: str | None) -> Fields:
+    """Fields of one role, as far as a job has them."""
+    holder = one.container
+    fields: Fields = {}
+    fields |= {name: literal(holder[name]) for name in _SAME if isinstance(holder.get(name), str)}
+    if has_default_policy(holder):
+        fields.pop("imagePullPolicy", None)
+    fields |= _program(holder)
+    route = _container_route(one, container)
+    if env := dict(_environment(draft, item, holder, (*route, "env"))):
+        fields["env"] = env
+    fields |= _resources(draft, holder)
+    if placement := _placement(draft, one.spec):
+        fields["placement"] = placement
+    fields |= pod_metadata(draft, one.metadata)
+    return fields
+
+
+def _container_route(one: Template, container: str | None) -> tuple[str | int, ...]:
+    if one.pods is None:
+        return one.route
+    return (*one.route, "spec", "containers", main_index(one.spec, container))
+
+
+def has_default_policy(container: Body) -> bool:
+    """Whether the policy is the one that the API server sets."""
+    image = str(container.get("image", ""))
+    tag = image.rpartition("/")[2].rpartition(":")[2] if ":" in image.rpartition("/")[2] else "latest"
+    return container.get("imagePullPolicy") == ("Always" if tag == "latest" and "@" not in image else "IfNotPresent")
+
+
+def _program(container: Body) -> Fields:
+    command, args = _texts(container.get("command")), _texts(container.get("args"))
+    fields: Fields = {}
+    if command[:2] == _SHELL and len(command) == len(_SHELL) + 1 and not args:
+        fields["command"] = literal(command[2])
+    elif command:
+        fields["command"] = [literal(text) for text in command]
+    if args or not command:
+        fields["args"] = [literal(text) for text in args]
+    return fields
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _environment(
+    draft: JobDraft, item: Item, container: Body, route: tuple[str | int, ...]
+) -> Iterator[tuple[str, Any]]:
+    entries = container.get("env")
+    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+        name = at(entry, "name")
+        if not isinstance(name, str):
+            continue
+        source = at(entry, "valueFrom")
+        if source is None:
+            yield name, draft.hidden(name, _plain(entry.get("value", "")), item.place(*route, number, "value"))
+        elif (reference := _reference(source)) is not None:
+            yield name, reference
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _reference(source: Any) -> Fields | None:
+    for name, field in _SOURCES.items():
+        key = at(source, name)
+        if isinstance(key, dict):
+            optional = {"optional": key["optional"]} if "optional" in key else {}
+            return {field: key.get("name", ""), "key": key.get("key", ""), **optional}
+    if isinstance(path := at(source, "fieldRef", "fieldPath"), str):
+        return {"field": path}
+    resource = at(source, "resourceFieldRef")
+    if isinstance(resource, dict) and resource.get("divisor") in (None, "0", 0):
+        return {"resource": resource.get("resource", "")}
+    return None
+
+
+def _resources(draft: JobDraft, container: Body) -> Fields:
+    """CPU, memory and devices: the request, which schedulers count; its limit if there is no request."""
+    both: Body = {}
+    for part in ("limits", "requests"):
+        amounts = at(container, "resources", part)
+        both |= amounts if isinstance(amounts, dict) else {}
+    fields: Fields = {name: _amount(both[name]) for name in ("cpu", "memory") if name in both}
+    devices = [name for name in both if "/" in name and not name.startswith(_NOT_DEVICES)]
+    if devices and str(both[devices[0]]) != "0":
+        fields["gpus"] = str(both[devices[0]])
+        if devices[0] != GPU:
+            fields["accelerator"] = label(devices[0], "device")
+            draft.need({"extended": {"resource": devices[0]}}, "accelerators", fields["accelerator"])
+    return fields
+
+
+def _amount(value: Any) -> str:
+    text = str(value)
+    try:
+        return text if quantity.amount(text) else "0"
+    except ValueError:
+        return text
+
+
+def _placement(draft: JobDraft, spec: Body) -> Fields:
+    placement: Fields = {}
+    wanted = spec.get("nodeSelector")
+    labels: dict[str, Any] = dict(wanted) if isinstance(wanted, dict) else {}
+    labels |= _affinity(spec)
+    for key, values in labels.items():
+        if key in _MACHINE:
+            placement[_MACHINE[key]] = values
+            continue
+        placement.setdefault("nodeSelector", {})[key] = values
+        for value in values if isinstance(values, list) else [values]:
+            draft.grant("nodeLabels", f"{key}={value}")
+    if taints := _tolerations(draft, spec):
+        placement["tolerations"] = taints
+    return placement
+
+
+def _affinity(spec: Body) -> dict[str, Any]:
+    """Labels of a required affinity with one term of `In`; others become a patch."""
+    terms = at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    if not isinstance(terms, list) or len(terms) != 1 or set(terms[0]) != {"matchExpressions"}:
+        return {}
+    expressions = terms[0]["matchExpressions"]
+    if not isinstance(expressions, list) or any(at(one, "operator") != "In" for one in expressions):
+        return {}
+    values = {str(one.get("key")): list(one.get("values") or []) for one in expressions}
+    return values if all(len(several) > 1 for several in values.values()) else {}
+
+
+def _tolerations(draft: JobDraft, spec: Body) -> list[Fields]:
+    made = []
+    tolerations = spec.get("tolerations")
+    for one in tolerations if isinstance(tolerations, list) else ():
+        if not isinstance(one, dict) or not one.get("key") or one.get("key") == GPU:
+            continue  # gen tolerates the taint of GPUs; a job cannot tolerate every taint
+        key, value = str(one["key"]), str(one.get("value") or "")
+        made.append({name: inner for name, inner in one.items() if inner not in (None, "")})
+        draft.grant("taints", f"{key}={value}" if value else key)
+    return made

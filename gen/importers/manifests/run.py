@@ -1,0 +1,239 @@
+"""A run as a job, by the facts of its kind: its roles, their common fields, and the fields of the kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from gen import quantity
+from gen.importers.draft import literal
+from gen.importers.manifests.copied import copied
+from gen.importers.manifests.numbers import as_read, fitted, needed_roles, validated
+from gen.importers.manifests.pods import role_fields
+from gen.importers.manifests.templates import templates
+from gen.importers.manifests.volumes import mounted
+from gen.kinds.role import Target
+from gen.kubernetes import PRIORITY_LABEL, QUEUE_LABEL, at
+from gen.resources.pods import follow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.importers.base import Fields
+    from gen.importers.draft import JobDraft
+    from gen.importers.manifests.objects import Item
+    from gen.importers.manifests.templates import Template
+    from gen.kinds import Job
+    from gen.kinds.role import Role
+    from gen.kubernetes import Body
+    from gen.resources.base import Resource
+
+_OF_TRAINING: Final = frozenset({"gpus", "accelerator", "cpu", "memory", "sharedMemory"})
+_OF_PROGRAM: Final = frozenset({"command", "args"})
+_ONE: Final = {"priorityClassName": "priority", "serviceAccountName": "serviceAccount"}
+_GRANTS: Final = {"priority": "priorities", "serviceAccount": "serviceAccounts"}
+
+
+def read_run(
+    draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource, maps: Mapping[str, Body]
+) -> None:
+    """Set the fields of a job from an object of `facts`; `maps` has the ConfigMaps of its namespace."""
+    every = templates(facts, body)
+    roles = {}
+    for one in every:
+        place = item.place(*one.route)
+        fields = role_fields(draft, item, one, facts.container)
+        fields |= mounted(draft, one, maps, place)
+        roles[one.role] = fields
+        draft.places.update({name: place for name in fields if name not in draft.places})
+    for one in every:
+        _pod_settings(draft, one, item)
+    _life(draft, item, body, facts)
+    _queue(draft, item, body, model, facts)
+    for field, value in copied(model, facts, body, every):
+        draft.set(value, *field.split("."), place=item.place("spec"))
+    if "roles" not in model.model_fields:
+        draft.fields |= next(iter(roles.values()), {})
+        draft.set(every[0].replicas if every else 1, "workers")
+        return
+    _remove_invalid(draft, model)
+    _drop_reserved(draft, item, model, roles)
+    _set_roles(draft, model, every, roles)
+    _remove_refused(draft, model)
+
+
+def _pod_settings(draft: JobDraft, one: Template, item: Item) -> None:
+    """Set the fields that a job has once for all pods."""
+    spec = one.spec
+    for name, field in _ONE.items():
+        if isinstance(spec.get(name), str) and field not in draft.fields and spec[name] != "default":
+            draft.set(literal(spec[name]), field, place=item.place(*one.route, "spec", name))
+            draft.grant(_GRANTS[field], spec[name])
+    secrets = spec.get("imagePullSecrets")
+    names = [at(one, "name") for one in secrets] if isinstance(secrets, list) else []
+    if names and "imagePullSecrets" not in draft.fields and all(isinstance(name, str) for name in names):
+        draft.set(names, "imagePullSecrets", place=item.place(*one.route, "spec", "imagePullSecrets"))
+    if spec.get("hostNetwork") is True:
+        draft.set("host", "network", place=item.place(*one.route, "spec", "hostNetwork"))
+        draft.need({"hostNetwork": True}, "networks", "host")
+        draft.grant("allow", "hostNetwork")
+
+
+def _life(draft: JobDraft, item: Item, body: Body, facts: Resource) -> None:
+    """How long the run may take, and what happens at its end."""
+    seconds = follow(body, facts.deadline) if facts.deadline is not None else None
+    if isinstance(seconds, int) and seconds > 0:
+        draft.set(quantity.duration(seconds), "timeout", place=item.place(*(facts.deadline or ())))
+    if facts.cleanup is not None and isinstance(policy := follow(body, facts.cleanup), str):
+        draft.set(policy, "cleanup", place=item.place(*facts.cleanup))
+    if facts.suspend is not None and follow(body, facts.suspend) is True and not queue_of(body):
+        draft.set("suspended", "state", place=item.place(*facts.suspend))
+    retries = follow(body, facts.retries) if facts.retries is not None else None
+    if isinstance(retries, int) and retries > 0:
+        draft.set(retries, "retries", place=item.place(*(facts.retries or ())))
+
+
+def queue_of(body: Body) -> str:
+    name = at(body, "metadata", "labels", QUEUE_LABEL) or at(body, "metadata", "annotations", QUEUE_LABEL)
+    return name if isinstance(name, str) else ""
+
+
+def _queue(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: Resource) -> None:
+    """A queue of Kueue, by its label, or that of the only scheduler of the kind."""
+    place = item.place("metadata")
+    if name := queue_of(body):
+        priority = at(body, "metadata", "labels", PRIORITY_LABEL)
+        known = model.facts.kueue
+        listed = {"frameworks": [known.framework]} if known is not None and not known.shipped else {}
+        classes = {"priorityClass": priority} if isinstance(priority, str) else {}
+        draft.join(name, {"kueue": {"localQueue": name, **classes, **listed}}, place)
+        return
+    for group in facts.groups if facts.scheduler is not None else ():
+        name = follow(body, group.settings["queue"])
+        if isinstance(name, str) and name != "default":
+            draft.join(name, {group.scheduler: {"queue": name}}, item.place(*group.settings["queue"]))
+
+
+def _drop_reserved(draft: JobDraft, item: Item, model: type[Job], roles: dict[str, Fields]) -> None:
+    """Remove variables that the kind sets."""
+    given = {name for fields in roles.values() for name in fields.get("env", {})}
+    for name in sorted(given & reserved(model, draft.fields)):
+        hint = "use the value that the pods get; `gen explain` describes the kind"
+        draft.drop(item.place("spec"), f"`{name}`", "gen or the operator sets it in every pod", hint)
+        for fields in roles.values():
+            fields.get("env", {}).pop(name, None)
+
+
+def reserved(model: type[Job], fields: Fields) -> frozenset[str]:
+    """Variables that a job of a kind cannot set."""
+    job = validated(model, fields)
+    if job is None:
+        return model.reserved_env
+    own = (str(entry["name"]) for role in job.replica_roles("run") for entry in role.env)
+    return frozenset((*job.reserved, *own))
+
+
+def _set_roles(draft: JobDraft, model: type[Job], every: list[Template], roles: dict[str, Fields]) -> None:
+    """Set the common fields of the roles, and the numbers of their pods."""
+    own = draft.fields.get("roles", {})
+    draft.fields["roles"] = {name: own.get(name, {}) for name in roles}
+    replicas = {one.role: one.replicas for one in every}
+    known = fitted(draft, model, replicas)
+    for field, holders in _holders(roles, known).items():
+        values = {name: roles[name].get(field) for name in holders}
+        if field == "env":
+            _share_variables(draft, roles)
+            continue
+        common = next(iter(values.values()), None)
+        shared = bool(values) and common is not None and all(value == common for value in values.values())
+        if shared:
+            draft.fields[field] = common
+        for name, fields in roles.items():
+            if field in fields and not (shared and name in holders):
+                draft.fields["roles"][name][field] = fields[field]
+    _share_restart(draft, every)
+    kept = draft.fields["roles"]
+    needed = needed_roles(draft, model, replicas)
+    draft.fields["roles"] = {name: fields for name, fields in kept.items() if fields or name in needed}
+    if not draft.fields["roles"]:
+        del draft.fields["roles"]
+
+
+def _holders(roles: dict[str, Fields], known: dict[str, Role]) -> dict[str, list[str]]:
+    """By field: the roles that take the value of the job."""
+    names = list(dict.fromkeys(field for fields in roles.values() for field in fields))
+    found = {}
+    for field in names:
+        takers = [name for name in roles if _takes(known.get(name), field)]
+        found[field] = takers
+    return found
+
+
+def _takes(role: Role | None, field: str) -> bool:
+    if role is None:
+        return True
+    return (role.trains or field not in _OF_TRAINING) and (role.runs or field not in _OF_PROGRAM)
+
+
+def _share_variables(draft: JobDraft, roles: dict[str, Fields]) -> None:
+    """Variables that all roles have in common; roles only add to those of the job."""
+    every = [fields.get("env", {}) for fields in roles.values()]
+    first, others = every[0], every[1:]
+    common = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+    if common:
+        draft.fields["env"] = common
+    for name, fields in roles.items():
+        own = {key: value for key, value in fields.get("env", {}).items() if key not in common}
+        if own:
+            draft.fields["roles"][name]["env"] = own
+
+
+def _share_restart(draft: JobDraft, every: list[Template]) -> None:
+    """A job has one policy; that of the first role with one, and others become a patch."""
+    policies = [one.restart for one in every if one.restart is not None]
+    if policies:
+        draft.set(max(policies, key=policies.count), "restart", place=draft.place)
+
+
+def _remove_invalid(draft: JobDraft, model: type[Job]) -> None:
+    """Remove copied values that the fields of the kind cannot have; they become a patch."""
+    for _ in range(len(model.copied)):
+        try:
+            model.model_validate(as_read(draft.fields))
+        except ValidationError as error:
+            routes = [[str(step) for step in one["loc"]] for one in error.errors()]
+            copied_fields = {name.partition(".")[0] for name in model.copied}
+            route = next((one for one in routes if one[0] in copied_fields and len(one) > 0), None)
+            if route is None or not _removed(draft.fields, route[: 3 if route[0] == "roles" else 1]):
+                return
+        else:
+            return
+
+
+def _remove_refused(draft: JobDraft, model: type[Job]) -> None:
+    """Remove fields of roles that the kind refuses: operators write the commands of some pods."""
+    for _ in range(len(draft.fields) * 4):
+        job = validated(model, draft.fields)
+        served = next(iter(model.facts.served), "")
+        target = Target(
+            api_version=model.facts.api_version(served),
+            served=served,
+            namespace=draft.namespace,
+            name=draft.name,
+            run=draft.name,
+        )
+        problems = list(job.problems(target)) if job is not None else []
+        route = next((one.route for one in problems if len(one.route) > 1 or one.no_effect), None)
+        if route is None or not _removed(draft.fields, [str(step) for step in route]):
+            return
+
+
+def _removed(fields: Fields, route: list[str]) -> bool:
+    """Remove the value at a route; False if there is none."""
+    *above, last = route
+    holder = follow(fields, tuple(above))
+    if not isinstance(holder, dict) or last not in holder:
+        return False
+    del holder[last]
+    return True

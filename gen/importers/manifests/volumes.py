@@ -1,0 +1,117 @@
+"""Volumes of pod templates as volumes of the overlay, shared memory, and files of the job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.importers.draft import literal
+from gen.kubernetes import at, present
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gen.diagnostics import Location
+    from gen.importers.base import Fields
+    from gen.importers.draft import JobDraft
+    from gen.importers.manifests.templates import Template
+    from gen.kubernetes import Body
+
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the mount path, not a file of this process
+_FOLDERS: Final = (None, "", "Directory", "DirectoryOrCreate")
+MAX_FILES: Final = 1 << 20
+"""Bytes that a ConfigMap holds."""
+
+
+def mounted(draft: JobDraft, one: Template, maps: Mapping[str, Body], place: Location) -> Fields:
+    """Set `data` and `files` of the job; returns fields of the role. Other volumes become a patch."""
+    fields: Fields = {}
+    sources = {at(volume, "name"): volume for volume in _list(one.spec.get("volumes")) if isinstance(volume, dict)}
+    for mount in _list(one.container.get("volumeMounts")):
+        volume, path = sources.get(at(mount, "name")), at(mount, "mountPath")
+        if not isinstance(volume, dict) or not isinstance(path, str):
+            continue
+        size = at(volume, "emptyDir", "sizeLimit")
+        if path == SHARED_MEMORY and at(volume, "emptyDir", "medium") == "Memory" and size is not None:
+            fields["sharedMemory"] = str(size)
+        elif (content := _files(volume, mount, maps)) is not None:
+            for file, text in content.items():
+                draft.set(literal(text), "files", file, place=place)
+        elif (profile := _profile(volume)) is not None:
+            _mount(draft, volume, mount, profile, place)
+    return fields
+
+
+def _mount(draft: JobDraft, volume: Body, mount: Body, profile: Fields, place: Location) -> None:
+    claim = at(volume, "persistentVolumeClaim", "claimName")
+    name = draft.volume(claim if isinstance(claim, str) else str(volume["name"]), profile)
+    if "hostPath" in profile:
+        draft.grant("allow", "hostPath")
+    if name in draft.fields.get("data", {}):
+        return  # a job mounts a volume once; the proof finds another mount
+    details = present(
+        path=mount["mountPath"],
+        subPath=literal(str(mount["subPath"])) if mount.get("subPath") else None,
+        readOnly=True if mount.get("readOnly") is True else None,
+    )
+    draft.set(details if len(details) > 1 else mount["mountPath"], "data", name, place=place)
+
+
+def _profile(volume: Body) -> Fields | None:
+    """The declaration of a volume in an overlay; None if only a patch has it."""
+    match {key: value for key, value in volume.items() if key != "name"}:
+        case {"persistentVolumeClaim": {"claimName": str(claim), **rest}}:
+            return {"claim": claim, **({"readOnly": True} if rest.get("readOnly") is True else {})}
+        case {"hostPath": {"path": str(path), **rest}} if rest.get("type") in _FOLDERS:
+            return {"hostPath": {"path": path, **({"type": rest["type"]} if rest.get("type") else {})}}
+        case {"emptyDir": dict(settings)} if set(settings) <= {"medium", "sizeLimit"}:
+            return {"emptyDir": {key: str(value) for key, value in settings.items() if value}}
+        case other if not other:  # `emptyDir: {}`, without its empty value
+            return {"emptyDir": {}}
+    return None
+
+
+def _files(volume: Body, mount: Body, maps: Mapping[str, Body]) -> dict[str, str] | None:
+    """Files of a ConfigMap that is imported, too, by their paths."""
+    source = volume.get("configMap")
+    name = at(source, "name")
+    data = at(maps.get(name) if isinstance(name, str) else None, "data")
+    if not isinstance(data, dict) or not all(isinstance(text, str) for text in data.values()):
+        return None
+    keys = {key: key for key in data}
+    if isinstance(source, dict) and isinstance(source.get("items"), list):
+        keys = {str(at(one, "key")): str(at(one, "path")) for one in source["items"]}
+    path = mount["mountPath"].rstrip("/")
+    if isinstance(part := mount.get("subPath"), str):
+        key = next((key for key, file in keys.items() if file == part and key in data), None)
+        return {path: data[key]} if key is not None else None
+    return {f"{path}/{file}": data[key] for key, file in keys.items() if key in data}
+
+
+def config_maps(spec: Body) -> Iterator[str]:
+    """Names of the ConfigMaps that pods mount."""
+    for volume in _list(spec.get("volumes")):
+        if isinstance(name := at(volume, "configMap", "name"), str):
+            yield name
+
+
+def without_files(spec: Body, maps: Mapping[str, Body]) -> Body:
+    """A pod without the volumes of the ConfigMaps that became files of the job."""
+    gone = {at(one, "name") for one in _list(spec.get("volumes")) if at(one, "configMap", "name") in maps}
+    if not gone:
+        return spec
+    changed = {**spec, "volumes": [one for one in _list(spec.get("volumes")) if at(one, "name") not in gone]}
+    for field in ("containers", "initContainers"):
+        if isinstance(spec.get(field), list):
+            changed[field] = [_without_mounts(one, gone) for one in spec[field]]
+    return changed
+
+
+def _without_mounts(container: Any, gone: set[Any]) -> Any:
+    mounts = at(container, "volumeMounts")
+    if not isinstance(mounts, list):
+        return container
+    return {**container, "volumeMounts": [one for one in mounts if at(one, "name") not in gone]}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
