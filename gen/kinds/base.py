@@ -73,6 +73,8 @@ class Job(JobFields, ABC):
     """Job fields that releases of the operator cannot express, by release."""
     uses_host_network: ClassVar[bool] = True
     """Whether the pods of the kind can use the network of their nodes."""
+    arena: ClassVar[str] = ""
+    """Name of the kind in the client of Arena; empty if it has none."""
     adds_containers: ClassVar[bool] = True
     """Whether gen writes all containers of the pods."""
     needs_image: ClassVar[bool] = True
@@ -107,6 +109,10 @@ class Job(JobFields, ABC):
     def as_written(cls, field: str, value: Any) -> Any:  # noqa: ARG003 - most fields have no other form
         """A value of `copied` as authors write the field, such as `30s` for a number of seconds."""
         return value
+
+    def arena_labels(self, role: str) -> Mapping[str, str]:  # noqa: ARG002 - the operators set those of most kinds
+        """Labels by which the client of Arena finds the pods of a role."""
+        return {}
 
     @property
     def reserved(self) -> frozenset[str]:

@@ -211,6 +211,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Whether a field of the object suspends it."""
     stable: bool
     """Whether the object is named without a hash: the overlay does so, or it is a schedule."""
+    arena: str
+    """Name of the kind in the client of Arena, which finds the run by it; empty if the overlay does not want that."""
     engines: tuple[str, ...]
     """GitOps engines that may apply the objects."""
     labels: Mapping[str, str]

@@ -77,6 +77,7 @@ class PyTorchJob(KubeflowJob):
     """
 
     facts: ClassVar[Resource] = PYTORCHJOB
+    arena: ClassVar[str] = "pytorchjob"
     copied: ClassVar[Mapping[str, Pattern]] = {
         "nprocPerNode": ("spec", "nprocPerNode"),
         "elastic.min": (*_ELASTIC, "minReplicas"),

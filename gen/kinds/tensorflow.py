@@ -38,6 +38,7 @@ class TensorFlowJob(KubeflowJob):
     """Distributed TensorFlow. `workers` is the number of pods of the role `worker`."""
 
     facts: ClassVar[Resource] = TFJOB
+    arena: ClassVar[str] = "tfjob"
     copied: ClassVar[Mapping[str, Pattern]] = {"successPolicy": ("spec", "successPolicy")}
     called: ClassVar[tuple[str, ...]] = ("tf", "keras")
     reserved_env: ClassVar[frozenset[str]] = frozenset({"TF_CONFIG"})

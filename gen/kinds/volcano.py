@@ -88,6 +88,7 @@ class VolcanoJob(Job):
     """Volcano. `workers` is the number of training pods; with the plugin `pytorch` it includes the master."""
 
     facts: ClassVar[Resource] = VOLCANO_JOB
+    arena: ClassVar[str] = "volcanojob"
     copied: ClassVar[Mapping[str, Pattern]] = {
         "plugins": ("spec", "plugins"),
         "minAvailable": ("spec", "minAvailable"),
@@ -138,6 +139,10 @@ class VolcanoJob(Job):
     def min_of(self, name: str) -> int:
         least = self.tasks[name].min_available
         return self.replicas(name) if least is None else least
+
+    def arena_labels(self, role: str) -> Mapping[str, str]:
+        """`arena logs` shows the pods of the driver, by default."""
+        return {"volcano-role": "driver"} if role == next(iter(self.tasks)) else {}
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - Volcano names the pods
         return tuple(self._role(name, task) for name, task in self.tasks.items() if self.replicas(name) > 0)

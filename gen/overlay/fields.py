@@ -25,7 +25,7 @@ from gen.overlay.declared_kind import DeclaredKind
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import NetworkFields
 from gen.overlay.queue import QueueFields
-from gen.overlay.settings import GPU, CodeSync, Spot, TensorBoardDefaults
+from gen.overlay.settings import GPU, CodeSync, Compat, Spot, TensorBoardDefaults
 from gen.queues import QUEUES
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
@@ -199,6 +199,8 @@ class OverlayFields(Model):
     """How pods request GPUs."""
     code_sync: CodeSync = CodeSync()
     """Init containers that fetch source code."""
+    compat: Compat = Compat()
+    """Compatibility with other programs."""
     tensorboard: TensorBoardDefaults = TensorBoardDefaults()
     """TensorBoard containers."""
 

@@ -66,6 +66,17 @@ class Ingress(Model):
     """Annotations for the ingress controller, such as for single sign-on; TensorBoard has no authentication."""
 
 
+class Compat(Model):
+    """Other programs that look at the runs."""
+
+    main: ClassVar[str] = "arena"
+
+    arena: Truth = False
+    """Add labels and an annotation to runs, by which `list`, `get`, `logs` and `top` of Arena 0.15 find them, and a
+    ConfigMap for `arena delete`. Arena knows `pytorch`, `tensorflow`, `mpi`, `ray` and `volcano`, and uses the name of
+    the object, with the hash. A GitOps engine with self-healing applies a run again that `arena delete` has deleted."""
+
+
 class TensorBoardDefaults(Model):
     """TensorBoard containers."""
 

@@ -8,6 +8,7 @@ import orjson
 
 from gen.diagnostics import Location
 from gen.kubernetes import METRICS, RUN, VALUES, Body
+from gen.render.build.arena import show_to_arena, state_of
 from gen.render.build.metadata import platform_metadata, run_metadata, storage_metadata
 from gen.render.build.metrics import metrics_annotation
 from gen.render.build.pod import pod_template
@@ -59,6 +60,8 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         set_value(workload, facts.suspend, value=True)
     if plan.queue is not None:
         put_into_queue(plan.queue, queued, workload)
+    if plan.arena:
+        show_to_arena(job, plan, pods, workload)
     if plan.schedule is not None:
         workload = scheduled(workload, plan, plan.schedule)
     yield Manifest(
@@ -72,7 +75,8 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         queue=plan.queue.profile if plan.queue is not None and plan.queue.declared else None,
     )
     group = plan.queue.profile.objects(queued) if plan.queue is not None else ()
-    for body in (*job.companions(plan), *_config_map(plan), *group):
+    state = (state_of(plan, job.facts),) if plan.arena else ()
+    for body in (*job.companions(plan), *_config_map(plan), *group, *state):
         name = body["metadata"]["name"]
         body["metadata"] = run_metadata(plan, name, plan.kind)
         yield Manifest(body=body, name=stable_name(name), source=Location(plan.source), folder=plan.folder, of_run=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.kubernetes import COMPONENT, JOB_LABEL, Body, present
+from gen.render.build.arena import board_labels
 from gen.render.build.metadata import job_labels, job_metadata
 from gen.render.build.parts import pod_volumes, resources, volume_mounts
 from gen.render.plan.tensorboard import COMPONENT as _COMPONENT
@@ -84,7 +85,10 @@ def _service(plan: Plan, board: TensorBoardPlan) -> Body:
     # 80 for ingresses, and TensorBoard's own port, which `kubectl port-forward` is usually told
     ports = {"http": 80, "tensorboard": _PORT}
     entries = [{"name": name, "port": port, "protocol": "TCP", "targetPort": "http"} for name, port in ports.items()]
-    return _object("v1", "Service", plan, board, {"ports": entries, "selector": _selector(plan)})
+    service = _object("v1", "Service", plan, board, {"ports": entries, "selector": _selector(plan)})
+    labels = {**service["metadata"]["labels"], **board_labels(plan)}
+    service["metadata"]["labels"] = dict(sorted(labels.items()))
+    return service
 
 
 def _ingress(plan: Plan, board: TensorBoardPlan, ingress: IngressPlan) -> Body:

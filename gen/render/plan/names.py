@@ -29,6 +29,9 @@ TENSORBOARD = "-tensorboard"
 VALUES_DIGITS = 8
 """Digits in the name of a run of a sweep that stand for its values, if the name cannot show all of them."""
 
+KEYS_OF_ARENA = frozenset({"app", "release", "requestGPUsOfJobOwner", "group_name", "mpi_role_type", "volcano-role"})
+"""Labels and the annotation that `compat.arena` of an overlay sets."""
+
 _KEY = re.compile(LABEL_KEY)
 _VALUE = re.compile(LABEL_VALUE)
 _MAX_ANNOTATIONS = 256 << 10
@@ -133,6 +136,9 @@ def _check_keys(context: Context, route: tuple[str, ...], values: Mapping[str, s
         if is_reserved(key):
             hint = "remove it; a field of the job or the overlay controls it"
             context.error(RESERVED_METADATA, (*route, key), f"a job cannot set `{key}`", hint, key=True)
+        elif key in KEYS_OF_ARENA and context.overlay.fields.compat.arena and context.job.arena:
+            message = f"a job cannot set `{key}` in overlay `{context.overlay.name}`, which sets it for Arena"
+            context.error(RESERVED_METADATA, (*route, key), message, "use another key", key=True)
         elif is_of_controllers(key) and context.set_by_job((*route, key)):
             queue = any(model.acts_on(key) for model in QUEUES.values())
             hint = "remove it, and set `queue`" if queue else "use another key"

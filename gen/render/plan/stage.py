@@ -96,6 +96,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         values=given.values,
         can_suspend=job.facts.suspend is not None,
         stable=stable,
+        arena=job.arena if overlay.fields.compat.arena else "",
         engines=overlay.engines,
         labels=job.labels,
         annotations=job.annotations,
