@@ -17,6 +17,7 @@ from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
 from gen.rules.rule import RuleSource
 from gen.storage import STORAGE
+from gen.stores import STORES
 from scripts.support import support
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _PROFILES: Mapping[str, Mapping[str, type[Profile]]] = {
     "Network profiles": NETWORKS,
     "Accelerator profiles": ACCELERATORS,
     "Schedulers of queues": QUEUES,
+    "Services of object stores": STORES,
 }
 _LINK = re.compile(r"\[(\w+)\]\(#(\w+)\)")
 DOCS = Path(__file__).parent.parent / "docs"

@@ -28,7 +28,7 @@ LAYERS = (
     ("plugins",),
     ("importers",),
     ("kinds",),
-    ("storage", "networks", "accelerators", "queues", "gitops"),
+    ("storage", "stores", "networks", "accelerators", "queues", "gitops"),
     ("schemas",),
     ("model",),
     ("secrets",),
@@ -139,6 +139,7 @@ USES_OF_CLOCKS = {
     "controllers/waiting.py": "waits for controllers",
     "e2e/cluster.py": "waits until a server has established a definition",
     "e2e/server.py": "waits until a server has started",
+    "render/build/store_server.py": "waits until an object store has started, and for files",
     "render/write/test_faults.py": "limits the size of files, like a full disk",
 }
 """Tests that import one of them, and why. No test may depend on how fast a machine is: `bench/` measures time."""

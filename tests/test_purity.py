@@ -39,6 +39,7 @@ ALLOWED = {
         "finds installed plugins, and the state of their files for the cache",
     ),
     "gen.parallel": ({"processes"}, "starts worker processes"),
+    "gen.render.build.scripts": ({"disk"}, "reads the scripts for pods that gen brings"),
     "gen.render.cache": (
         {"disk", "environment"},
         "keeps results of earlier runs in the user's cache folder",
@@ -85,7 +86,7 @@ def test_nothing_is_allowed_without_need() -> None:
 
 def test_no_files_of_users_are_cached_for_the_life_of_the_process() -> None:
     """A watch mode runs many times in one process. What one run reads belongs to objects of that run."""
-    of_packages = {"gen.model.docs", "gen.rules.cron_values", "gen.schemas.registry"}
+    of_packages = {"gen.model.docs", "gen.render.build.scripts", "gen.rules.cron_values", "gen.schemas.registry"}
     caching = {
         module for module in modules() if caches(tree(module)) and "disk" in {kind for kind, _ in effects_of(module)}
     }

@@ -19,6 +19,12 @@ UNKNOWN_VOLUME = Code(
     _NOT_IN_CLUSTER,
     "Correct the name, or add the volume to the overlay.",
 )
+UNKNOWN_STORE = Code(
+    "unknown-store",
+    "A job copies from or to an object store that the overlay does not define.",
+    "gen would not know its address, bucket and credentials.",
+    "Correct the name, or add the object store to the overlay.",
+)
 UNKNOWN_NETWORK = Code(
     "unknown-network",
     "A job uses a network that the overlay does not define.",
@@ -51,8 +57,8 @@ UNKNOWN_SERVICE_ACCOUNT = Code(
 )
 NOT_GRANTED = Code(
     "not-granted",
-    "A job uses volumes, networks, accelerators, image registries, metadata, node labels, taints or host access that "
-    "its namespace is not granted.",
+    "A job uses volumes, object stores, networks, accelerators, image registries, metadata, node labels, taints or "
+    "host access that its namespace is not granted.",
     _GRANTED,
     "Use only granted resources, or ask the owners of the overlay to extend `namespaces`.",
 )

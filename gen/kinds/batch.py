@@ -14,7 +14,7 @@ from gen.kinds.role import Role
 from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, Body, present
 from gen.model.base import Model
 from gen.model.pods import RoleFields
-from gen.resources.batch import JOB
+from gen.resources.batch import CRONJOB, JOB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 
 _JOB_NAME: Final = "JOB_NAME"
-# the label is older than `batch.kubernetes.io/job-name`, which Kubernetes has since 1.27 (`pkg/apis/batch/types.go`)
-_NAME_OF_JOB: Final = "metadata.labels['job-name']"
 
 
 class BatchRoles(Model):
@@ -63,7 +61,7 @@ class BatchJob(IndexedJob):
         """Each run of a schedule has a name of its own, which its pods know."""
         if self.schedule is None:
             return self.rendezvous(f"{run}-0.{run}", self.workers)
-        return (field_variable(_JOB_NAME, _NAME_OF_JOB), *self.rendezvous(f"$({_JOB_NAME})-0.{run}", self.workers))
+        return (field_variable(_JOB_NAME, CRONJOB.pod_run), *self.rendezvous(f"$({_JOB_NAME})-0.{run}", self.workers))
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         never = plan.pods[0].role.restart == "Never"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,14 +11,12 @@ from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.names import LabelKey
 from gen.model.scalars import Port, Positive
+from gen.resources.batch import INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds.role import Target
-
-# the annotation is older than the label with the same name, which Kubernetes has since 1.28
-_INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 
 class FailureRule(Model):
@@ -68,7 +66,7 @@ class IndexedJob(Job):
         }
         return (
             *({"name": name, "value": value} for name, value in texts.items()),
-            *(field_variable(name, _INDEX) for name in ("NODE_RANK", "RANK") if ranked),
+            *(field_variable(name, INDEX) for name in ("NODE_RANK", "RANK") if ranked),
         )
 
     def failure_rules(self, rules: Iterable[FailureRule]) -> list[Body]:

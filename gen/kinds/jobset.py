@@ -19,7 +19,7 @@ from gen.model.names import JobName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Positive
 from gen.resources.base import ANY_ITEM
-from gen.resources.jobset import COUNTS, FAILURE_REASONS, JOBSET
+from gen.resources.jobset import COUNTS, FAILURE_REASONS, JOB_INDEX, JOBSET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gen.resources.base import Pattern, Resource
 
 WORKER: Final = "worker"
-_JOB_INDEX: Final = "metadata.annotations['jobset.sigs.k8s.io/job-index']"
 
 
 class ReplicatedJob(RoleFields):
@@ -120,7 +119,7 @@ class JobSetJob(IndexedJob):
     def _role(self, run: str, name: str, job: ReplicatedJob) -> Role:
         pods = self.pods_per_job(name)
         several = job.replicas > 1
-        indices = (field_variable("JOB_INDEX", _JOB_INDEX), {"name": "JOB_PODS", "value": str(pods)})
+        indices = (field_variable("JOB_INDEX", JOB_INDEX), {"name": "JOB_PODS", "value": str(pods)})
         address = f"{run}-{name}-0-0.{run}"
         return Role(
             name=name,

@@ -55,6 +55,9 @@ class MPIJob(KubeflowJob):
         | {"OMPI_MCA_orte_set_default_slots", "OMPI_MCA_plm_rsh_args", "HYDRA_HOST_FILE", "HYDRA_LAUNCH_EXTRA_ARGS"}
         | {"I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "I_MPI_PERHOST"}
     )
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "outputs": "its processes run in the workers, which do not know when they end; write to a volume in `data`"
+    }
     example: ClassVar[Mapping[str, object]] = {
         "image": "horovod/horovod:0.28.1",
         "command": "mpirun -np 2 python train.py",

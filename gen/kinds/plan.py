@@ -6,40 +6,20 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gen.kinds.mounts import MountPlan, VolumePlan
+from gen.kinds.transfer_plan import TransferPlan
 from gen.kubernetes import Body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gen.diagnostics import Location, Route
+    from gen.diagnostics import Location
     from gen.kinds.role import Role
     from gen.model.effect import Effect
     from gen.model.metric import KnownMetric
     from gen.queues import QueueProfile
     from gen.resources.base import Resource
     from gen.storage import StorageProfile, Volume
-
-
-class MountPlan(Struct, frozen=True, kw_only=True):
-    """A mount in the training container."""
-
-    volume: str
-    path: str
-    sub_path: str | None = None
-    read_only: bool = False
-    route: Route = ()
-    """The field of the job that requests it."""
-
-
-class VolumePlan(Struct, frozen=True, kw_only=True):
-    """A volume of the pod, under the name that mounts use."""
-
-    name: str
-    source: Body
-    annotations: Mapping[str, str] = {}
-    """Annotations that its pods need."""
-    labels: Mapping[str, str] = {}
-    """Labels that its pods need."""
 
 
 class CodePlan(Struct, frozen=True, kw_only=True):
@@ -101,6 +81,8 @@ class PodPlan(Struct, frozen=True, kw_only=True):
     accelerator: str
     """Name of its accelerator; empty without GPUs, and for the GPUs of an overlay without `accelerators`."""
     code: CodePlan | None
+    transfer: TransferPlan | None
+    """Files to copy; None if there are none."""
 
 
 class StoragePlan(Struct, frozen=True, kw_only=True):

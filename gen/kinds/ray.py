@@ -98,6 +98,9 @@ class RayJob(Job):
         {"FQ_RAY_IP", "RAY_IP", "RAY_CLUSTER_NAME", "RAY_CLUSTER_NAMESPACE", "RAY_CLOUD_INSTANCE_ID"}
         | {"RAY_NODE_TYPE_NAME", "KUBERAY_GEN_RAY_START_CMD"}
     )
+    unsupported: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("outputs", "logs"), "Ray starts the command, and not the pod, whose end gen could wait for"
+    )
     example: ClassVar[Mapping[str, object]] = {
         "image": "rayproject/ray:2.52.0-gpu",
         "command": "python train.py",

@@ -86,6 +86,9 @@ class TrainJob(Job):
     unsupported: ClassVar[Mapping[str, str]] = {
         "code": "a TrainJob cannot add a container to the pods of its runtime",
         "imagePullPolicy": _IN_RUNTIME,
+        "inputs": "a TrainJob cannot add a container to the pods of its runtime",
+        "logs": "a TrainJob cannot add a container to the pods of its runtime",
+        "outputs": "a TrainJob cannot add a container to the pods of its runtime",
         "priority": _IN_RUNTIME,
         "restart": _IN_RUNTIME,
         "retries": _IN_RUNTIME,

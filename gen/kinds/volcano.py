@@ -202,10 +202,18 @@ class VolcanoJob(Job):
         yield from unused_workers(self, self.tasks, WORKER, "replicas")
         yield from self._numbers()
         yield from self._dependencies()
+        yield from self._outputs()
         yield from _policy_problems(self.policies or (), ("policies",))
         for name, task in self.roles.items():
             yield from _policy_problems(task.policies, ("roles", name, "policies"))
         yield from self._variables()
+
+    def _outputs(self) -> Iterable[Problem]:
+        if self.outputs and "mpi" in self.plugins:
+            message = (
+                "`outputs` of MPI processes cannot be copied: they run in workers, which do not know when they end"
+            )
+            yield Problem(("outputs",), message, "write to a volume in `data`", key=True)
 
     def _numbers(self) -> Iterable[Problem]:
         for name in self.roles:

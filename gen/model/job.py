@@ -27,6 +27,7 @@ from gen.model.scalars import (
 from gen.model.schedule import Schedule
 from gen.model.sweep import Sweep
 from gen.model.synonyms import CODE, JOB, MOUNT, TENSORBOARD
+from gen.model.transfer import Input, Logs, Output
 
 NOT_DEFAULTS = frozenset({"clusters", "kind", "name", "sweep"})
 """Fields that each job sets itself, so that an overlay cannot have defaults for them."""
@@ -103,6 +104,13 @@ class JobFields(PodFields):
     """Volumes to mount: name of the overlay's volume, and mount path."""
     files: dict[str, Text] = {}
     """Small text files, by absolute path. They are stored in a ConfigMap."""
+    inputs: dict[MountPath, Input] = {}
+    """Folders to fill before the job starts: path in the container, and the object store or volume to copy from.
+    `docs/batch.md` describes them."""
+    outputs: dict[MountPath, Output] = {}
+    """Folders to copy when the command ends: path in the container, and the object store or volume to copy to."""
+    logs: Logs | None = None
+    """Write the output of the command to files, too."""
     tensorboard: Annotated[Annotated[Truth, ShortForm] | Annotated[TensorBoard, LongForm], ScalarOrMapping] = False
     """Run a TensorBoard for the logs of the job."""
     network: Given = "pod"

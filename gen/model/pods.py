@@ -24,6 +24,7 @@ from gen.model.scalars import (
     Count,
     Cpus,
     Given,
+    Size,
     Text,
     Truth,
     conflict,
@@ -134,6 +135,9 @@ class PodFields(Model):
     """CPU per training pod, set as request and limit."""
     memory: Bytes | None = None
     """Memory per training pod, set as request and limit."""
+    disk: Size | None = None
+    """Disk of the node for each training pod: for its logs, `inputs`, `outputs`, and files outside of volumes. Set as
+    request and limit; a pod with more is evicted."""
     shared_memory: Bytes | None = None
     """Size of `/dev/shm` in each training pod. It counts against `memory`. If omitted, containers get 64 MiB."""
     placement: Placement = Placement()

@@ -61,7 +61,7 @@ JOB: Final = _names({
     "placement.gpuModel": "gpuType gpuProduct acceleratorType",
     "placement.instanceType": "machineType nodeType instance",
     "placement.zone": "zones availabilityZone",
-    "tensorboard.logdir": "logs logPath tensorboardLogdir",
+    "tensorboard.logdir": "logPath tensorboardLogdir",
     "roles.ps.replicas": "ps psCount parameterServers",
     "roles.ps.cpu": "psCpu",
     "roles.ps.memory": "psMemory",
@@ -71,7 +71,11 @@ JOB: Final = _names({
     "roles.evaluator": "evaluator",
     "set `gpus`, `cpu` and `memory` instead; each is the request and the limit": "resources limits requests",
     "mount volumes of the overlay with `data: {<volume>: <path>}` instead":
-        "volumes volumeMounts inputs input outputs output mounts dataDir dataset datasets pvc persistentVolumeClaim",
+        "volumes volumeMounts mounts dataDir dataset datasets pvc persistentVolumeClaim",
+    "inputs": "input inputMappings downloads",
+    "outputs": "output outputMappings uploads artifacts",
+    "logs": "redirectInfo stdoutRedirectPath stderrRedirectPath logFile logRedirect",
+    "disk": "ephemeralStorage diskSize systemDisk storage",
     "write each variable as `env: {<variable>: {secret: <secret>, key: <key>}}` instead": "envFrom secret secrets",
     "write each file as `files: {<path>: <text>}` instead": "configMap configMaps configFile configFiles config",
     "remove it; fetch code with `code: {git: <URL>}`, or with `code: {rsync: <source>}`": "syncMode",
@@ -203,3 +207,19 @@ VALUES: Final = _names({
     "None": "null keep",
 })  # fmt: skip
 """Words for the values of fields with a few values."""
+TRANSFER: Final = _names({
+    "store": "bucket objectStore remote",
+    "volume": "claim pvc data",
+    "path": "prefix folder dir directory key source destination sourcePath destinationPath to from",
+    "size": "sizeLimit disk",
+})  # fmt: skip
+
+STORE: Final = _names({
+    "bucket": "bucketName container",
+    "prefix": "path folder directory",
+    "secret": "credentials secretName",
+    "s3": "aws minio obs",
+    "cos": "tencent",
+    "oss": "alibaba aliyun",
+    "gs": "gcs google",
+})  # fmt: skip

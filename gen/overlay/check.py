@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
-from gen.findings.grants import UNKNOWN_ACCELERATOR, UNKNOWN_NETWORK, UNKNOWN_QUEUE, UNKNOWN_VOLUME
+from gen.findings.grants import UNKNOWN_ACCELERATOR, UNKNOWN_NETWORK, UNKNOWN_QUEUE, UNKNOWN_STORE, UNKNOWN_VOLUME
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
 from gen.kinds import KINDS
@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     from gen.model.base import Model
     from gen.overlay.fields import OverlayFields
 
+_OWN = ("gen-in-", "gen-out-")
+"""Volumes of copies, which have a number, too."""
+
 
 def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layers, found: Findings) -> str:
     """Report faults, and return the Kubernetes version for the schemas; empty for a missing or unknown version."""
     _operators(fields, layers, found)
     _defaults(data, layers, found)
-    for name in fields.volumes.keys() & RESERVED_VOLUMES:
+    for name in (name for name in fields.volumes if name in RESERVED_VOLUMES or name.startswith(_OWN)):
         hint = "choose another name; gen adds a volume of this one by itself"
         found.error(
             RESERVED_NAME,
@@ -116,6 +119,7 @@ def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, Code, Collect
     yield "volumes", UNKNOWN_VOLUME, fields.volumes, "declare it under `volumes`"
     if fields.queues:  # without any, these are queues of the cluster
         yield "queues", UNKNOWN_QUEUE, fields.queues, "declare it under `queues`"
+    yield "stores", UNKNOWN_STORE, fields.stores, "declare it under `stores`"
     yield "networks", UNKNOWN_NETWORK, {*fields.networks, POD_NETWORK}, "declare it under `networks`"
     yield "accelerators", UNKNOWN_ACCELERATOR, fields.accelerators, "declare it under `accelerators`"
     granted = {name for grant in fields.namespaces.values() for name in grant.allow}

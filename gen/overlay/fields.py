@@ -25,10 +25,12 @@ from gen.overlay.declared_kind import DeclaredKind
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import NetworkFields
 from gen.overlay.queue import QueueFields
-from gen.overlay.settings import GPU, CodeSync, Compat, Spot, TensorBoardDefaults
+from gen.overlay.settings import GPU, CodeSync, Compat, Copying, Spot, TensorBoardDefaults
+from gen.overlay.store import StoreFields
 from gen.queues import QUEUES
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
+from gen.stores import STORES
 
 KubernetesVersion = Annotated[
     str,
@@ -176,6 +178,8 @@ class OverlayFields(Model):
     `argocd`, `flux-system` and those of the overlay's GitOps engines."""
     volumes: dict[Label, VolumeFields] = {}
     """Volumes that jobs can mount."""
+    stores: dict[Label, StoreFields] = {}
+    """Object stores that jobs can copy from and to."""
     networks: dict[Label, NetworkFields] = {}
     """Networks that jobs can use in addition to `pod`."""
     accelerators: dict[Label, AcceleratorFields] = {}
@@ -201,6 +205,8 @@ class OverlayFields(Model):
     """Init containers that fetch source code."""
     compat: Compat = Compat()
     """Compatibility with other programs."""
+    copying: Copying = Copying()
+    """Containers that copy files of jobs."""
     tensorboard: TensorBoardDefaults = TensorBoardDefaults()
     """TensorBoard containers."""
 
@@ -210,6 +216,7 @@ PROFILES: Final[Mapping[str, tuple[type[Model], LazyRegistry[Any]]]] = {
     "networks": (NetworkFields, NETWORKS),
     "accelerators": (AcceleratorFields, ACCELERATORS),
     "queues": (QueueFields, QUEUES),
+    "stores": (StoreFields, STORES),
 }
 """The fields whose entries have profiles: the settings that all of them share, and the registry of the profiles."""
 

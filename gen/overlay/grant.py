@@ -78,6 +78,8 @@ class Grant(Model):
     """ServiceAccounts."""
     volumes: tuple[Label, ...] | None = None
     """Volumes of the overlay. Defaults to all."""
+    stores: tuple[Label, ...] | None = None
+    """Object stores of the overlay. Defaults to all."""
     networks: tuple[Label, ...] | None = None
     """Networks of the overlay. Defaults to all."""
     accelerators: (

@@ -9,7 +9,7 @@ from pydantic import Field
 from gen.model.base import Model
 from gen.model.names import ImageRef, LabelKey, LabelValue, ObjectName, ResourceName
 from gen.model.pods import Toleration
-from gen.model.scalars import Bytes, Quantity, Text, Truth
+from gen.model.scalars import Bytes, Duration, Quantity, Text, Truth
 from gen.model.synonyms import GPU as GPU_SYNONYMS
 
 
@@ -51,6 +51,19 @@ class CodeSync(Model):
     """CPU of the container."""
     memory: Bytes = "512Mi"
     """Memory of the container."""
+
+
+class Copying(Model):
+    """Init containers with rclone, for jobs with `inputs`, `outputs` or `logs`."""
+
+    image: ImageRef = "docker.io/rclone/rclone:1.71.0"
+    """Image with a shell and a static `rclone`, which also runs in the training containers."""
+    cpu: Quantity = "1"
+    """CPU of the container."""
+    memory: Bytes = "1Gi"
+    """Memory of the container."""
+    grace: Duration = 120
+    """How long pods with `outputs` or `logs` may go on after they were stopped, to copy their files. [default: `2m`]"""
 
 
 class Ingress(Model):

@@ -226,6 +226,10 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Changes of an existing object that the API server accepts; None if it accepts all, or gen never makes any."""
     derived: tuple[Derived, ...] = ()
     """Names that the operator derives from the name of an object."""
+    pod_index: tuple[str, ...] = ()
+    """Fields of a pod, for the downward API, that together tell it from the other pods of its role."""
+    pod_run: str = ""
+    """Field of a pod with the name of the run that a schedule started."""
     max_name: int | None = None
     """Longest name; None if it depends on the object or only on Kubernetes."""
 

@@ -6,6 +6,9 @@ from typing import Final
 
 from gen.resources.base import Conditions, Count, Derived, PodSet, Queueing, Resource
 
+INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+"""Field of a pod with its index. The annotation is older than the label, which Kubernetes has since 1.28."""
+
 CRONJOB: Final = Resource(
     group="batch",
     kind="CronJob",
@@ -21,6 +24,8 @@ CRONJOB: Final = Resource(
     deadline=("spec", "jobTemplate", "spec", "activeDeadlineSeconds"),
     retries=("spec", "jobTemplate", "spec", "backoffLimit"),
     known_to_engines=True,
+    # older than the label `batch.kubernetes.io/job-name`, which Kubernetes has since 1.27 (`pkg/apis/batch/types.go`)
+    pod_run="metadata.labels['job-name']",
     max_name=52,  # a time of 11 characters is appended to the names of its jobs
 )
 JOB: Final = Resource(
@@ -41,5 +46,6 @@ JOB: Final = Resource(
     scheduled_by=CRONJOB,
     # the host name of an indexed pod; a pod also gets a random suffix
     derived=(Derived(suffix="-{0}", counts=(Count(route=("spec", "completions"), default=0),)),),
+    pod_index=(INDEX,),
     max_name=63,  # the name of a job is a label of its pods
 )

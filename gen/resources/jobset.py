@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gen.resources.base import ANY_ITEM, Conditions, Count, Derived, Pattern, PodSet, Queueing, Resource, retired
+from gen.resources.batch import INDEX
 
 _JOB: Pattern = ("spec", "replicatedJobs", ANY_ITEM)
 TEMPLATE: Final[Pattern] = (*_JOB, "template", "spec", "template")
@@ -15,6 +16,9 @@ FAILURE_REASONS: Final = (
 CLAIMS: Final[Pattern] = ("spec", "volumeClaimPolicies", ANY_ITEM, "templates", ANY_ITEM, "metadata", "name")
 COUNTS: Final = (Count(route=(*_JOB, "replicas")), Count(route=(*_JOB, "template", "spec", "parallelism")))
 _COMPLETIONS = Count(route=(*_JOB, "template", "spec", "completions"), default=0)
+
+JOB_INDEX: Final = "metadata.annotations['jobset.sigs.k8s.io/job-index']"
+"""Field of a pod with the index of its Job in its role."""
 
 JOBSET: Final = Resource(
     group="jobset.x-k8s.io",
@@ -29,6 +33,7 @@ JOBSET: Final = Resource(
     status=Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
     kueue=Queueing(framework="jobset.x-k8s.io/jobset"),
     claims=(CLAIMS,),
+    pod_index=(JOB_INDEX, INDEX),
     derived=(
         Derived(suffix="-{role}-{0}", kinds=("Job",), each=_JOB, counts=COUNTS[:1]),
         # a host name, with a random suffix the name of the pod

@@ -99,6 +99,8 @@ def _training(
         # since 0.19, Kueue's configuration does not list the kinds of the training operator (kubernetes-sigs/kueue)
         kueue=Queueing(framework=f"kubeflow.org/{kind.lower()}", shipped=False),
         groups=_groups("--gang-scheduler-name"),
+        # `ReplicaIndexLabel` in `pkg/apis/kubeflow.org/v1/common_types.go` of the training operator
+        pod_index=("metadata.labels['training.kubeflow.org/replica-index']",),
         scaled=("spec", role_map, "Worker", "replicas") if scaled else (),
     )
 

@@ -35,6 +35,8 @@ VOLCANO_JOB: Final = Resource(
         ),
     ),
     scheduler=SCHEDULER,
+    # `createJobPod` in `pkg/controllers/job/job_controller_util.go`
+    pod_index=("metadata.annotations['volcano.sh/task-index']",),
     derived=(
         Derived(
             suffix="-{role}-{0}",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SETTINGS: Final = frozenset({"size", "accessModes", "mountOptions", "zone"})
 """Settings of a volume for its PersistentVolume and claim. `readOnly` and `mountReadOnly` also apply to its mounts."""
-RESERVED_VOLUMES: Final = frozenset({"code", "code-credentials", "files", "shm", "tmp"})
+RESERVED_VOLUMES: Final = frozenset({"code", "code-credentials", "files", "gen", "shm", "tmp"})
 """Volumes that gen adds to pods by itself."""
 AccessMode = Literal["ReadWriteMany", "ReadOnlyMany", "ReadWriteOnce"]
 

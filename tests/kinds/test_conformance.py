@@ -31,6 +31,7 @@ from gen.resources.kubeflow import JAXJOB
 from gen.resources.pods import follow, pod_sets
 from gen.schemas.registry import schemas, versions
 from gen.storage import STORAGE
+from gen.stores import STORES
 from tests.support import HERE, PROJECT, Repository
 
 if TYPE_CHECKING:
@@ -228,14 +229,16 @@ def is_option(line: str) -> bool:
 
 
 def test_every_field_of_an_overlay_and_of_every_profile_is_described() -> None:
-    profiles = [*STORAGE.values(), *NETWORKS.values(), *ACCELERATORS.values(), *QUEUES.values()]
+    profiles = [*STORAGE.values(), *NETWORKS.values(), *ACCELERATORS.values(), *QUEUES.values(), *STORES.values()]
     for model in reachable([OverlayFields, *profiles]):
         assert model.model_fields.keys() - field_docs(model).keys() == set(), model.__name__
         assert (model.__doc__ or "").strip(), model.__name__
 
 
 @pytest.mark.parametrize(
-    "registry", [STORAGE, NETWORKS, ACCELERATORS, QUEUES], ids=["storage", "networks", "accelerators", "queues"]
+    "registry",
+    [STORAGE, NETWORKS, ACCELERATORS, QUEUES, STORES],
+    ids=["storage", "networks", "accelerators", "queues", "stores"],
 )
 def test_every_profile_has_a_golden_case(registry: dict[str, Any]) -> None:
     overlays = "".join(path.read_text() for path in golden_overlays())

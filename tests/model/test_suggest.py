@@ -27,7 +27,7 @@ MODELS = [model for model in reachable([*KINDS.values(), overlay_fields()]) if i
         (("nodeSelector",), {}, "write `placement: {nodeSelector: …}` instead"),
         (("gpuModel",), "A100", "write `placement: {gpuModel: …}` instead"),
         (("logdir",), "/logs", "write `tensorboard: {logdir: …}` instead"),
-        (("inputs",), {}, "mount volumes of the overlay with `data: {<volume>: <path>}` instead"),
+        (("mounts",), {}, "mount volumes of the overlay with `data: {<volume>: <path>}` instead"),
         (("worker",), "3", "did you mean `workers`?"),
         (("worker",), {"gpus": "8"}, "write `roles: {worker: …}` instead"),
         (("roles", "workers"), {"gpus": "8"}, "did you mean `worker`?"),

@@ -9,7 +9,7 @@ from gen.kubernetes import Body, present
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gen.kinds.plan import MountPlan, VolumePlan
+    from gen.kinds.mounts import MountPlan, VolumePlan
 
 
 def resources(amounts: Mapping[str, str]) -> Body:

@@ -8,6 +8,7 @@ from gen.kubernetes import COMPONENT, HOSTNAME, RUN, RUN_LABEL, ZONE, Body, pres
 from gen.render.build.code import code_container
 from gen.render.build.metadata import run_labels
 from gen.render.build.parts import pod_volumes, resources, volume_mounts
+from gen.render.build.transfer import copy_container, started
 from gen.render.build.wait import wait_container
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
     ssh = pod.code is not None and pod.code.ssh and pod.code.credentials is not None
     return present(
         subdomain=pod.role.subdomain,
+        terminationGracePeriodSeconds=pod.transfer.grace if pod.transfer and pod.transfer.wraps else None,
         restartPolicy=None if facts.restarts_by_role else pod.role.restart,
         hostNetwork=host,
         # the default does not resolve service names on the host network
@@ -44,6 +46,7 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
         securityContext={"fsGroup": 65533, "fsGroupChangePolicy": "OnRootMismatch"} if ssh else None,
         initContainers=[
             *([code_container(pod.code)] if pod.code else ()),
+            *([copy_container(pod.transfer)] if pod.transfer else ()),
             *([wait_container(pod, pod.role.wait_for)] if pod.role.wait_for else ()),
             *(dict(sidecar) for sidecar in pod.effect.sidecars),
         ],
@@ -58,10 +61,9 @@ def _container(plan: Plan, pod: PodPlan) -> Body:
         name=plan.container,
         image=pod.image,
         imagePullPolicy=pod.pull_policy,
-        command=list(pod.command),
-        args=list(pod.args),
+        **started(pod),
         workingDir=pod.working_dir,
-        env=[dict(entry) for entry in pod.env],
+        env=[dict(entry) for entry in (*pod.env, *(pod.transfer.env if pod.transfer else ()))],
         ports=[dict(port) for port in pod.role.ports],
         resources=resources(pod.resources),
         securityContext={"capabilities": {"add": list(capabilities)}} if capabilities else None,

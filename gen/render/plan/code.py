@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT, NO_RSYNC
-from gen.kinds.plan import CodePlan, MountPlan, VolumePlan
+from gen.kinds.mounts import MountPlan, VolumePlan
+from gen.kinds.plan import CodePlan
 from gen.kubernetes import present, with_hash
 from gen.model.scalars import shown
 from gen.render.plan.images import rewritten

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gen.render.job_run import JobRun
     from gen.render.parse.job import JobInput
 
-_TRAINING_ONLY = frozenset({"gpus", "cpu", "memory", "shared_memory"})
+_TRAINING_ONLY = frozenset({"gpus", "cpu", "disk", "memory", "shared_memory"})
 PROGRAM = frozenset({"command", "args"})
 
 

@@ -12,7 +12,7 @@ from gen.diagnostics import did_you_mean
 from gen.findings.files import TOO_LARGE
 from gen.findings.grants import NOT_GRANTED, UNKNOWN_VOLUME
 from gen.findings.jobs import INVALID_VALUE, MOUNT_CONFLICT, NO_EFFECT
-from gen.kinds.plan import MountPlan, VolumePlan
+from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kubernetes import RUN, present
 from gen.model.job import Mount
 from gen.render.plan.storage import volume_of
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 FILES = "files"
 SHARED_MEMORY = "shm"
 _MAX_CONFIG_MAP = 1 << 20
+_BY_PATH = ("files", "inputs", "outputs")
+_BY_AUTHOR = ("data", *_BY_PATH)
+"""Fields that choose where to mount something."""
 
 
 class DataPlan(Struct, frozen=True):
@@ -42,7 +45,7 @@ class DataPlan(Struct, frozen=True):
 def plan_data(context: Context) -> DataPlan:
     volumes, mounts = [], []
     for name, value in sorted(context.job.data.items()):  # runs must not depend on the order
-        declared = _declared(context, name)
+        declared = declared_volume(context, name, ("data", name), key=True)
         if declared is None:
             continue
         mount = value if isinstance(value, Mount) else Mount(path=value)
@@ -81,14 +84,14 @@ def config_map_name(job: str) -> str:
     return f"{job}-{RUN}-files"
 
 
-def _declared(context: Context, name: str) -> VolumeFields | None:
+def declared_volume(context: Context, name: str, route: Route, *, key: bool) -> VolumeFields | None:
+    """The volume that the route of the job names; None if the namespace cannot use it."""
     overlay = context.overlay
-    route = ("data", name)
     known = overlay.fields.volumes
     granted = context.grant.volumes
     if name not in known:
         hint = did_you_mean(name, known, otherwise="declare it in `volumes` of the overlay")
-        context.error(UNKNOWN_VOLUME, route, f"overlay `{overlay.name}` has no volume `{name}`", hint, key=True)
+        context.error(UNKNOWN_VOLUME, route, f"overlay `{overlay.name}` has no volume `{name}`", hint, key=key)
         return None
     namespace = context.given.namespace
     if granted is not None and name not in granted:
@@ -98,7 +101,7 @@ def _declared(context: Context, name: str) -> VolumeFields | None:
             route,
             f"namespace `{namespace}` may not use volume `{name}` in overlay `{overlay.name}`",
             hint,
-            key=True,
+            key=key,
         )
         return None
     declared: VolumeFields = known[name]
@@ -109,7 +112,7 @@ def _declared(context: Context, name: str) -> VolumeFields | None:
             route,
             f"namespace `{namespace}` may not use `{word}` in overlay `{overlay.name}`",
             hint,
-            key=True,
+            key=key,
         )
         return None
     return declared
@@ -159,10 +162,15 @@ def check_mounts(context: Context, mounts: Iterable[MountPlan]) -> None:
                 INVALID_VALUE, mount.route, "a volume cannot be mounted at `/`, because it would hide the image", hint
             )
         if (other := seen.get(mount.path)) is not None:
-            route = mount.route if mount.route[0] in ("data", "files") else other.route
-            message = f"`{mount.path}` is used by both `{other.volume}` and `{mount.volume}`"
-            context.error(MOUNT_CONFLICT, route, message, "change one of the two paths", key=route[0] == "files")
+            route = mount.route if mount.route[0] in _BY_AUTHOR else other.route
+            message = f"`{mount.path}` is used by both `{_user(other)}` and `{_user(mount)}`"
+            context.error(MOUNT_CONFLICT, route, message, "change one of the two paths", key=route[0] in _BY_PATH)
         seen[mount.path] = mount
+
+
+def _user(mount: MountPlan) -> str:
+    """The field that needs a volume of its own, or the volume."""
+    return str(mount.route[0]) if mount.route[0] in ("inputs", "outputs") else mount.volume
 
 
 def _clean(path: str) -> str:

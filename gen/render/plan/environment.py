@@ -21,6 +21,8 @@ _DEVICES = frozenset(
     | {"MTHREADS_VISIBLE_DEVICES", NVIDIA_DEVICES}
 )
 """Variables by which the container runtimes of vendors give a container the devices of its node."""
+OWN_VARIABLES = ("RCLONE_", "GEN_")
+"""Prefixes of the variables for copies."""
 _NO_DEVICES = ("void", "none")
 
 
@@ -83,6 +85,8 @@ def _reserved(context: Context, role: Role, name: str) -> tuple[str, str] | None
             f"set `{field}` instead" if field else "remove it; the fields of `code` are the settings of the code sync"
         )
         return f"`{name}` is a setting of git-sync, which runs in a container of its own", hint
+    if name.startswith(OWN_VARIABLES) and (context.job.inputs or context.job.outputs or context.job.logs):
+        return f"`{name}` is for the copies of gen", "remove it; the object store of the overlay has the settings"
     if name in context.job.reserved:
         return f"`{name}` is reserved for the operator of `{kind}`", "remove it; the operator sets it in every pod"
     if name in role.reserved_env:

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from gen import quantity
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMORY
-from gen.kinds.plan import MountPlan, PodPlan, VolumePlan
+from gen.kinds.mounts import MountPlan, VolumePlan
+from gen.kinds.plan import PodPlan
 from gen.kubernetes import ACCELERATOR_LABEL, present
 from gen.model.effect import combined
 from gen.model.pods import MAX_PODS
@@ -23,6 +24,7 @@ from gen.render.plan.networks import annotations_of, check_network, check_pod, r
 from gen.render.plan.nodes import check_gpu_models, plan_nodes
 from gen.render.plan.spread import plan_spread
 from gen.render.plan.tensorboard import COMPONENT
+from gen.render.plan.transfer import added_volumes, check_folders, check_own_folder, plan_transfer
 from gen.render.plan.unused import check_unused
 
 if TYPE_CHECKING:
@@ -35,9 +37,12 @@ if TYPE_CHECKING:
     from gen.render.plan.accelerators import Choice
     from gen.render.plan.context import Context
     from gen.render.plan.networks import Connection
+    from gen.render.plan.places import PlacesPlan
 
 
-def plan_pods(context: Context, data: DataPlan, network: Connection | None, target: Target) -> tuple[PodPlan, ...]:
+def plan_pods(
+    context: Context, data: DataPlan, places: PlacesPlan, network: Connection | None, target: Target
+) -> tuple[PodPlan, ...]:
     """One plan for each role with pods."""
     job = context.job
     roles = job.adapted(job.replica_roles(context.object_name), target)
@@ -51,9 +56,10 @@ def plan_pods(context: Context, data: DataPlan, network: Connection | None, targ
     check_gpu_models(context, roles)
     check_network(context, roles, network)
     check_unused(context, roles)
+    check_folders(context, roles)
     restart = job.restart or job.facts.versions[target.api_version][0]
     spread = plan_spread(context, roles)
-    return tuple(_pod(context, role, data, network, restart, spread.get(role.name)) for role in roles)
+    return tuple(_pod(context, role, roles, data, places, network, restart, spread.get(role.name)) for role in roles)
 
 
 def _check_number(context: Context, roles: tuple[Role, ...]) -> None:
@@ -71,8 +77,16 @@ def _check_names(context: Context, roles: tuple[Role, ...]) -> None:
 
 
 def _pod(
-    context: Context, role: Role, data: DataPlan, network: Connection | None, restart: str, spread: Spread | None
+    context: Context,
+    role: Role,
+    roles: tuple[Role, ...],
+    data: DataPlan,
+    places: PlacesPlan,
+    network: Connection | None,
+    restart: str,
+    spread: Spread | None,
 ) -> PodPlan:
+    transfer = plan_transfer(context, role, roles, places)
     role = replace(role, gpus=context.of_role(role, "gpus") or 0, restart=role.restart or restart)
     choice = accelerator_of(context, role)
     of_network = role_effect(context, role, network)
@@ -94,6 +108,10 @@ def _pod(
         if added.path is not None:
             mount = MountPlan(volume=added.name, path=added.path, read_only=added.read_only, route=("network",))
             mounts.append(mount)
+    if transfer is not None:
+        volumes += added_volumes(transfer, volumes)
+        mounts += transfer.mounts
+        check_own_folder(context, mounts)
     check_mounts(context, mounts)
     check_pod_metadata(context, role)
     resources = _resources(context, role, effect)
@@ -124,6 +142,7 @@ def _pod(
         effect=effect,
         accelerator=choice.name if choice is not None else "",
         code=code,
+        transfer=transfer,
     )
 
 
@@ -192,7 +211,8 @@ def _shared_memory(context: Context, role: Role, choice: Choice | None) -> str |
 
 
 def _resources(context: Context, role: Role, effect: Effect) -> dict[str, str]:
-    own = present(cpu=context.of_role(role, "cpu"), memory=context.of_role(role, "memory"))
+    own = {"cpu": context.of_role(role, "cpu"), "memory": context.of_role(role, "memory")}
+    own = present(**own, **{"ephemeral-storage": context.of_role(role, "disk")})
     return {**own, **{name: quantity.canonical(amount) for name, amount in effect.resources.items()}}
 
 

@@ -17,6 +17,7 @@ from gen.render.plan.data import plan_data
 from gen.render.plan.grants import check_grants
 from gen.render.plan.names import check_metadata, check_name
 from gen.render.plan.networks import on_host, plan_network
+from gen.render.plan.places import plan_places
 from gen.render.plan.pods import plan_pods
 from gen.render.plan.queues import check_schedulers, plan_queue
 from gen.render.plan.schedule import plan_schedule
@@ -65,7 +66,8 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     )
     _check_kind(context, target)
     data = plan_data(context)
-    pods = plan_pods(context, data, network, target)
+    places = plan_places(context)
+    pods = plan_pods(context, data, places, network, target)
     check_schedulers(context, queue, pods)
     check_name(context, pods)
     return Plan(
@@ -81,7 +83,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         served=served,
         pods=pods,
         files=data.files,
-        storage=data.storage,
+        storage=tuple(sorted({*data.storage, *places.volumes})),
         tensorboard=plan_tensorboard(context, data),
         queue=queue,
         priority=job.priority,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from gen.findings.jobs import NO_INGRESS, NO_LOGDIR
-from gen.kinds.plan import IngressPlan, TensorBoardPlan, VolumePlan
+from gen.kinds.mounts import VolumePlan
+from gen.kinds.plan import IngressPlan, TensorBoardPlan
 from gen.kubernetes import RUN
 from gen.model.job import TensorBoard
 from gen.render.plan.environment import without_devices
@@ -15,7 +16,7 @@ from gen.render.plan.images import granted, rewritten
 from gen.render.plan.names import TENSORBOARD
 
 if TYPE_CHECKING:
-    from gen.kinds.plan import MountPlan
+    from gen.kinds.mounts import MountPlan
     from gen.render.plan.context import Context
     from gen.render.plan.data import DataPlan
 

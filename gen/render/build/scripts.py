@@ -1,0 +1,20 @@
+"""Scripts that run in pods, from `gen/templates/pods/`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from gen.render.plan.places import literal
+
+
+@cache
+def script(name: str) -> str:
+    """The script as an argument of a container, without its comments."""
+    return literal(source(name))
+
+
+def source(name: str) -> str:
+    """The script as a shell reads it, without its comments."""
+    text = files("gen").joinpath("templates", "pods", name).read_text("utf-8")
+    return "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#"))
