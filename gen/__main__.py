@@ -38,11 +38,14 @@ def _run() -> int:
     try:
         app()
     except SystemExit as ended:
+        if (interruption := _interruption(ended)) is not None:
+            _say(str(interruption) or "interrupted")
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except UsageError as error:
         _say(str(error))
         return USAGE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupted:
+        _say(str(interrupted) or "interrupted")
         return INTERRUPTED
     except OSError:  # not a bug; `main` reports it, where writing can also fail
         raise
@@ -53,6 +56,13 @@ def _run() -> int:
         _say("this is a bug of gen, not of your files; nothing was written")
         return BUG
     return 0
+
+
+def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interruption that typer turned into an exit."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _say(text: str) -> None:

@@ -19,6 +19,10 @@ ALLOWED = {
     "gen.cluster.live": ({"clock", "processes"}, "follows several watches in threads"),
     "gen.cluster.read": ({"clock", "processes"}, "asks several clusters in threads, and notes the time"),
     "gen.cluster.wanted": ({"disk"}, "reads the runs in rendered/"),
+    "gen.cli.terminal": (
+        {"disk", "environment", "terminal"},
+        "finds the width, colors and links of the terminal, and reads lines of files for it",
+    ),
     "gen.commands.compared": ({"environment"}, "number of processors, current folder"),
     "gen.commands.import": ({"disk"}, "finds job files with the names of imported ones"),
     "gen.commands.init": ({"disk"}, "writes a new repository"),

@@ -49,12 +49,12 @@ def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..
         chosen = arguments.pop(OUTPUT, None)
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()}
         result = module.run(module.Request(**{name: value for name, value in given.items() if value is not None}))
-        write = formats[chosen.value] if formats is not None else str
         if isinstance(result, Stream):
+            write = formats[chosen.value] if formats is not None else str
             for piece in result.pieces:
                 typer.echo(write(piece), nl=False)
             raise typer.Exit(result.code())
-        typer.echo(write(result.output), nl=False)
+        typer.echo(_formatted(result.output, formats, chosen), nl=False, color=True)  # it has colors only if wanted
         raise typer.Exit(result.exit_code)
 
     hints = get_type_hints(module.Request, include_extras=True)
@@ -64,6 +64,17 @@ def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # read by `inspect.signature`
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
+
+
+def _formatted(output: Any, formats: Mapping[str, Callable[[Any], str]] | None, chosen: Any) -> str:
+    """The output as text. Only here is known whether people read it on a terminal."""
+    if formats is None:
+        text: str = output
+        return text
+    from gen.cli.terminal import is_terminal, shown  # noqa: PLC0415 - not needed for commands without formats
+
+    excerpts = "full" in formats and (chosen.value == "full" or (chosen.value == DEFAULT_FORMAT and is_terminal()))
+    return shown(output) if excerpts else formats[chosen.value](output)
 
 
 def output_formats(module: ModuleType, arguments: Sequence[str]) -> Mapping[str, Callable[[Any], str]] | None:

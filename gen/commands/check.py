@@ -64,9 +64,10 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
     """Check with the cache in a folder, or without one. `git` is the work tree of staged files."""
     compared = render_and_compare(request, cache)
     rendering, comparison = compared.rendering, compared.comparison
+    read_from = compared.root if git is None else None  # the staged files are gone before findings are printed
     check_index(compared.root, rendering.findings)
     if comparison is None:
-        return refused(rendering.findings)
+        return refused(rendering.findings, read_from)
     if rendering.behind:
         from gen.review.kept_runs import verify_kept_runs  # noqa: PLC0415 - most checks find no such run
 
@@ -81,7 +82,7 @@ def check(request: Request, cache: Path | None = None, *, git: Path | None = Non
             "`git add jobs overlays rendered`" if request.staged else "commit the result"
         )
     failed = rendering.findings.failed() or bool(comparison.changes)
-    report = Report(tuple(rendering.findings), comparison.changes, text, done=False)
+    report = Report(tuple(rendering.findings), comparison.changes, text, done=False, root=read_from)
     return Result(output=report, exit_code=VIOLATIONS if failed else CLEAN)
 
 

@@ -95,11 +95,12 @@ def _version(text: str | None) -> str | None:
     return version
 
 
-def refused(found: Findings) -> Result[Report]:
-    """Result of a run with errors: nothing was written."""
+def refused(found: Findings, root: Path | None = None) -> Result[Report]:
+    """Result of a run with errors: nothing was written. `root` is None for findings in texts that are not in files."""
     findings = tuple(found)
     errors = sum(finding.severity.value == "error" for finding in findings)
-    return Result(output=Report(findings, (), f"{counted(errors, 'error')}; nothing was written"), exit_code=VIOLATIONS)
+    report = Report(findings, (), f"{counted(errors, 'error')}; nothing was written", root=root)
+    return Result(output=report, exit_code=VIOLATIONS)
 
 
 def summary(rendering: RunResult, comparison: Comparison, wrote: str, removed: str) -> str:

@@ -45,7 +45,7 @@ def render(request: Request, cache: Path | None = None) -> Result[Report]:
     compared = render_and_compare(request, cache, prune_storage=request.prune_storage, restart=request.restart)
     rendering, comparison = compared.rendering, compared.comparison
     if comparison is None or rendering.findings.failed():
-        return refused(rendering.findings)
+        return refused(rendering.findings, compared.root)
     removed = sum(change.new is None for change in comparison.changes)
     if rendering.whole and not rendering.files and removed and not request.allow_empty:
         why = "no overlay selects a job" if rendering.jobs else "no jobs found"
@@ -53,4 +53,4 @@ def render(request: Request, cache: Path | None = None) -> Result[Report]:
         raise UsageError(f"{why}; refusing to remove all {files} (use --allow-empty to proceed)")
     apply(compared.root, comparison)
     text = summary(rendering, comparison, "wrote", "removed")
-    return Result(output=Report(tuple(rendering.findings), comparison.changes, text))
+    return Result(output=Report(tuple(rendering.findings), comparison.changes, text, root=compared.root))

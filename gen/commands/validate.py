@@ -55,5 +55,5 @@ def run(request: Request) -> Result[Report]:
     what = f"{counted(done.objects, 'object')} in {counted(done.files, 'file')}"
     summary = f"{what}: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
     summary = f"{summary}, {notes} silenced" if notes else summary
-    report = Report(tuple(done.findings), (), summary)
+    report = Report(tuple(done.findings), (), summary, root=Path())
     return Result(output=report, exit_code=int(done.findings.failed()))

@@ -24,13 +24,15 @@ def _report(entry: str, result: Any) -> str:
 
 REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
     "text": partial(_report, "text:text"),
+    "full": partial(_report, "full:full"),
+    "concise": partial(_report, "text:concise"),
     "json": partial(_report, "json:as_json"),
     "github": partial(_report, "github:github"),
     "sarif": partial(_report, "sarif:sarif"),
     "junit": partial(_report, "junit:junit"),
     "markdown": partial(_report, "findings_markdown:as_markdown"),
 }
-"""Formats of findings and file changes."""
+"""Formats of findings and file changes. On a terminal, `text` is `full`."""
 
 PLAN_REPORTERS: Final[dict[str, Callable[[Review], str]]] = {
     "text": partial(_report, "plan.text:as_text"),

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gen.diagnostics import Diagnostic
     from gen.render.write import Change
 
@@ -19,3 +21,5 @@ class Report:
     summary: str
     done: bool = True
     """Whether the changes were written. Otherwise formats include their diffs."""
+    root: Path | None = None
+    """Folder that the places are relative to; None if its files may have changed since."""

@@ -21,9 +21,21 @@ def text(report: Report) -> str:
     return "".join(f"{line}\n" for line in _lines(report))
 
 
+def concise(report: Report) -> str:
+    """One line for each finding, without remedies."""
+    lines = (next(finding_lines(finding)) for finding in report.findings)
+    return "".join(f"{line}\n" for line in (*lines, *change_lines(report), *map(sanitize, report.summary.split("\n"))))
+
+
 def _lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         yield from finding_lines(finding)
+    yield from change_lines(report)
+    yield from map(sanitize, report.summary.split("\n"))
+
+
+def change_lines(report: Report) -> Iterator[str]:
+    """Changed files, with their diffs if nothing was written."""
     listed = report.changes[:_MAX_PATHS] if report.done else report.changes
     for change in listed:
         yield sanitize(f"{_done(change) if report.done else change.status.value:<12} {change.path}")
@@ -32,7 +44,6 @@ def _lines(report: Report) -> Iterator[str]:
     if not report.done:
         for change in report.changes:
             yield from _diff(change)
-    yield from map(sanitize, report.summary.split("\n"))
 
 
 def _done(change: Change) -> str:

@@ -47,6 +47,8 @@ def apply(root: Path, comparison: Comparison) -> None:
             _write(root, staging, [change for change in comparison.changes if change.new is not None], folders)
             _remove(root, [change for change in comparison.changes if change.new is None], folders)
             _repair(root, comparison)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("interrupted while writing; run `gen render` again to write the rest") from None
         finally:
             with suppress(OSError):
                 _clear(staging)

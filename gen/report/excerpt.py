@@ -1,0 +1,83 @@
+"""The line of a file that a finding is about, with marks under the value."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from gen.report.sanitize import sanitize
+from gen.report.screen import columns
+from gen.secrets import known_secrets
+from gen.secrets.names import is_harmless, names_secret
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Location
+
+_QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"")
+_PLAIN: Final = re.compile(r"(?:(?!:(?:\s|$)|\s#|[,\[\]{}]).)+")
+_ENTRY: Final = re.compile(r"([\w./-]{1,256})[\"']?:\s+(?=(\S.*))")
+_LONG: Final = 1000
+"""Characters of a longer line that are looked at."""
+_NEAR: Final = 300
+"""Of these, the ones before the place."""
+_BEFORE: Final = 20
+"""Columns of a long line that are shown before the value."""
+
+
+class Excerpt(Struct, frozen=True):
+    """One line, and the columns to mark."""
+
+    text: str
+    start: int
+    """Columns before the marks."""
+    length: int
+
+
+def excerpt(lines: list[str], place: Location, width: int) -> Excerpt | None:
+    """The line of a place in at most `width` columns. None if there is none, or if it could show a secret."""
+    if not 0 < place.line <= len(lines):
+        return None
+    whole = lines[place.line - 1].rstrip("\r\n")
+    skipped = max(place.column - 1 - _NEAR, 0) if len(whole) > _LONG else 0
+    line = whole[skipped : skipped + _LONG]
+    if not line.strip() or _has_secret(line, whole):
+        return None
+    begin = min(max(place.column - 1 - skipped, 0), len(line))
+    end = begin + max(_length(line[begin:]), 1)
+    first = 0 if not skipped and columns(line) <= width else max(begin - _BEFORE, 0)
+    before = ("…" if first else "") + _shown(line[first:begin])
+    value, after = _shown(line[begin:end]), _shown(line[end:])
+    text = _cut(before + value + after, width)
+    start = columns(before)
+    return Excerpt(text, start, max(min(columns(value), columns(text) - start), 1))
+
+
+def _length(rest: str) -> int:
+    """Characters of the value or the key that a text begins with."""
+    if rest[:1] in {"'", '"'}:
+        quoted = _QUOTED.match(rest)
+        return quoted.end() if quoted is not None else len(rest)
+    plain = _PLAIN.match(rest)
+    return len(plain[0].rstrip()) if plain is not None else 1
+
+
+def _shown(text: str) -> str:
+    return sanitize(text.replace("\t", " "))
+
+
+def _cut(text: str, width: int) -> str:
+    if columns(text) <= width:
+        return text
+    while columns(text) > width - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def _has_secret(line: str, whole: str) -> bool:
+    if any(True for _ in known_secrets([whole])):
+        return True
+    return any(
+        names_secret(name) and not is_harmless(name, value.rstrip("]} ")) for name, value in _ENTRY.findall(line)
+    )

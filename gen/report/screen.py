@@ -1,0 +1,53 @@
+"""What a terminal shows: its width, colors and links."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_WIDTH: Final = 80
+MIN_WIDTH: Final = 40
+_STYLES: Final[Mapping[str, str]] = {
+    "error": "1;31",
+    "warning": "1;33",
+    "note": "1;36",
+    "bold": "1",
+    "frame": "1;34",
+    "help": "1;32",
+    "removed": "31",
+    "added": "32",
+}
+"""Parameters of the escape sequence that selects colors (SGR of ECMA-48)."""
+
+
+class Screen(Struct, frozen=True, kw_only=True):
+    """A place for text; without colors and links unless it is a terminal that has them."""
+
+    width: int = DEFAULT_WIDTH
+    color: bool = False
+    links: str = ""
+    """URL of the folder of the repository, for links to files; empty for none."""
+
+    def styled(self, text: str, style: str) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.color else text
+
+    def linked(self, text: str, file: str) -> str:
+        """The text as a link to a file of the repository, in the form that terminals agree on (OSC 8)."""
+        return f"\x1b]8;;{self.links}/{quote(file)}\x1b\\{text}\x1b]8;;\x1b\\" if self.links else text
+
+
+def columns(text: str) -> int:
+    """Columns that a terminal needs for a text."""
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

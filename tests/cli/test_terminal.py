@@ -1,0 +1,146 @@
+"""Output on a real pseudo-terminal: excerpts, colors, links, widths, interruption."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support import Repository
+
+JOB = """\
+kind: pytorch
+image: registry.example.com/team/train:1.0
+command: python train.py
+gpus: 8
+timeout: 12h
+"""
+BROKEN = JOB.replace("gpus:", "gpu:") + "queues: 'x'\n"
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+INHERITED = (
+    "NO_COLOR",
+    "CLICOLOR_FORCE",
+    "CLICOLOR",
+    "FORCE_HYPERLINK",
+    "CI",
+    "COLUMNS",
+    "VTE_VERSION",
+    "TERM_PROGRAM",
+)
+
+
+def on_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment: str) -> str:
+    """What a terminal with so many columns receives from gen."""
+    own, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    kept = {name: value for name, value in os.environ.items() if name not in INHERITED}
+    command = [sys.executable, "-m", "gen", *arguments]
+    env = {**kept, "TERM": "xterm", **environment}
+    with subprocess.Popen(command, cwd=cwd, stdout=other, stderr=other, env=env) as process:
+        os.close(other)
+        received = b"".join(iter(lambda: _read(own), b""))
+        process.wait()
+    os.close(own)
+    return received.decode().replace("\r\n", "\n")
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # Linux: the other end is closed
+        return b""
+
+
+@pytest.fixture
+def broken(repo: Repository) -> Repository:
+    repo.write("jobs/team/train.yaml", BROKEN)
+    return repo
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_a_terminal_shows_the_line_with_marks_in_its_width(broken: Repository, columns: int) -> None:
+    shown = on_terminal("check", cwd=broken.root, columns=columns)
+    plain = STYLE.sub("", shown)
+    assert shown != plain
+    assert max(map(len, plain.splitlines())) <= columns
+    line = BROKEN.splitlines().index("queues: 'x'") + 1
+    assert f"--> jobs/team/train.yaml:{line}:1\n" in plain
+    assert f"{line} | queues: 'x'\n" in plain
+    assert "\n  | ^^^^^^\n  = help: did you mean `queue`?\n" in plain
+
+
+def test_the_standard_variables_decide_over_colors(broken: Repository) -> None:
+    assert "\x1b" not in on_terminal("check", cwd=broken.root, NO_COLOR="1")
+    assert "\x1b" not in on_terminal("check", cwd=broken.root, TERM="dumb")
+    command = [sys.executable, "-m", "gen", "check", "--output", "full"]
+    env = {name: value for name, value in os.environ.items() if name not in INHERITED}
+    piped = subprocess.run(command, cwd=broken.root, env=env, capture_output=True, text=True, check=False).stdout
+    assert "\x1b" not in piped
+    assert " | queues: 'x'" in piped
+    forced = {**env, "CLICOLOR_FORCE": "1"}
+    colored = subprocess.run(command, cwd=broken.root, env=forced, capture_output=True, text=True, check=False).stdout
+    assert STYLE.sub("", colored) == piped != colored
+
+
+def test_places_are_links_where_the_terminal_has_them(broken: Repository) -> None:
+    assert "\x1b]8;;" not in on_terminal("check", cwd=broken.root)
+    shown = on_terminal("check", cwd=broken.root, TERM_PROGRAM="WezTerm")
+    assert re.search(r"\x1b]8;;file://[^/]*/.*/jobs/team/train.yaml\x1b\\jobs/team/train.yaml:\d+:1\x1b]8;;", shown)
+
+
+def test_a_line_of_a_linked_file_is_not_shown(repo: Repository, tmp_path: Path) -> None:
+    (tmp_path / "private").write_text("hidden: 1\n", "utf-8")
+    (repo.root / "jobs/team").mkdir(parents=True, exist_ok=True)
+    (repo.root / "jobs/team/link.yaml").symlink_to(tmp_path / "private")
+    shown = on_terminal("check", cwd=repo.root)
+    assert "link.yaml" in shown
+    assert "hidden" not in shown
+
+
+INTERRUPTED = """
+import os, signal, sys
+from {module} import {name} as target
+import {module} as module
+
+def interrupted(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGINT)
+    return target(*arguments, **options)
+
+setattr(module, "{name}", interrupted)
+sys.argv = ["gen", "render", "--parallel", "1"]
+from gen.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "said"),
+    [
+        ("gen.render.pipeline", "render_job", "gen: interrupted\n"),
+        (
+            "gen.render.write.swap",
+            "_create",
+            "gen: interrupted while writing; run `gen render` again to write the rest\n",
+        ),
+    ],
+)
+def test_an_interrupted_run_says_so_and_the_next_one_ends_the_work(
+    repo: Repository, module: str, name: str, said: str
+) -> None:
+    repo.write("jobs/team/train.yaml", JOB)
+    script = INTERRUPTED.format(module=module, name=name)
+    done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
+    assert repo.render()[1] == 0
+    assert not list((repo.root / "rendered").rglob(".*"))

@@ -1,0 +1,132 @@
+"""Findings with the lines that they are about."""
+
+from __future__ import annotations
+
+import pytest
+
+from gen.diagnostics import Diagnostic, Location, Severity
+from gen.report.excerpt import excerpt
+from gen.report.full import full
+from gen.report.report import Report
+from gen.report.screen import Screen, columns
+
+
+def shown(text: str, line: int, column: int, width: int = 80) -> tuple[str, str] | None:
+    """The line, and the part of it that is marked."""
+    found = excerpt(text.split("\n"), Location("a", line, column), width)
+    if found is None:
+        return None
+    marked, at = "", 0
+    for char in found.text:
+        if found.start <= at < found.start + found.length:
+            marked += char
+        at += columns(char)
+    return found.text, marked
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "marked"),
+    [
+        ("gpus: 8", 1, "gpus"),
+        ("gpus: 8", 7, "8"),
+        ("gpus: 8 # many", 7, "8"),
+        ("name: 'it''s: a' # b", 7, "'it''s: a'"),
+        ('name: "a \\" b", c', 7, '"a \\" b"'),
+        ("data: {nas: /logs, x: 1}", 13, "/logs"),
+        ("data: {nas: /logs, x: 1}", 7, "{"),
+        ("url: http://a/b:80 ", 6, "http://a/b:80"),
+        ("中文: 值 # x", 5, "值"),
+        ("\tname: a", 2, "name"),
+        ("a: 'not closed", 4, "'not closed"),
+        ("a: b\u202e c", 4, "b� c"),
+        ("a:", 3, ""),
+    ],
+)
+def test_the_value_or_key_at_the_place_is_marked(line: str, column: int, marked: str) -> None:
+    found = shown(line, 1, column)
+    assert found is not None
+    assert found[1] == marked
+
+
+@pytest.mark.parametrize("place", [(0, 1), (3, 1), (2, 1)])
+def test_a_line_that_is_not_there_is_not_shown(place: tuple[int, int]) -> None:
+    assert shown("a: 1\n ", *place) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "token: ghp_" + "a1" * 18,
+        "password: hunter2",
+        "env: {DB_PASSWORD: hunter2}",
+        "- MY_API_KEY: abc",
+        "command: curl https://user:pass0rd@example.com/x",
+    ],
+)
+def test_a_line_with_a_secret_is_not_shown(line: str) -> None:
+    assert shown(line, 1, 1) is None
+
+
+@pytest.mark.parametrize("column", [1, 50, 190])
+@pytest.mark.parametrize("char", ["x", "中"])
+def test_a_long_line_is_cut_around_the_value(column: int, char: str) -> None:
+    line = char * 100 + ": " + char * 100
+    found = shown(line, 1, column, 60)
+    assert found is not None
+    text, marked = found
+    assert columns(text) <= 60
+    assert marked.strip("…")
+
+
+@pytest.mark.parametrize("line", ["-" * 1_000_000, "a: " * 300_000, "'" * 1_000_000, "\u4e2d" * 1_000_000])
+@pytest.mark.parametrize("column", [1, 500_000])
+def test_a_line_of_a_megabyte_is_cut(line: str, column: int) -> None:
+    found = shown(line, 1, column, 60)
+    assert found is not None
+    assert columns(found[0]) <= 60
+
+
+def test_every_part_of_a_finding_in_a_narrow_screen() -> None:
+    finding = Diagnostic(
+        Location("jobs/team/a.yaml", 2, 8),
+        "invalid-value",
+        "`gpus` is 9, and nodes with accelerator `h100` have 8 of them",
+        "set `gpus` to at most 8, and use more `workers` instead of more GPUs",
+        ((Location("overlays/dev/overlay.yaml", 12, 3), "declared here"),),
+    )
+    warning = Diagnostic(Location("jobs/team/a.yaml", 40), "no-timeout", "no `timeout`", "", (), Severity.WARNING)
+    files = {
+        "jobs/team/a.yaml": ["kind: batch", "gpus:  9  # all"],
+        "overlays/dev/overlay.yaml": [""] * 11 + ["  h100: {perNode: 8}"],
+    }
+    report = Report((finding, warning), (), "1 error, 1 warning")
+    lines = full(report, Screen(width=50), lambda file: files.get(file, [])).splitlines()
+    assert lines == [
+        "error[invalid-value]: `gpus` is 9, and nodes with",
+        "  accelerator `h100` have 8 of them",
+        "  --> jobs/team/a.yaml:2:8",
+        "   |",
+        " 2 | gpus:  9  # all",
+        "   |        ^",
+        "  ::: overlays/dev/overlay.yaml:12:3",
+        "   |",
+        "12 |   h100: {perNode: 8}",
+        "   |   ---- declared here",
+        "   = help: set `gpus` to at most 8, and use more",
+        "           `workers` instead of more GPUs",
+        "",
+        "warning[no-timeout]: no `timeout`",
+        "  --> jobs/team/a.yaml:40:1",
+        "",
+        "1 error, 1 warning",
+    ]
+
+
+def test_findings_are_counted_by_code() -> None:
+    findings = [Diagnostic(Location("a", line), code, "x") for line, code in enumerate(("b", "c", "b", "b"), 1)]
+    assert "Findings: 3 b, 1 c\n4 errors\n" in full(Report(tuple(findings), (), "4 errors"))
+
+
+def test_a_finding_about_a_secret_has_no_excerpt() -> None:
+    finding = Diagnostic(Location("a", 1, 8), "secret-value", "this looks like a token")
+    assert "plain" not in full(Report((finding,), (), ""), Screen(), lambda _: ["value: plain"])
