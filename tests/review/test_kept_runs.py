@@ -31,17 +31,23 @@ OTHER = "rendered/dev/jobs/team/other/job-other.yaml"
 
 @pytest.fixture
 def behind(history: History) -> History:
-    """A base with two runs, one of which is behind the platform, and a work tree that is the same."""
+    """A work tree like `fall_behind`, on a branch."""
     history.git("switch", "--quiet", "main")
-    history.job(JOB + FILES + CODE)
-    history.commit("a job")
-    history.overlay(OVERLAY + BUMP)
-    history.job(JOB, name="other")
-    history.commit("a new platform")
+    fall_behind(history)
     history.git("switch", "--quiet", "--force-create", "topic")
     assert history.check()[1] == 0
     assert len(history.plan().behind) == 1
     return history
+
+
+def fall_behind(repo: History) -> None:
+    """Commit two runs, and a new platform for the second."""
+    repo.overlay(OVERLAY)
+    repo.job(JOB + FILES + CODE)
+    repo.commit("a job")
+    repo.overlay(OVERLAY + BUMP)
+    repo.job(JOB, name="other")
+    repo.commit("a new platform")
 
 
 def edit(repo: History, path: str, old: str, new: str, record: str | None = None) -> None:
