@@ -12,6 +12,7 @@ from gen.gitops.base import Engine, Site, Workload
 from gen.kubernetes import MANAGED_BY, Body, present
 from gen.model.names import ObjectName
 from gen.repository.layout import RENDERED, object_file, rendered_folder, tree_folder
+from gen.resources.core import DATA, RESOURCE_QUOTA
 
 if TYPE_CHECKING:
     from gen.resources.base import Phase
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _KUSTOMIZE = "kustomize.toolkit.fluxcd.io"
 _TIMES = {"interval": "10m", "retryInterval": "2m", "timeout": "5m"}
 _SOURCE, _KUSTOMIZATION, _ALERT = "GitRepository", "Kustomization", "Alert"
+_ANY = "[a-z]*"
+"""A kind in the name of a file; without one, as in `kustomization.yaml`, a file has a meaning of its own."""
 
 
 class Flux(Engine):
@@ -61,12 +64,16 @@ class Flux(Engine):
 
         A Kustomization applies every YAML file below its folder. These patterns are behind those of `.sourceignore`
         files in the repository, so no file there can hide others (`fluxcd/pkg/sourceignore`).
+
+        They are the same for all jobs and volumes. Otherwise the first job of a kind changes the source, whose second
+        artifact of the same commit replaces the first: no Kustomization that has applied the first one looks again
+        before its interval, and one that is about to finds another digest, and waits for its `retryInterval`
+        (`requestsForRevisionChangeOf` of the kustomize-controller).
         """
         trees = {
             rendered_folder(site.overlay, "bundle", "flux"): (_SOURCE, _KUSTOMIZATION, _ALERT),
-            f"{tree_folder(site.overlay, 'storage')}/*": [resource.kind for resource in site.storage_kinds],
-            # Flux applies a file of another kind with the next commit, or after the interval
-            f"{tree_folder(site.overlay, 'jobs')}/*/*": [kind for _, kind in site.kinds],
+            f"{tree_folder(site.overlay, 'storage')}/*": [one.kind for one in (*DATA, RESOURCE_QUOTA)],
+            f"{tree_folder(site.overlay, 'jobs')}/*/*": (_ANY,),
         }
         lines = ["/*"]
         for folder, kinds in trees.items():

@@ -95,6 +95,23 @@ def test_a_repository_without_jobs_gets_its_first(world: World) -> None:
     world.rests()
 
 
+def test_the_first_and_the_last_job_of_a_kind_come_and_go_with_their_commits(world: World) -> None:
+    """The source is the same for all kinds: of one that changes, Kustomizations could apply the artifact before it."""
+    world.job("one", BATCH)
+    world.start()
+    own, source = world.runs(), world.source()
+    for rate in range(4):
+        world.job("demo", BATCH.replace("batch", "pytorch") + f"env: {{LR: '{rate}'}}\n")
+        world.merge()
+        assert len(world.live("PyTorchJob", group="kubeflow.org")) == 1
+        world.remove("demo")
+        world.merge()
+        assert world.live("PyTorchJob", group="kubeflow.org") == {}
+    assert world.runs() == own
+    assert world.source() == source
+    world.rests()
+
+
 def test_the_first_and_the_last_volume_need_no_apply_and_lose_no_data(world: World) -> None:
     world.job("one", BATCH)
     world.start()

@@ -127,6 +127,11 @@ class World:
         items: list[Body] = self.cluster.client.get(KUSTOMIZATIONS).body["items"]
         return [body for body in items if body["spec"]["sourceRef"]["name"] == self.name]
 
+    def source(self) -> Body:
+        """What the source in the cluster takes from Git."""
+        spec: Body = self.cluster.client.get(f"{SOURCES}/{self.name}").body["spec"]
+        return spec
+
     def live(self, kind: str, namespace: str = "", group: str = "") -> dict[str, Body]:
         """Objects of a kind that are not being deleted, by name."""
         found = self.cluster.live(group, kind, namespace or self.name)
