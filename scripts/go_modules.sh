@@ -1,7 +1,8 @@
 # Build programs from published Go modules. Sourced by scripts/apiserver.sh and scripts/controllers/*.sh.
 #
 # `prepare DIR` sets `target`, the folder of the programs, and `work`, which is removed at exit. `build` puts a program into
-# `target`, with a file `<name>.module` that records what it was built from; `is_built` compares that.
+# `target`, with a file `<name>.module` that records what it was built from; `is_built` compares that. `compile` does the same
+# for a folder with sources.
 
 say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 
@@ -21,17 +22,19 @@ prepare() {
   export GOTOOLCHAIN=auto
 }
 
-# Debian and derivatives have a package; on other systems, the user must install Go.
+# install_package NAME...: on Debian and derivatives; on other systems, the user must install it.
+install_package() {
+  local as_root=()
+  command -v apt-get >/dev/null || fail "install $1, and run this script again"
+  say "installing $1 with apt-get"
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  "${as_root[@]}" apt-get update -q >&2
+  "${as_root[@]}" apt-get install -q -y --no-install-recommends "$@" >&2
+}
+
 install_go() {
   local go_before_toolchains='go1\.([0-9]|1[0-9]|20)(\.|$)'
-  if ! command -v go >/dev/null; then
-    command -v apt-get >/dev/null || fail "Go 1.21 or later is required: install it, and run this script again"
-    say "installing Go with apt-get"
-    local as_root=()
-    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-    "${as_root[@]}" apt-get update -q >&2
-    "${as_root[@]}" apt-get install -q -y --no-install-recommends golang-go ca-certificates >&2
-  fi
+  command -v go >/dev/null || install_package golang-go ca-certificates
   # from 1.21, Go downloads the toolchain that a module requires
   if [[ "$(go env GOVERSION)" =~ $go_before_toolchains ]]; then
     fail "$(go env GOVERSION) is too old: install Go 1.21 or newer and run this again"
@@ -61,16 +64,24 @@ is_built() {
 
 # build NAME MODULE@VERSION PACKAGE [LDFLAGS]
 build() {
-  local name="$1" module="$2" package="$3" flags="${4:-}" source="$work/$1" started=$SECONDS folder
+  local name="$1" module="$2" package="$3" flags="${4:-}" source="$work/$1" folder
   install_go
-  say "building $name from $module; this takes minutes the first time"
   folder="$(module_folder "$module")"
   [ -n "$folder" ] || fail "cannot download $module"
   cp -R "$folder" "$source"
   chmod -R u+w "$source"
   without_local_replacements "$source" "v0.${module#*@v1.}"
-  # workspaces and vendor folders are incomplete in published modules
-  (cd "$source" && GOWORK=off CGO_ENABLED=0 go build -mod=mod -trimpath -buildvcs=false -ldflags "-s -w $flags" \
+  # vendor folders are incomplete in published modules
+  compile "$name" "$module" "$source" "$package" -mod=mod "$flags"
+}
+
+# compile NAME ORIGIN FOLDER PACKAGE MODE [LDFLAGS]
+compile() {
+  local name="$1" module="$2" folder="$3" package="$4" mode="$5" flags="${6:-}" started=$SECONDS
+  install_go
+  say "building $name from $module; this takes minutes the first time"
+  # workspaces name folders that published modules do not contain
+  (cd "$folder" && GOWORK=off CGO_ENABLED=0 go build "$mode" -trimpath -buildvcs=false -ldflags "-s -w $flags" \
     -o "$work/bin/$name" "$package")
   mv -f "$work/bin/$name" "$target/$name"
   printf '%s\n' "$module" >"$target/$name.module"

@@ -1,7 +1,7 @@
 """Argo CD as its release installs it: its CRDs and settings in the cluster, its programs on this machine.
 
-`argocd` in the folder of the controllers is the binary of the release, which is every component by the name that it is
-started with. `argocd.manifests/install.yaml` is that of the same release. Intervals are short: all default to minutes.
+`argocd` in the folder of the controllers is the binary, which is every component by the name that it is started with.
+`argocd.manifests/install.yaml` is that of the same release. Intervals are short: all default to minutes.
 """
 
 from __future__ import annotations
@@ -40,34 +40,41 @@ class ArgoCD:
 
     cluster: Cluster
     kubeconfig: Path
-    logs: Path
+    program: str
+    """Path of kubectl."""
 
     def kubectl(self, *arguments: str) -> str:
-        return kubectl(self.kubeconfig, *arguments)
+        """Output of kubectl, which must succeed."""
+        command = [self.program, f"--kubeconfig={self.kubeconfig}", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_S, check=False)
+        assert done.returncode == 0, f"{' '.join(arguments)}: {done.stderr}"
+        return done.stdout
 
 
 @contextmanager
 def started(cluster: Cluster, programs: Programs, slack: str) -> Iterator[ArgoCD]:
     """Install Argo CD and run it. `slack` is the URL of the API of Slack."""
     program, release = binary(programs), installation(programs)
+    redis_server, kubectl = _tool("redis-server", programs), _tool("kubectl", programs)
     folder = programs.work / "argocd"
     folder.mkdir()
     kubeconfig = programs.kubeconfig(cluster)
-    _install(cluster, kubeconfig, folder, release, slack)
+    argo_cd = ArgoCD(cluster, kubeconfig, kubectl)
+    _install(argo_cd, folder, release, slack)
     redis, repo, *ports = free_ports(8)
     environment = _environment(program, folder, kubeconfig)
     kubernetes = ("--kubeconfig", str(kubeconfig), "--namespace", NAMESPACE)
     to_redis, to_repo = ("--redis", f"127.0.0.1:{redis}"), f"127.0.0.1:{repo}"
     metrics, probe, hooks = f"127.0.0.1:{ports[2]}", f"127.0.0.1:{ports[3]}", f"127.0.0.1:{ports[4]}"
     commands: dict[str, tuple[str, ...]] = {
-        "redis": (_redis(), "--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"),
+        "redis": (redis_server, "--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"),
         "repo-server": (
             *("--port", str(repo), "--address", "127.0.0.1", "--metrics-address", "127.0.0.1"),
             *("--metrics-port", str(ports[0]), "--revision-cache-expiration", "2s", *to_redis),
         ),
         "application-controller": (
             *(*kubernetes, *to_redis, "--repo-server", to_repo, "--metrics-port", str(ports[1])),
-            *("--app-resync", str(_INTERVAL_S), "--app-resync-jitter", "0"),
+            *("--app-resync", str(_INTERVAL_S), "--app-resync-jitter", "0", "--repo-error-grace-period-seconds", "2"),
         ),
         "applicationset-controller": (
             *(*kubernetes, "--argocd-repo-server", to_repo),
@@ -80,14 +87,14 @@ def started(cluster: Cluster, programs: Programs, slack: str) -> Iterator[ArgoCD
             path = () if name == "redis" else (str(folder / "bin" / f"argocd-{name}"),)
             stack.enter_context(running([*path, *arguments], folder / f"{name}.log", environment))
         wait(lambda: answers(f"http://127.0.0.1:{ports[1]}/healthz"), "application controller")
-        yield ArgoCD(cluster, kubeconfig, folder)
+        yield argo_cd
 
 
 def binary(programs: Programs) -> Path:
     """The binary of Argo CD, or a skip."""
     program = programs.folder / "argocd"
     if not program.is_file():
-        pytest.skip(f"{program} is missing; scripts/controllers/argocd.sh copies it from a release of Argo CD")
+        pytest.skip(f"{program} is missing; scripts/controllers/argocd.sh builds or copies it")
     return program
 
 
@@ -95,14 +102,15 @@ def installation(programs: Programs) -> Path:
     """`install.yaml` of Argo CD, or a skip."""
     path = programs.manifests("argocd") / "install.yaml"
     if not path.is_file():
-        pytest.skip(f"{path} is missing; scripts/controllers/argocd.sh copies it from a release of Argo CD")
+        pytest.skip(f"{path} is missing; scripts/controllers/argocd.sh builds or copies it")
     return path
 
 
-def _redis() -> str:
-    program = shutil.which("redis-server")
+def _tool(name: str, programs: Programs) -> str:
+    """A program of this machine, or one that the script of Argo CD has built."""
+    program = shutil.which(name) or shutil.which(name, path=programs.folder)
     if program is None:
-        pytest.skip("redis-server is not installed")
+        pytest.skip(f"{name} is not installed")
     return program
 
 
@@ -118,12 +126,12 @@ def write(path: Path, bodies: list[Body]) -> str:
     return str(path)
 
 
-def _install(cluster: Cluster, kubeconfig: Path, folder: Path, release: Path, slack: str) -> None:
+def _install(argo_cd: ArgoCD, folder: Path, release: Path, slack: str) -> None:
     bodies = yaml.load_all(release.read_bytes(), yaml.CSafeLoader)
-    cluster.install(body for body in bodies if body and body["kind"] == "CustomResourceDefinition")
-    cluster.add_namespaces([NAMESPACE])
+    argo_cd.cluster.install(body for body in bodies if body and body["kind"] == "CustomResourceDefinition")
+    argo_cd.cluster.add_namespaces([NAMESPACE])
     file = write(folder / "settings.yaml", settings(release))
-    kubectl(kubeconfig, "apply", "--namespace", NAMESPACE, "-f", file)
+    argo_cd.kubectl("apply", "--namespace", NAMESPACE, "-f", file)
     patches = {
         "secret/argocd-secret": {"stringData": {"server.secretkey": "c2VjcmV0"}},
         "configmap/argocd-cm": {"data": {"url": "https://argocd.example.com"}},
@@ -131,7 +139,7 @@ def _install(cluster: Cluster, kubeconfig: Path, folder: Path, release: Path, sl
     }
     for name, patch in patches.items():
         text = yaml.safe_dump(patch)
-        kubectl(kubeconfig, "patch", name, "--namespace", NAMESPACE, "--type=merge", f"--patch={text}")
+        argo_cd.kubectl("patch", name, "--namespace", NAMESPACE, "--type=merge", f"--patch={text}")
 
 
 def _environment(program: Path, folder: Path, kubeconfig: Path) -> dict[str, str]:
@@ -159,13 +167,4 @@ def _environment(program: Path, folder: Path, kubeconfig: Path) -> dict[str, str
         "ARGOCD_RECONCILIATION_JITTER": "0s",
         "ARGOCD_APPLICATIONSET_CONTROLLER_REQUEUE_AFTER": f"{_INTERVAL_S}s",
         "ARGOCD_APPLICATION_CONTROLLER_SELF_HEAL_TIMEOUT_SECONDS": "2",
-        "ARGOCD_APPLICATION_CONTROLLER_REPO_ERROR_GRACE_PERIOD_SECONDS": "2",
     }
-
-
-def kubectl(kubeconfig: Path, *arguments: str) -> str:
-    """Output of kubectl, which must succeed."""
-    command = ["kubectl", f"--kubeconfig={kubeconfig}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_S, check=False)
-    assert done.returncode == 0, f"{' '.join(arguments)}: {done.stderr}"
-    return done.stdout

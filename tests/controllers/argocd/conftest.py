@@ -13,7 +13,8 @@ import yaml
 from tests.controllers import controller_manager as kcm
 from tests.controllers.argocd import argo_cd as argo
 from tests.controllers.argocd.delivery import Delivery
-from tests.controllers.argocd.servers import repositories, serving, slack
+from tests.controllers.argocd.servers import serving, slack
+from tests.controllers.git_server import git_server
 from tests.e2e.cluster import Cluster
 from tests.e2e.server import api_server
 from tests.support import SHARED
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from gen.kubernetes import Body
     from tests.controllers.argocd.argo_cd import ArgoCD
+    from tests.controllers.git_server import GitServer
     from tests.controllers.programs import Programs
 
 
@@ -60,28 +62,16 @@ def _definitions(folder: Path) -> Iterator[Body]:
 
 
 @pytest.fixture(scope="session")
-def git_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("git")
-
-
-@pytest.fixture(scope="session")
-def git_url(git_folder: Path) -> Iterator[str]:
-    with serving(repositories(git_folder)) as url:
-        yield url
+def git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
+    with git_server(tmp_path_factory.mktemp("git")) as server:
+        yield server
 
 
 @pytest.fixture
 def delivery(
-    argo_cd: ArgoCD,
-    git_folder: Path,
-    git_url: str,
-    tmp_path: Path,
-    messages: list[str],
-    request: pytest.FixtureRequest,
+    argo_cd: ArgoCD, git: GitServer, tmp_path: Path, messages: list[str], request: pytest.FixtureRequest
 ) -> Delivery:
     """A new repository, installed in Argo CD with the name of the test."""
     name = request.node.originalname.removeprefix("test_").replace("_", "-")[:20].strip("-")
     case = "" if not hasattr(request.node, "callspec") else request.node.callspec.id.lower()
-    name = f"{name}-{case}".strip("-")
-    bare = git_folder / f"{name}.git"
-    return Delivery.at(tmp_path / "repository", name, argo_cd, bare, f"{git_url}/{name}.git", messages)
+    return Delivery.at(tmp_path / "repository", f"{name}-{case}".strip("-"), argo_cd, git, messages)

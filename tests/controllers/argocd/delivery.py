@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gen.kinds import KINDS
+from tests.controllers.applied import applied
 from tests.controllers.argocd.argo_cd import NAMESPACE, ArgoCD
 from tests.controllers.waiting import give_time, wait
 from tests.support import Repository
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.kubernetes import Body
+    from tests.controllers.applied import Applied
+    from tests.controllers.git_server import GitServer
 
 T = TypeVar("T")
 
@@ -44,23 +48,20 @@ class Delivery:
     name: str
     argo: ArgoCD
     repository: Repository
-    bare: Path
-    url: str
+    git: GitServer
     messages: list[str]
     namespaces: dict[str, str] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     """Other fields of the overlay."""
 
     @classmethod
-    def at(cls, root: Path, name: str, argo: ArgoCD, bare: Path, url: str, messages: list[str]) -> Delivery:
+    def at(cls, root: Path, name: str, argo: ArgoCD, git: GitServer, messages: list[str]) -> Delivery:
         repository = Repository.at(root)
-        (root / "overlays/dev/overlay.yaml").unlink()
-        (root / "overlays/dev").rmdir()
-        bare.mkdir()
-        _git(bare, "init", "--quiet", "--bare", "--initial-branch=main")
+        shutil.rmtree(root / "overlays/dev")
+        git.create(name)
         _git(root, "init", "--quiet", "--initial-branch=main")
-        _git(root, "remote", "add", "origin", str(bare))
-        made = cls(name, argo, repository, bare, url, messages)
+        _git(root, "remote", "add", "origin", str(git.folder / f"{name}.git"))
+        made = cls(name, argo, repository, git, messages)
         made.grant(name)
         return made
 
@@ -74,14 +75,23 @@ class Delivery:
     def write_overlay(self) -> None:
         namespaces = "\n".join(f"  {one}: {grants}" for one, grants in self.namespaces.items())
         settings = "\n".join(f"{key}: {value}" for key, value in self.settings.items())
-        self.repository.overlay(OVERLAY.format(url=self.url, namespaces=namespaces, settings=settings), self.name)
+        url = self.git.url(self.name)
+        self.repository.overlay(OVERLAY.format(url=url, namespaces=namespaces, settings=settings), self.name)
 
     def job(self, text: str, name: str = "demo", namespace: str = "") -> None:
         self.repository.job(text, name, namespace or self.name)
 
-    def commit(self) -> str:
+    def change(self, **settings: str) -> None:
+        """Change other fields of the overlay."""
+        self.settings.update(settings)
+        self.write_overlay()
+
+    def remove(self, name: str = "demo", namespace: str = "") -> None:
+        (self.repository.root / f"jobs/{namespace or self.name}/{name}.yaml").unlink()
+
+    def commit(self, **options: Any) -> str:
         """Render, commit and push."""
-        report, code = self.repository.render()
+        report, code = self.repository.render(**options)
         assert code == 0, report
         return self.push()
 
@@ -120,9 +130,21 @@ class Delivery:
         for resource in (kind.facts for kind in KINDS.values() if kind.facts.group in GROUPS):
             for body in self.argo.cluster.live(resource.group, resource.kind, namespace or self.name):
                 labels = body["metadata"].get("labels", {})
-                if labels.get("gen/job") == job and "deletionTimestamp" not in body["metadata"]:
+                if labels.get("gen/job") == job and not deleted(body):
                     return body
         return None
+
+    def runs(self, namespace: str = "") -> dict[str, str]:
+        """Name and uid of every run."""
+        kinds = (("kubeflow.org", "PyTorchJob"), ("batch", "Job"))
+        live = [body for kind in kinds for body in self.argo.cluster.live(*kind, namespace or self.name)]
+        return {body["metadata"]["name"]: body["metadata"]["uid"] for body in live if not deleted(body)}
+
+    def live(self, body: Body) -> Body:
+        """An object as it is now."""
+        response = self.argo.cluster.client.get(self.argo.cluster.path(body))
+        assert response.status == 200, response.message
+        return response.body
 
     def patch(self, body: Body, change: Body, *, status: bool = False) -> None:
         """What somebody else changes in an object of the cluster."""
@@ -145,6 +167,32 @@ class Delivery:
 
         return self.wait(found, f"{health} and Synced of {job}", seconds)
 
+    def follow(self, seconds: float = WAIT_S) -> None:
+        """Wait until Argo CD has applied the last commit everywhere."""
+        revision = _git(self.repository.root, "rev-parse", "HEAD").strip()
+        self.wait(lambda: self._follows(revision), "state of the last commit", seconds)
+
+    def _follows(self, revision: str) -> bool:
+        live = {body["metadata"]["name"]: body for body in self.applications()}
+        return live.keys() == self._expected() and all(_applied(body, revision) for body in live.values())
+
+    def _expected(self) -> set[str]:
+        """Names of the Applications."""
+        tree = self.repository.root / "rendered" / self.name
+        jobs = {f"{self.name}.{folder.parent.name}.{folder.name}" for folder in tree.glob("jobs/*/*")}
+        storage = {f"{self.name}-storage.{folder.name}" for folder in tree.glob("storage/*")}
+        return {f"{self.name}-root", *jobs, *storage}
+
+    def rests(self) -> None:
+        """That nothing changes in two intervals, and everything is in sync."""
+        before = self.seen()
+        quiet()
+        assert self.seen() == before
+        assert {state(body)[1] for body in self.applications()} == {"Synced"}, self.describe()
+
+    def seen(self) -> Applied:
+        return applied(self.argo.cluster, list(self.namespaces), "argocd-controller")
+
     def wait(self, found: Callable[[], T | None], what: str, seconds: float = WAIT_S) -> T:
         """The first result that is not false."""
         try:
@@ -152,11 +200,25 @@ class Delivery:
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.describe()}") from None
 
+    def applications(self) -> list[Body]:
+        items = self.argo.cluster.client.get(f"{_API}/applications").body["items"]
+        prefixes = (f"{self.name}-root", f"{self.name}-storage.", f"{self.name}.")
+        return [body for body in items if body["metadata"]["name"].startswith(prefixes)]
+
     def describe(self) -> str:
         """States of all Applications, for a message."""
-        items = self.argo.cluster.client.get(f"{_API}/applications").body["items"]
-        own = [body for body in items if body["metadata"]["name"].startswith(self.name)]
-        return json.dumps({body["metadata"]["name"]: [*state(body), *errors(body)] for body in own}, indent=1)
+        states = {body["metadata"]["name"]: [*state(body), *errors(body)] for body in self.applications()}
+        return json.dumps(states, indent=1)
+
+
+def deleted(body: Body) -> bool:
+    """Whether somebody has deleted it, and finalizers keep it."""
+    return "deletionTimestamp" in body["metadata"]
+
+
+def _applied(application: Body, revision: str) -> bool:
+    compared = application.get("status", {}).get("sync", {}).get("revision")
+    return compared == revision and state(application)[1:] == ("Synced", "Succeeded")
 
 
 def state(application: Body) -> tuple[str, str, str]:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pytest
-import yaml
-
-from tests.controllers.argocd.delivery import JOB, Delivery, errors, quiet, state
+from tests.controllers.argocd.delivery import JOB, Delivery, deleted, errors, quiet
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gen.kubernetes import Body
-
-QUEUED = "kind: {kind}\nimage: registry.example.com/train:1\ncommand: python train.py\ngpus: 1\nqueue: research\n"
-FLAVOUR = {"key": "spot", "operator": "Equal", "value": "true", "effect": "NoSchedule"}
 
 
 def test_installation(delivery: Delivery) -> None:
@@ -97,6 +89,31 @@ def storage(delivery: Delivery) -> dict[str, str]:
     return {body["kind"]: uid(body) for body in (*claims, *volumes)} if claims and volumes else {}
 
 
+def test_edit(delivery: Delivery) -> None:
+    """The old run is deleted before the new one is created, which does not wait for its end."""
+    delivery.job(JOB.replace("batch", "pytorch"))
+    delivery.commit()
+    delivery.install()
+    delivery.follow()
+    old = delivery.wait_for_run()
+    delivery.patch(old, {"metadata": {"finalizers": ["example.com/pods"]}})
+    delivery.job(JOB.replace("batch", "pytorch") + "env: {LR: '1'}\n")
+    delivery.commit()
+    new = delivery.wait(lambda: other_than(delivery, uid(old)), "new run")
+    ending = delivery.live(old)
+    assert deleted(ending)
+    assert revision(ending) < revision(new)
+    delivery.patch(ending, {"metadata": {"finalizers": None}})
+    delivery.follow()
+    assert list(delivery.runs().values()) == [uid(new)]
+    delivery.rests()
+
+
+def revision(body: Body) -> int:
+    """When the object was changed last: revisions of all objects of a server have one order."""
+    return int(body["metadata"]["resourceVersion"])
+
+
 def test_late_namespace(delivery: Delivery) -> None:
     """A namespace that is created after some minutes gets its run without another commit, and not without a message."""
     late = f"{delivery.name}-b"
@@ -136,64 +153,3 @@ def test_new_namespace(delivery: Delivery) -> None:
     delivery.apply()
     delivery.settles("Progressing", namespace=other)
     assert delivery.run(namespace=other) is not None
-
-
-@pytest.mark.parametrize("kind", ["batch", "pytorch", "tensorflow", "mpi"])
-def test_queue(delivery: Delivery, kind: str) -> None:
-    """Kueue adds the tolerations of its flavour to those of gen. Both belong to the same atomic list."""
-    delivery.grant(delivery.name, "{queues: [research]}")
-    delivery.job(QUEUED.format(kind=kind))
-    delivery.commit()
-    edited = create_suspended(delivery, kind)
-    delivery.push()
-    delivery.install()
-    delivery.settles("Suspended" if kind == "batch" else "Progressing")
-    admit(delivery, kind)
-    edited.unlink()
-    delivery.commit()
-    quiet()
-    delivery.settles("Progressing")
-    quiet()
-    assert state(delivery.application() or {})[1] == "Synced"
-    assert all(FLAVOUR in spec["tolerations"] for spec in pod_specs(delivery.wait_for_run()))
-
-    delivery.job(QUEUED.format(kind=kind) + "labels: {cost-center: a}\n")
-    delivery.commit()
-    delivery.wait(lambda: delivery.wait_for_run()["metadata"]["labels"].get("cost-center") == "a", "label")
-    delivery.settles("Progressing")
-    assert all(FLAVOUR in spec["tolerations"] for spec in pod_specs(delivery.wait_for_run()))
-
-
-def create_suspended(delivery: Delivery, kind: str) -> Path:
-    """What the webhook of Kueue does with a new run: here the file says it, until the run is there."""
-    (path,) = delivery.repository.root.glob(f"rendered/{delivery.name}/jobs/{delivery.name}/demo/*job-demo.yaml")
-    body = yaml.safe_load(path.read_bytes())
-    (body["spec"] if kind == "batch" else body["spec"]["runPolicy"])["suspend"] = True
-    path.write_text(yaml.safe_dump(body), "utf-8")
-    return path
-
-
-def admit(delivery: Delivery, kind: str) -> None:
-    """What Kueue does with a run when there is room: it adds the fields of the flavour and resumes the run."""
-    body = delivery.wait_for_run()
-    for spec in pod_specs(body):
-        spec["tolerations"] = [*spec.get("tolerations", []), FLAVOUR]
-        spec["nodeSelector"] = {**spec.get("nodeSelector", {}), "pool": "spot"}
-    assert pod_specs(body)
-    delivery.patch(body, {"spec": body["spec"]})
-    suspend(delivery, kind, suspended=False)
-
-
-def suspend(delivery: Delivery, kind: str, *, suspended: bool) -> None:
-    field: dict[str, Any] = {"suspend": suspended}
-    delivery.patch(delivery.wait_for_run(), {"spec": field if kind == "batch" else {"runPolicy": field}})
-
-
-def pod_specs(body: Any) -> list[Body]:
-    """Specs of all pod templates, wherever they are."""
-    if isinstance(body, list):
-        return [found for item in body for found in pod_specs(item)]
-    if not isinstance(body, dict):
-        return []
-    here = [body["spec"]] if "containers" in body.get("spec", {}) else []
-    return here or [found for value in body.values() for found in pod_specs(value)]

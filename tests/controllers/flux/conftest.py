@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.controllers.flux import flux
-from tests.controllers.flux.git_server import git_server
 from tests.controllers.flux.world import World
+from tests.controllers.git_server import git_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.controllers.flux.git_server import GitServer
+    from tests.controllers.git_server import GitServer
     from tests.controllers.programs import Controller, Programs
     from tests.e2e.cluster import Cluster
 

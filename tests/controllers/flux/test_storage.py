@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.controllers.flux.world import BATCH, DATA, VOLUMES, until
+from tests.controllers.provisioned import provision
 from tests.controllers.waiting import give_time
 
 if TYPE_CHECKING:
@@ -16,36 +17,8 @@ CLASS = "volumes: {{nas: {{size: {size}, storageClass: {name}}}}}\n"
 
 
 def provisioned(world: World, *, resizable: bool) -> None:
-    """A storage class, and what its provisioner would create for the claim."""
-    world.cluster.apply(
-        {
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "StorageClass",
-            "metadata": {"name": world.name},
-            "provisioner": "example.com/none",
-            "allowVolumeExpansion": resizable,
-        }
-    )
-    world.cluster.apply(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": f"pvc-{world.name}"},
-            "spec": {
-                "capacity": {"storage": "10Gi"},
-                "accessModes": ["ReadWriteMany"],
-                "storageClassName": world.name,
-                "persistentVolumeReclaimPolicy": "Retain",
-                "claimRef": {
-                    "apiVersion": "v1",
-                    "kind": "PersistentVolumeClaim",
-                    "namespace": world.name,
-                    "name": "nas",
-                },
-                "nfs": {"server": "nfs.example.com", "path": "/x"},
-            },
-        }
-    )
+    """A claim of the overlay, and what its provisioner would create for it."""
+    provision(world.cluster, world.name, world.name, "nas", resizable=resizable)
     world.overlay(CLASS.format(size="10Gi", name=world.name))
 
 

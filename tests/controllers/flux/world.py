@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from tests.controllers.applied import applied
 from tests.controllers.flux.flux import NAMESPACE
 from tests.controllers.waiting import WAIT_S, wait
 from tests.history import History
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.kubernetes import Body
-    from tests.controllers.flux.git_server import GitServer
+    from tests.controllers.applied import Applied
+    from tests.controllers.git_server import GitServer
     from tests.e2e.cluster import Cluster
 
 OVERLAY = """\
@@ -37,9 +39,6 @@ KUSTOMIZATIONS = f"/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/{NAMESPACE}/k
 SOURCES = f"/apis/source.toolkit.fluxcd.io/v1/namespaces/{NAMESPACE}/gitrepositories"
 _REQUEST = "reconcile.fluxcd.io/requestedAt"
 _tokens = itertools.count()
-
-Seen = dict[str, tuple[str, int, str]]
-"""Of each object its uid, its generation, and when Flux last changed it."""
 
 
 @dataclass
@@ -172,33 +171,15 @@ class World:
 
         until(there)
 
-    def seen(self) -> Seen:
-        """All that Flux applied, other than its own objects."""
-        kinds = [
-            ("PyTorchJob", "kubeflow.org"),
-            ("Job", "batch"),
-            ("Deployment", "apps"),
-            ("PersistentVolumeClaim", ""),
-        ]
-        bodies = [
-            (kind, body)
-            for namespace in self.namespaces
-            for kind, group in kinds
-            for body in self.live(kind, namespace, group).values()
-        ]
-        bodies += [("PersistentVolume", body) for body in self.volumes().values()]
-        return {
-            f"{kind} {body['metadata'].get('namespace', '')}/{body['metadata']['name']}": _state(body)
-            for kind, body in bodies
-        }
+    def seen(self) -> Applied:
+        return applied(self.cluster, self.namespaces, "kustomize-controller")
 
-    def rests(self) -> Seen:
+    def rests(self) -> None:
         """That nothing changes while all intervals pass again."""
         before = self.seen()
         self.intervals()
         self.poll()
         assert self.seen() == before
-        return before
 
     def _behind(self, revision: str) -> str:
         """Why the cluster is not yet what the commit says."""
@@ -250,13 +231,3 @@ def _applied(body: Body, revision: str) -> bool:
     ready = any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions", []))
     current = status.get("observedGeneration") == body["metadata"]["generation"]
     return ready and current and str(status.get("lastAppliedRevision", "")).endswith(revision)
-
-
-def _state(body: Body) -> tuple[str, int, str]:
-    metadata = body["metadata"]
-    times = [
-        entry["time"]
-        for entry in metadata["managedFields"]
-        if entry["manager"] == "kustomize-controller" and "subresource" not in entry
-    ]
-    return metadata["uid"], metadata.get("generation", 0), max(times, default="")
