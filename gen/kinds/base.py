@@ -67,6 +67,8 @@ class Job(JobFields, ABC):
     """Names of other tools for the kind, in lower case, for hints."""
     reserved_env: ClassVar[frozenset[str]] = frozenset()
     """Environment variables that the operator sets: it would override a user's value, or depend on it."""
+    fixed_env: ClassVar[Mapping[str, str]] = {}
+    """Environment variables that the operator sets to these values, which users often set to the same."""
     unsupported: ClassVar[Mapping[str, str]] = {}
     """Job fields, as authors write them, that the kind cannot express, each with the reason."""
     unsupported_before: ClassVar[Mapping[str, tuple[str, ...]]] = {}

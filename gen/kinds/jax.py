@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.kinds.kubeflow import KubeflowJob, replica_specs
+from gen.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
@@ -33,6 +33,7 @@ class JAXJob(KubeflowJob):
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"COORDINATOR_ADDRESS", "COORDINATOR_PORT", "NUM_PROCESSES", "PROCESS_ID"}
     )
+    fixed_env: ClassVar[Mapping[str, str]] = UNBUFFERED
     example: ClassVar[Mapping[str, object]] = {
         "image": "registry.example.com/team/jax:0.7",
         "command": "python train.py",

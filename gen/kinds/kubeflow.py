@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gen.kinds.role import Target
 
 
+UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
+"""Appended to the environment by all controllers of the training operator but those of TFJob and MPIJob."""
 _NOT_COUNTED = ("Never", "ExitCode")
 """`Never` fails the job at once. With `ExitCode`, the operator replaces a failed pod by one that has no restarts."""
 

@@ -125,9 +125,10 @@ class MPIJob(KubeflowJob):
 
     def adapted(self, roles: tuple[Role, ...], target: Target) -> tuple[Role, ...]:
         """Through ssh, ranks need the environment of their container, and the launcher running workers."""
-        if target.api_version != V2:
-            return roles
         launcher, worker = roles
+        if target.api_version != V2:
+            # the operator sets its `kubexec.sh` behind the user's environment
+            return replace(launcher, reserved_env=launcher.reserved_env | {RSH_AGENT}), worker
         port = ssh_port(target) if target.host_network else None
         agent = ({"name": RSH_AGENT, "value": f"ssh -p {port}"},) if port else ()
         hosts = Hosts(pattern=f"{target.run}-worker-%d.{target.run}", count=worker.replicas)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.kinds.kubeflow import KubeflowJob, replica_specs
+from gen.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
@@ -36,6 +36,7 @@ class PaddleJob(KubeflowJob):
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"PADDLE_JOB_ID", "PADDLE_NNODES", "PADDLE_MASTER", "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM", "POD_IP_DUMMY"}
     )
+    fixed_env: ClassVar[Mapping[str, str]] = UNBUFFERED
     example: ClassVar[Mapping[str, object]] = {
         "image": "paddlepaddle/paddle:3.0.0-gpu-cuda12.6-cudnn9.5",
         "command": "python -m paddle.distributed.launch train.py",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, WithJsonSchema
 
 from gen.kinds.base import Problem
-from gen.kinds.kubeflow import KubeflowJob, replica_specs
+from gen.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
@@ -94,6 +94,7 @@ class PyTorchJob(KubeflowJob):
         {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}
         | {"PET_NODE_RANK", "PET_NNODES", "PET_NPROC_PER_NODE"}
     )
+    fixed_env: ClassVar[Mapping[str, str]] = UNBUFFERED
     example: ClassVar[Mapping[str, object]] = {
         "image": "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
         "command": "torchrun train.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from gen.kinds.kubeflow import KubeflowJob, replica_specs
+from gen.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
@@ -35,6 +35,7 @@ class XGBoostJob(KubeflowJob):
     reserved_env: ClassVar[frozenset[str]] = frozenset(
         {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "WORKER_PORT", "WORKER_ADDRS"}
     )
+    fixed_env: ClassVar[Mapping[str, str]] = UNBUFFERED
     example: ClassVar[Mapping[str, object]] = {
         "image": "registry.example.com/team/xgboost:3.0",
         "command": "python train.py",

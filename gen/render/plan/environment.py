@@ -65,7 +65,7 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
         routes |= {name: ("roles", role.name, "env", name) for name in role.fields.env}
     entries = {}
     for name, value in values.items():
-        if (reason := _reserved(context, role, name)) is not None:
+        if (reason := _reserved(context, role, name, value)) is not None:
             context.error(RESERVED_ENV, routes[name], *reason, key=True)
         elif name in _DEVICES and value not in _NO_DEVICES and context.set_by_job(routes[name]):
             hint = "request GPUs with `gpus`; only `void` and `none`, which hide them, are allowed here"
@@ -76,9 +76,12 @@ def _written(context: Context, role: Role) -> dict[str, Body]:
     return entries
 
 
-def _reserved(context: Context, role: Role, name: str) -> tuple[str, str] | None:
+def _reserved(context: Context, role: Role, name: str, value: str | EnvSource) -> tuple[str, str] | None:
     """Message and hint if a job cannot set a variable."""
-    kind = context.job.kind
+    return _of_gen(context, role, name) or _of_operator(context, role, name, value)
+
+
+def _of_gen(context: Context, role: Role, name: str) -> tuple[str, str] | None:
     if (setting := _GIT_SYNC.fullmatch(name)) is not None:
         field = _CODE_FIELDS.get(setting[1])
         hint = (
@@ -87,13 +90,24 @@ def _reserved(context: Context, role: Role, name: str) -> tuple[str, str] | None
         return f"`{name}` is a setting of git-sync, which runs in a container of its own", hint
     if name.startswith(OWN_VARIABLES) and (context.job.inputs or context.job.outputs or context.job.logs):
         return f"`{name}` is for the copies of gen", "remove it; the object store of the overlay has the settings"
+    if any(name == entry["name"] for entry in role.env):
+        return (
+            f"`{name}` is set for every pod of `{context.job.kind}`",
+            "remove it; gen derives it from the other fields",
+        )
+    return None
+
+
+def _of_operator(context: Context, role: Role, name: str, value: str | EnvSource) -> tuple[str, str] | None:
+    kind = context.job.kind
     if name in context.job.reserved:
         return f"`{name}` is reserved for the operator of `{kind}`", "remove it; the operator sets it in every pod"
     if name in role.reserved_env:
         hint = "remove it, or set it for another role in `roles`"
         return f"`{name}` is reserved for the operator of `{kind}` in the role `{role.name}`", hint
-    if any(name == entry["name"] for entry in role.env):
-        return f"`{name}` is set for every pod of `{kind}`", "remove it; gen derives it from the other fields"
+    if (fixed := context.job.fixed_env.get(name, value)) != value:
+        hint = f"remove it, or set it to `{fixed}`"
+        return f"the operator of `{kind}` sets `{name}` to `{fixed}` in every pod", hint
     return None
 
 
