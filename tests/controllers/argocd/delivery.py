@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gen.kinds import KINDS
 from tests.controllers.applied import applied
+from tests.controllers.argocd.applications import applied_at, errors, state
 from tests.controllers.argocd.argo_cd import NAMESPACE, ArgoCD
 from tests.controllers.waiting import give_time, wait
 from tests.support import Repository
@@ -38,6 +39,9 @@ namespaces:
 {namespaces}
 {settings}
 """
+DATA = "data: {nas: /data}\n"
+GIVEN = "{nas: {size: 10Gi, nas: {server: nas.example.com, path: /training}}}"
+"""Volumes of an overlay."""
 JOB = "kind: batch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 
 
@@ -103,6 +107,17 @@ class Delivery:
         _git(root, "push", "--quiet", "origin", "main")
         return _git(root, "rev-parse", "HEAD").strip()
 
+    def start(self, **options: bool) -> None:
+        """Commit, install, and wait until everything is applied."""
+        self.commit(**options)
+        self.install()
+        self.follow()
+
+    def merge(self, **options: bool) -> None:
+        """Commit, and wait until everything is applied."""
+        self.commit(**options)
+        self.follow()
+
     @property
     def bundle(self) -> Path:
         return self.repository.root / "rendered/argocd" / self.name
@@ -140,6 +155,14 @@ class Delivery:
         live = [body for kind in kinds for body in self.argo.cluster.live(*kind, namespace or self.name)]
         return {body["metadata"]["name"]: body["metadata"]["uid"] for body in live if not deleted(body)}
 
+    def claim(self) -> Body | None:
+        found = self.argo.cluster.live("", "PersistentVolumeClaim", self.name)
+        return found[0] if found else None
+
+    def bound(self) -> bool:
+        """Whether the claim of the namespace is bound."""
+        return bool((self.claim() or {}).get("status", {}).get("phase") == "Bound")
+
     def live(self, body: Body) -> Body:
         """An object as it is now."""
         response = self.argo.cluster.client.get(self.argo.cluster.path(body))
@@ -174,7 +197,7 @@ class Delivery:
 
     def _follows(self, revision: str) -> bool:
         live = {body["metadata"]["name"]: body for body in self.applications()}
-        return live.keys() == self._expected() and all(_applied(body, revision) for body in live.values())
+        return live.keys() == self._expected() and all(applied_at(body, revision) for body in live.values())
 
     def _expected(self) -> set[str]:
         """Names of the Applications."""
@@ -214,28 +237,6 @@ class Delivery:
 def deleted(body: Body) -> bool:
     """Whether somebody has deleted it, and finalizers keep it."""
     return "deletionTimestamp" in body["metadata"]
-
-
-def _applied(application: Body, revision: str) -> bool:
-    compared = application.get("status", {}).get("sync", {}).get("revision")
-    return compared == revision and state(application)[1:] == ("Synced", "Succeeded")
-
-
-def state(application: Body) -> tuple[str, str, str]:
-    """Health, comparison and the phase of the last operation."""
-    status = application.get("status", {})
-    return (
-        status.get("health", {}).get("status", ""),
-        status.get("sync", {}).get("status", ""),
-        status.get("operationState", {}).get("phase", ""),
-    )
-
-
-def errors(application: Body) -> list[str]:
-    """Messages of the Application and of its last operation."""
-    status = application.get("status", {})
-    conditions = [condition["message"] for condition in status.get("conditions", [])]
-    return [*conditions, status.get("operationState", {}).get("message", "")]
 
 
 def quiet(seconds: float = QUIET_S) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.controllers.argocd.delivery import JOB, Delivery, deleted, errors, quiet
+from tests.controllers.argocd.applications import errors
+from tests.controllers.argocd.delivery import DATA, GIVEN, JOB, Delivery, deleted, quiet
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
@@ -23,14 +24,12 @@ def test_installation(delivery: Delivery) -> None:
     assert delivery.run() is not None, "without its bundle, Argo CD changes nothing"
 
 
-VOLUME = "{nas: {size: 10Gi, nas: {server: nas.example.com, path: /training}}}"
-WITH_DATA = JOB + "data: {nas: /data}\n"
+WITH_DATA = JOB + DATA
 
 
 def test_life(delivery: Delivery) -> None:
     """A job is added, healed, edited, retired and removed; its volume stays."""
-    delivery.settings["volumes"] = VOLUME
-    delivery.write_overlay()
+    delivery.change(volumes=GIVEN)
     delivery.job(WITH_DATA)
     delivery.commit()
     delivery.install()

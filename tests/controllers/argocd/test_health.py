@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.controllers.argocd.delivery import JOB, Delivery, quiet, state
+from tests.controllers.argocd.applications import state
+from tests.controllers.argocd.delivery import JOB, Delivery, quiet
 
 PYTORCH = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 BOARD = PYTORCH + "data: {data: /data}\ntensorboard: true\n"
@@ -61,8 +62,7 @@ def test_suspended_by_hand(delivery: Delivery) -> None:
 
 def test_tensorboard(delivery: Delivery) -> None:
     """TensorBoard that does not start is no failure of the run, and a failure of the run is not missed for it."""
-    delivery.settings["volumes"] = "{data: {claim: data}}"
-    delivery.write_overlay()
+    delivery.change(volumes="{data: {claim: data}}")
     delivery.job(BOARD)
     delivery.commit()
     delivery.install()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.controllers import kueue
-from tests.controllers.argocd.delivery import errors, quiet
+from tests.controllers.argocd.applications import errors
+from tests.controllers.argocd.delivery import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
