@@ -65,10 +65,10 @@ class Flux(Engine):
         A Kustomization applies every YAML file below its folder. These patterns are behind those of `.sourceignore`
         files in the repository, so no file there can hide others (`fluxcd/pkg/sourceignore`).
 
-        They are the same for all jobs and volumes. Otherwise the first job of a kind changes the source, whose second
-        artifact of the same commit replaces the first: no Kustomization that has applied the first one looks again
-        before its interval, and one that is about to finds another digest, and waits for its `retryInterval`
-        (`requestsForRevisionChangeOf` of the kustomize-controller).
+        They are the same for all jobs and volumes. Otherwise the first job of a kind changes the source, and a second
+        artifact of the same commit replaces the first. A Kustomization that has applied the first one ignores the
+        second until its interval. One that reads the second too early finds an unknown digest, and waits for its
+        `retryInterval` (`requestsForRevisionChangeOf` of the kustomize-controller).
         """
         trees = {
             rendered_folder(site.overlay, "bundle", "flux"): (_SOURCE, _KUSTOMIZATION, _ALERT),

@@ -26,6 +26,7 @@ def errors(application: Body) -> list[str]:
 
 
 def applied_at(application: Body, revision: str) -> bool:
-    """Whether it has applied this commit."""
+    """Whether it has applied this commit, or there was nothing to do."""
     compared = application.get("status", {}).get("sync", {}).get("revision")
-    return compared == revision and state(application)[1:] == ("Synced", "Succeeded")
+    _, sync, phase = state(application)
+    return compared == revision and sync == "Synced" and phase in {"", "Succeeded"}

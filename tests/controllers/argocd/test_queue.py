@@ -95,7 +95,8 @@ def test_queue(delivery: Delivery, kind: str) -> None:
     quiet()
     assert_admitted(delivery, run)
     delivery.rests()
-    assert errors(delivery.application() or {}) == ["successfully synced (all tasks run)"]
+    (message,) = errors(delivery.application() or {})
+    assert message.startswith("successfully synced")
 
 
 def assert_admitted(delivery: Delivery, run: Body) -> None:
