@@ -13,6 +13,7 @@ from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.networks import NETWORKS
 from gen.queues import QUEUES
+from gen.report.schema_types import default_text, type_name
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
 from gen.rules.rule import RuleSource
@@ -142,43 +143,19 @@ def _table(definition: Mapping[str, Any], only: Iterable[str] | None = None) -> 
     for name in properties if only is None else only:
         field = properties[name]
         default = "required" if name in definition.get("required", ()) else _default(field)
-        rows.append(f"| `{name}` | {_type(field)} | {default} | {field['description'].replace('|', '/')} |")
+        rows.append(
+            f"| `{name}` | {type_name(field, _linked)} | {default} | {field['description'].replace('|', '/')} |"
+        )
     return "\n".join(rows) + "\n"
 
 
 def _default(field: Mapping[str, Any]) -> str:
-    if "default" not in field:
-        return ""
-    value = field["default"]
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    default = default_text(field)
+    return f"`{default}`" if "default" in field else ""
 
 
-def _type(schema: Mapping[str, Any]) -> str:
-    """The type of a value, as text."""
-    if "$ref" in schema:
-        name = str(schema["$ref"]).rsplit("/", 1)[-1]
-        return f"[{name}](#{name.lower()})"
-    if options := schema.get("oneOf") or (schema.get("anyOf") if "title" not in schema else None):
-        return " or ".join(dict.fromkeys(_type(option) for option in options))
-    if "items" in schema:
-        return f"list of {_plural(_type(schema['items']))}"
-    inner = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
-    if isinstance(inner[0], dict):
-        return f"map of {_plural(_type(inner[0]))}"
-    return _scalar(schema)
-
-
-def _plural(name: str) -> str:
-    if " or " in name or not name[-1].isalpha():
-        return name
-    return f"{name}es" if name.endswith("x") else f"{name}s"
-
-
-def _scalar(schema: Mapping[str, Any]) -> str:
-    words = [schema["const"]] if "const" in schema else schema.get("enum", ())
-    if words:
-        return ", ".join(f"`{word}`" for word in words if isinstance(word, str))
-    return str(schema.get("title") or ("string" if "string" in schema.get("type", ()) else "any"))
+def _linked(name: str) -> str:
+    return f"[{name}](#{name.lower()})"
 
 
 def rules() -> str:

@@ -17,7 +17,7 @@ COMMANDS: Final = {
     "status": "Compare the runs in the clusters with Git: phase, pods, drift.",
     "retire": "Set the jobs of ended runs to finished, in Git only.",
     "validate": "Check manifests as an API server and the operators would.",
-    "explain": "Describe a finding: its meaning, the reason, and the remedy.",
+    "explain": "Describe a finding or a field of jobs and overlays.",
     "new": "Write a commented job file that renders.",
     "set": "Change fields of job files; comments, order and layout stay.",
     "import": "Make jobs from submissions of another tool, such as Arena.",

@@ -1,14 +1,21 @@
-"""`gen explain`: describe a finding, or list all."""
+"""`gen explain`: describe a finding or a field, or list all findings."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gen.commands.result import Result
-from gen.report.explain import explain, list_findings
+from gen.commands.schema import SCHEMAS
+from gen.diagnostics import UsageError, near
+from gen.overlay.extensions import load_extensions
+from gen.report.explain import explain, finding_names, list_findings
+from gen.report.fields import Field, document_fields, explain_document, explain_fields, matching
+from gen.repository.root import find_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,10 +23,40 @@ class Request:
     """Arguments of `gen explain`."""
 
     name: Annotated[
-        str | None, typer.Argument(help="Code of a finding. [default: list all]", metavar="CODE", show_default=False)
+        str | None,
+        typer.Argument(
+            help="Code of a finding, or a field such as `gpus` or `overlay.volumes.size`. [default: list all findings]",
+            metavar="CODE|FIELD",
+            show_default=False,
+        ),
     ] = None
 
 
 def run(request: Request) -> Result[str]:
-    """UsageError for an unknown code."""
-    return Result(output=explain(request.name) if request.name is not None else list_findings())
+    """UsageError for an unknown code or field."""
+    if request.name is None:
+        return Result(output=list_findings())
+    finding = explain(request.name) if request.name in finding_names() else ""
+    fields = _field(request.name)
+    if not finding and not fields:
+        word = request.name.rsplit(".", 1)[-1]
+        guess = near(word, {field.path[-1] for field in _fields()}) or near(word, sorted(finding_names()))
+        hint = f"did you mean `{guess}`?" if guess else "`gen explain` lists findings, `gen explain job` lists fields"
+        raise UsageError(f"unknown finding or field `{request.name}`: {hint}")
+    return Result(output="\n".join(text for text in (finding, fields) if text))
+
+
+def _field(name: str) -> str:
+    """The explanation of a field; empty if there is none of this name."""
+    fields = _fields()
+    if name in SCHEMAS:
+        return explain_document(name, fields)
+    found = matching(fields, name)
+    return explain_fields(found, fields) if found else ""
+
+
+def _fields() -> list[Field]:
+    """Those of jobs and overlays, with the plugins of the repository that surrounds the working directory."""
+    with suppress(UsageError):
+        load_extensions(find_root(Path.cwd()))
+    return [field for document, schema in SCHEMAS.items() for field in document_fields(document, schema())]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from gen.diagnostics import UsageError, did_you_mean
 from gen.findings.registry import CODES, SECTIONS
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
@@ -28,11 +27,16 @@ def explanation(name: str, *, in_input: bool) -> Code | Rule | None:
     return (code or rule) if in_input else (rule or code)
 
 
+def finding_names() -> frozenset[str]:
+    """Codes of findings and names of rules."""
+    return frozenset((*CATALOGUE, *CODES))
+
+
 def explain(name: str) -> str:
-    """The meaning of a finding, its reason and its remedy. UsageError for an unknown name."""
+    """The meaning of a finding, its reason and its remedy. KeyError for an unknown name."""
     rule, code = CATALOGUE.get(name), CODES.get(name)
     if rule is None and code is None:
-        raise UsageError(f"unknown finding `{name}`: {did_you_mean(name, (*CATALOGUE, *CODES))}")
+        raise KeyError(name)
     parts = [_filled(_rule_paragraphs(rule))] if rule is not None else []
     parts += [_filled(_code_paragraphs(code))] if code is not None else []
     return "\n".join(parts)

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from gen.commands.explain import Request, run
 from gen.diagnostics import UsageError
 from gen.findings.registry import CODES
 from gen.render.write import Status
@@ -71,5 +72,9 @@ def test_the_list_contains_every_name() -> None:
 
 
 def test_an_unknown_name_gets_a_suggestion() -> None:
-    with pytest.raises(UsageError, match=r"unknown finding `unknown-volum`: did you mean `unknown-volume`\?"):
-        explain("unknown-volum")
+    with pytest.raises(UsageError, match=r"unknown finding or field `unknown-volum`: did you mean `unknown-volume`\?"):
+        run(Request(name="unknown-volum"))
+    with pytest.raises(UsageError, match=r"unknown finding or field `job.tensorbord`: did you mean `tensorboard`\?"):
+        run(Request(name="job.tensorbord"))
+    with pytest.raises(UsageError, match=r"`nothing-like-it`: `gen explain` lists findings, `gen explain job` lists"):
+        run(Request(name="nothing-like-it"))

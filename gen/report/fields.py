@@ -1,0 +1,175 @@
+"""Explanations of fields of jobs and overlays: type, default and meaning, from their JSON Schemas."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from gen.report.schema_types import default_text, entries, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    Schema = Mapping[str, Any]
+
+_WIDTH: Final = 100
+_INDENT: Final = "    "
+_MAX_OTHERS: Final = 20
+"""Fields of the same name that are listed."""
+_DEFAULTS: Final = "defaults"
+_OF_DEFAULTS: Final = re.compile(r"^(?:overlay\.)?defaults\.(?:kinds\.[^.]+\.)?")
+_KEY: Final = "<name>"
+"""Stands for any key of a mapping."""
+
+
+class Field(Struct, frozen=True):
+    """A field of a document, by its path such as `("overlay", "volumes", "<name>", "size")`."""
+
+    path: tuple[str, ...]
+    schema: Schema
+    required: bool
+    kinds: tuple[str, ...]
+    """Kinds of jobs that have it; empty for all."""
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path)
+
+
+def document_fields(document: str, schema: Schema) -> list[Field]:
+    """All fields of a document at any depth, in the order of its schema. Equal fields of several kinds count once."""
+    definitions = schema["definitions"]
+    schema = _without_fields_of_defaults(schema)
+    by_kind = {
+        branch["if"]["properties"]["kind"]["const"]: definitions[branch["then"]["$ref"].rsplit("/", 1)[-1]]
+        for branch in schema.get("allOf", ())
+    }
+    if not by_kind:
+        return list(_below(schema, (document,), definitions))
+    found: dict[tuple[tuple[str, ...], str], Field] = {}
+    kinds: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for kind, model in by_kind.items():
+        for field in _below(model, (document,), definitions):
+            key = field.path, str(field.schema.get("description"))
+            found.setdefault(key, field)
+            kinds.setdefault(key, []).append(kind)
+    every = len(by_kind)
+    return [
+        Field(field.path, field.schema, field.required, () if len(kinds[key]) == every else tuple(kinds[key]))
+        for key, field in found.items()
+    ]
+
+
+def _without_fields_of_defaults(schema: Schema) -> Schema:
+    """`defaults` of overlays have the fields of jobs, which are explained there."""
+    properties = schema.get("properties", {})
+    if _DEFAULTS not in properties:
+        return schema
+    defaults = {"type": "object", "description": properties[_DEFAULTS]["description"]}
+    return {**schema, "properties": {**properties, _DEFAULTS: defaults}}
+
+
+def _below(
+    schema: Schema, path: tuple[str, ...], definitions: Mapping[str, Schema], seen: tuple[str, ...] = ()
+) -> Iterator[Field]:
+    for option, inside in _options(schema, definitions, seen):
+        for name, field in option.get("properties", {}).items():
+            yield Field((*path, name), field, name in option.get("required", ()), ())
+            yield from _below(field, (*path, name), definitions, inside)
+        if "items" in option:
+            yield from _below(option["items"], path, definitions, inside)
+        elif (entry := entries(option)) is not None:
+            yield from _below(entry, (*path, _KEY), definitions, inside)
+
+
+def _options(
+    schema: Schema, definitions: Mapping[str, Schema], seen: tuple[str, ...]
+) -> Iterator[tuple[Schema, tuple[str, ...]]]:
+    """The forms that a value can have, with the definitions that they are inside of."""
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rsplit("/", 1)[-1]
+        if name not in seen:
+            yield from _options(definitions[name], definitions, (*seen, name))
+        return
+    yield schema, seen
+    for option in (*schema.get("oneOf", ()), *schema.get("anyOf", ())):
+        yield from _options(option, definitions, seen)
+
+
+def matching(fields: Iterable[Field], wanted: str) -> list[Field]:
+    """Fields that a path names, the shortest first. The document, and keys of mappings, can be left out."""
+    steps = _OF_DEFAULTS.sub("job.", wanted).split(".")
+    found = [field for field in fields if _ends_with(field.path, steps)]
+    return sorted(found, key=lambda field: len(field.path))
+
+
+def _ends_with(path: Sequence[str], steps: Sequence[str]) -> bool:
+    at = len(path)
+    for step in reversed(steps):
+        at -= 1
+        while at >= 0 and path[at] == _KEY and step != _KEY and at and path[at - 1] == step:
+            at -= 1  # the key was left out
+        if at < 0 or path[at] not in {step, _KEY}:
+            return False
+    return True
+
+
+def explain_fields(found: Sequence[Field], fields: Sequence[Field]) -> str:
+    """The first of these fields with the fields below it, and the names of the others."""
+    first = found[0]
+    same = [field for field in found if field.path == first.path]
+    parts = [_explained(field, fields) for field in same]
+    return "\n".join(parts) + _others([field for field in found if field.path != first.path])
+
+
+def explain_document(document: str, fields: Sequence[Field]) -> str:
+    """The fields at the top of a document."""
+    return _list([field for field in fields if field.path[:-1] == (document,)])
+
+
+def _explained(field: Field, fields: Sequence[Field]) -> str:
+    lines = [f"{field.name} <{_type(field)}>"]
+    lines += textwrap.wrap(_description(field), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    facts = ["Required."] if field.required else []
+    facts += [f"Default: {default}"] if (default := default_text(field.schema)) else []
+    facts += [f"Only for kind {', '.join(field.kinds)}."] if field.kinds else []
+    lines += [_INDENT + fact for fact in facts]
+    direct = [one for one in fields if _is_directly_below(one, field)]
+    return "".join(f"{line}\n" for line in lines) + (f"\n{_list(direct)}" if direct else "")
+
+
+def _is_directly_below(one: Field, field: Field) -> bool:
+    depth = len(field.path)
+    if one.path[:depth] != field.path or len([step for step in one.path[depth:] if step != _KEY]) != 1:
+        return False
+    return not one.kinds or not field.kinds or bool(set(one.kinds) & set(field.kinds))
+
+
+def _others(others: Sequence[Field]) -> str:
+    if not others:
+        return ""
+    names = list(dict.fromkeys(field.name for field in others))
+    shown = [f"{_INDENT}{name}\n" for name in names[:_MAX_OTHERS]]
+    more = [f"{_INDENT}and {len(names) - _MAX_OTHERS} more\n"] if len(names) > _MAX_OTHERS else []
+    return "\nOther fields of this name:\n" + "".join([*shown, *more])
+
+
+def _list(fields: Sequence[Field]) -> str:
+    lines = []
+    for field in fields:
+        only = f" (kind {', '.join(field.kinds)})" if field.kinds else ""
+        lines.append(f"{field.path[-1]} <{_type(field)}>{' required' if field.required else ''}{only}")
+        first = _description(field).split(". ")[0].rstrip(".")
+        lines += textwrap.wrap(first, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _type(field: Field) -> str:
+    return type_name(field.schema, str)
+
+
+def _description(field: Field) -> str:
+    return " ".join(str(field.schema.get("description", "")).split())
