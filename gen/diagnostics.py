@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from gen.kubernetes import RUN
+from gen.kubernetes import RUN, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -113,8 +113,13 @@ MAX_MESSAGE = 600
 
 def message_text(text: str) -> str:
     """A message of limited length, with `<hash>` for the placeholder of the run's hash."""
-    text = text.replace(RUN, "<hash>")
+    text = readable(text.replace(RUN, "<hash>"))
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "…"
+
+
+def with_article(noun: str) -> str:
+    """`a Job`, `an Experiment`."""
+    return f"{'an' if noun[:1].upper() in 'AEIO' else 'a'} {noun}"
 
 
 def near(word: str, known: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 Body = dict[str, Any]
@@ -12,6 +13,12 @@ RUN = "\ufdd0"
 
 A Unicode noncharacter, which is there for such uses inside a program; no input can hold it.
 """
+
+TRIAL = "\ufdd4"
+"""Placeholder of the name of a trial of a search, which Katib chooses."""
+
+PARAMETER = "\ufdd5"
+"""Before and after the name of a parameter whose value Katib chooses."""
 
 OWN = "gen/"
 """Prefix of our own labels and annotations."""
@@ -48,8 +55,22 @@ MAX_NAME = 63
 
 
 def with_hash(text: str) -> str:
-    """The text with a sample hash instead of `RUN`, to check its form: all hashes have the same length."""
-    return text.replace(RUN, "0" * HASH_LENGTH) if RUN in text else text
+    """The text with samples instead of `RUN` and `TRIAL`, to check its form: all hashes have the same length."""
+    if RUN not in text and TRIAL not in text:
+        return text
+    return text.replace(RUN, "0" * HASH_LENGTH).replace(TRIAL, f"trial-{'0' * HASH_LENGTH}")
+
+
+def parameter(name: str) -> str:
+    """Placeholder of the value of a parameter whose value Katib chooses."""
+    return f"{PARAMETER}{name}{PARAMETER}"
+
+
+def readable(text: str) -> str:
+    """The text with expressions instead of the placeholders of a search, for messages."""
+    if TRIAL not in text and PARAMETER not in text:
+        return text
+    return re.sub(f"{PARAMETER}([^{PARAMETER}]*){PARAMETER}", r"{{ params.\1 }}", text.replace(TRIAL, "{{ run.id }}"))
 
 
 def qualified(namespace: str, name: str) -> str:

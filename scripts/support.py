@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.kinds import KINDS
 from gen.queues import QUEUES
+from gen.resources.katib import TRIAL_RESOURCES, trial_resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -87,11 +88,22 @@ def _field(name: str, kind: type[Job], api_version: str) -> tuple[str, str]:  # 
     return ("yes", "") if reason is None else ("no", f"Rejected: {reason}.")
 
 
+def _search(kind: type[Job], api_version: str) -> tuple[str, str]:
+    cell, note = _field("search", kind, api_version)
+    name = trial_resource(kind.facts.kind, api_version)
+    listed = note or name in TRIAL_RESOURCES
+    return cell, note if listed else f"The KatibConfig and `katib.trialResources` of the overlay must list `{name}`."
+
+
 _FIELDS: Final = ("timeout", "retries", "cleanup", "restart", "schedule", "sweep", "code", "tensorboard")
 SECTIONS: Final[Mapping[str, Mapping[str, Column]]] = {
     _QUEUES: {name: partial(_queue, name) for name in QUEUES},
     _NETWORKS: {"interfaces and devices": _devices, "hostNetwork": _nodes, "more containers": _sidecars},
-    _LIFECYCLE: {"state: suspended": _suspended, **{name: partial(_field, name) for name in _FIELDS}},
+    _LIFECYCLE: {
+        "state: suspended": _suspended,
+        **{name: partial(_field, name) for name in _FIELDS},
+        "search": _search,
+    },
 }
 """Columns by their titles, for each introduction."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.findings import clusters, files, grants, imports, jobs, overlays, rendered, sweeps
+from gen.findings import clusters, files, grants, imports, jobs, overlays, rendered, search, sweeps
 from gen.findings.code import Code
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ SECTIONS: Final = {
     "Files and YAML": _codes(files),
     "Jobs": _codes(jobs),
     "Sweeps": _codes(sweeps),
+    "Searches": _codes(search),
     "Grants of the overlay": _codes(grants),
     "Overlays and patches": _codes(overlays),
     "Imports": _codes(imports),

@@ -18,7 +18,8 @@ SWEEP_TOO_LARGE = Code(
 )
 SHARED_OUTPUT = Code(
     "shared-output",
-    "The runs of a sweep can write to the same directory of a volume, and nothing in the job contains `{{ run.id }}`.",
+    "The runs of a sweep or the trials of a search can write to the same directory of a volume, and nothing in the job "
+    "contains `{{ run.id }}`.",
     "They run at the same time, so they would overwrite each other's files.",
     "Use `{{ run.id }}` in a path, or mount the volume read-only.",
 )

@@ -33,7 +33,20 @@ if TYPE_CHECKING:
     from gen.repository.layout import JobFile
 
 _SHOWN: Final = frozenset(
-    {"kind", "state", "attempt", "workers", "roles", "gpus", "accelerator", "queue", "timeout", "sweep", "metrics"}
+    {
+        "kind",
+        "state",
+        "attempt",
+        "workers",
+        "roles",
+        "gpus",
+        "accelerator",
+        "queue",
+        "timeout",
+        "sweep",
+        "search",
+        "metrics",
+    }
 )
 HIDDEN: Final = frozenset(str(one.alias) for one in JobFields.model_fields.values()) - _SHOWN
 """Fields of all kinds that the list does not show, and that decide nothing it shows."""
@@ -143,11 +156,16 @@ def _without_hidden(source: Source) -> Source:
 
 def _counts(job: JobInput, overlay: Overlay | None) -> dict[str, Any]:
     roles = job.job.replica_roles(job.name)
+    times = job.job.search.parallel_trials if job.job.search is not None else 1
     named: Counter[str] = Counter()
     gpus = 0
     for role in roles:
-        asked = (role_value(job.job, role, "gpus") or 0) * role.most
+        asked = times * (role_value(job.job, role, "gpus") or 0) * role.most
         gpus += asked
         if asked and (name := device_name(job.job, role, overlay)):
             named[name] += asked
-    return {"workers": sum(role.most for role in roles if role.trains), "gpus": gpus, "accelerators": dict(named)}
+    return {
+        "workers": times * sum(role.most for role in roles if role.trains),
+        "gpus": gpus,
+        "accelerators": dict(named),
+    }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from msgspec import Struct
 
+from gen.diagnostics import with_article
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body
 from gen.model.job import JobFields
@@ -100,6 +101,8 @@ class Job(JobFields, ABC):
             missing["timeout"] = f"a {kind} has no field that limits its run time"
         if cls.facts.scheduled_by is None:
             missing["schedule"] = "a CronJob starts Jobs only, and gen has no other way to start a run at set times"
+        if cls.facts.trial is None:
+            missing["search"] = f"no pod of {with_article(kind)} has the metrics of a trial in its log"
         return {**missing, **cls.unsupported}
 
     @classmethod

@@ -53,12 +53,19 @@ class BatchJob(IndexedJob):
                 fields=self.roles.worker,
                 env=self._environment(run),
                 ports=self.rendezvous_ports,
-                subdomain=run,
+                subdomain=None if self._is_alone else run,
             ),
         )
 
+    @property
+    def _is_alone(self) -> bool:
+        """Whether it is a trial of one pod, which needs no address: Katib makes no Service for a trial."""
+        return self.search is not None and self.workers == 1
+
     def _environment(self, run: str) -> tuple[Body, ...]:
         """Each run of a schedule has a name of its own, which its pods know."""
+        if self._is_alone:
+            return self.rendezvous("localhost", 1)
         if self.schedule is None:
             return self.rendezvous(f"{run}-0.{run}", self.workers)
         return (field_variable(_JOB_NAME, CRONJOB.pod_run), *self.rendezvous(f"$({_JOB_NAME})-0.{run}", self.workers))
@@ -80,6 +87,8 @@ class BatchJob(IndexedJob):
         )
 
     def companions(self, plan: Plan) -> tuple[Body, ...]:
+        if self._is_alone:
+            return ()
         service = {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,  # rank 0 must be found before it is ready

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gen.kinds.role import Role
     from gen.model.effect import Effect
     from gen.model.metric import KnownMetric
+    from gen.model.search import Search, SearchAlgorithm, Space
     from gen.queues import QueueProfile
     from gen.resources.base import Resource
     from gen.storage import StorageProfile, Volume
@@ -150,6 +151,26 @@ class SchedulePlan(Struct, frozen=True, kw_only=True):
     """Runs that can overlap."""
 
 
+class SearchPlan(Struct, frozen=True, kw_only=True):
+    """A search, and how Katib runs its trials."""
+
+    facts: Resource
+    """Facts of the object that runs the trials."""
+    wanted: Search
+    metrics: tuple[KnownMetric, ...]
+    """The metrics to collect, the one that decides first."""
+    spaces: Mapping[str, Space]
+    algorithm: SearchAlgorithm
+    stopper: SearchAlgorithm | None
+    first: str
+    """Role of the pod whose log has the metrics."""
+    primary: Mapping[str, str]
+    """Labels of that pod."""
+    succeeded: str
+    """Condition of a trial that has succeeded."""
+    failed: str
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """One job in one overlay."""
 
@@ -163,6 +184,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Name of the job."""
     run: str
     """Name of the run's objects, with the placeholder `gen.kubernetes.RUN` until the hash is known."""
+    object_name: str
+    """Name of the object that the operator runs; that of a trial is a placeholder."""
     namespace: str
     source: str
     """The job file."""
@@ -185,6 +208,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     state: str
     schedule: SchedulePlan | None
     """None for a job that runs once."""
+    search: SearchPlan | None
+    """None for a job whose values are known."""
     attempt: int
     metrics: tuple[KnownMetric, ...]
     values: Mapping[str, str]
@@ -208,6 +233,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def at_once(self) -> int:
         """Runs of the job that can overlap."""
+        if self.search is not None:
+            return self.search.wanted.parallel_trials
         return self.schedule.at_once if self.schedule is not None else 1
 
     @property

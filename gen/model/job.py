@@ -25,11 +25,12 @@ from gen.model.scalars import (
     Truth,
 )
 from gen.model.schedule import Schedule
+from gen.model.search import Search
 from gen.model.sweep import Sweep
 from gen.model.synonyms import CODE, JOB, MOUNT, TENSORBOARD
 from gen.model.transfer import Input, Logs, Output
 
-NOT_DEFAULTS = frozenset({"clusters", "kind", "name", "sweep"})
+NOT_DEFAULTS = frozenset({"clusters", "kind", "name", "search", "sweep"})
 """Fields that each job sets itself, so that an overlay cannot have defaults for them."""
 
 
@@ -141,6 +142,8 @@ class JobFields(PodFields):
     """Values for `{{ params.… }}`. The overlay's `params` override them."""
     sweep: Sweep | None = None
     """Run the job once for each combination of values of its parameters. `docs/sweeps.md` describes sweeps."""
+    search: Search | None = None
+    """Let Katib search the values of parameters that give the best metric. `docs/search.md` describes searches."""
     labels: dict[str, Text] = {}
     """Labels for all objects of the job, but not for its pods. Changing them does not start a new run."""
     annotations: dict[str, Text] = {}

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from gen import quantity
-from gen.kubernetes import with_hash
+from gen.kubernetes import readable, with_hash
 from gen.load import Plain
 from gen.model.meant import bytes_meant, duration_meant, truth_meant, whole_meant
 
@@ -53,7 +53,7 @@ def shown(value: object) -> str:
         return "a mapping"
     if isinstance(value, (list, tuple)):
         return "a list"
-    return f"`{visible(clipped(str(value)))}`"
+    return f"`{visible(clipped(readable(str(value))))}`"
 
 
 def visible(text: str) -> str:

@@ -53,6 +53,7 @@ JOB: Final = _names({
     "schedule.timeZone": "timeZone",
     "schedule.concurrency": "concurrencyPolicy",
     "sweep": "sweeps grid hyperparameters hyperparams",
+    "search": "katib experiment tune hpo tuning",
     "sweep.matrix": "matrix strategy",
     "code.git": "syncSource gitUrl gitRepo repo repository sourceCode",
     "code.ref": "branch revision",
@@ -152,6 +153,22 @@ PLACEMENT: Final = _names({
     "zone": "zones availabilityZone",
     "spot": "preemptible useSpot capacityType",
     "spread": "topologySpread topologySpreadConstraints antiAffinity podAntiAffinity",
+})  # fmt: skip
+
+SEARCH: Final = _names({
+    "params": "parameters space matrix searchSpace",
+    "maximize": "objective metric objectiveMetricName",
+    "maxTrials": "trials maxTrialCount numTrials max",
+    "parallelTrials": "parallel parallelTrialCount concurrency",
+    "maxFailedTrials": "maxFailedTrialCount failedTrials",
+    "algorithm": "algorithmName strategy sampler searchAlgorithm",
+    "earlyStopping": "stop earlyStop medianstop",
+})  # fmt: skip
+
+SEARCHED: Final = _names({
+    "values": "list choices options",
+    "distribution": "scale log prior",
+    "type": "parameterType",
 })  # fmt: skip
 
 METRIC: Final = _names({"pattern": "regex regexp filter metricsFormat", "format": "unit type"})

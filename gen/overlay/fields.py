@@ -25,7 +25,7 @@ from gen.overlay.declared_kind import DeclaredKind
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import NetworkFields
 from gen.overlay.queue import QueueFields
-from gen.overlay.settings import GPU, CodeSync, Compat, Copying, Spot, TensorBoardDefaults
+from gen.overlay.settings import GPU, CodeSync, Compat, Copying, Katib, Spot, TensorBoardDefaults
 from gen.overlay.store import StoreFields
 from gen.queues import QUEUES
 from gen.storage import STORAGE, StorageProfile
@@ -166,6 +166,8 @@ class OverlayFields(Model):
     MPIJob, and a cluster has one definition: beside the MPI operator, the training operator must be started with
     `--enable-scheme=tfjob --enable-scheme=pytorchjob`, or it exits. For `train`, the minor
     version of the Kubeflow Trainer, such as `train: 2.2`."""
+    katib: Katib = Katib()
+    """Katib, which runs searches."""
     kinds: dict[JobName, DeclaredKind] = {}
     """Custom resources that jobs can have as their kind, such as `spark`, in addition to those of gen."""
     defaults: dict[str, Any] = {}

@@ -13,7 +13,7 @@ from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
 from gen.model.profile import Profile
 from gen.model.scalars import Count, Positive, Text, Truth, conflict, matching
 from gen.model.sweep import MAX_COMBINATIONS, MAX_RUNS
-from gen.model.synonyms import GRANT
+from gen.model.synonyms import GRANT, SEARCH
 from gen.networks import NETWORKS
 from gen.queues import QUEUES
 from gen.storage import STORAGE
@@ -49,6 +49,18 @@ NamespaceKey = Annotated[
 ]
 
 
+class SearchGrant(Model):
+    """Limits of each search of a namespace."""
+
+    synonyms: ClassVar[Mapping[str, str]] = SEARCH
+    main: ClassVar[str] = "maxTrials"
+
+    max_trials: Positive
+    """Most trials in all."""
+    parallel_trials: Positive = 1
+    """Most trials at the same time. Their GPUs and pods count against the quotas."""
+
+
 class Grant(Model):
     """Resources that the jobs of a namespace may use."""
 
@@ -64,6 +76,9 @@ class Grant(Model):
     at the base, because it may be running; set `state: suspended` first."""
     sweep_runs: Annotated[Positive, Field(le=MAX_COMBINATIONS)] = MAX_RUNS
     """Most runs of one sweep."""
+    search: SearchGrant | None = None
+    """Searches of the namespace. The cluster needs Katib, and the namespace the label
+    `katib.kubeflow.org/metrics-collector-injection: enabled`. Defaults to none."""
     resource_quota: Truth = False
     """Render a ResourceQuota with the quotas of the namespace: the devices of each accelerator, and `pods`. The API
     server then also counts pods of runs that are `finished` or removed in Git. Not for `*`; the namespace must exist

@@ -1,16 +1,28 @@
 """Settings of an overlay for GPUs, code sync and TensorBoard."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
+import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from gen.model.base import Model
 from gen.model.names import ImageRef, LabelKey, LabelValue, ObjectName, ResourceName
 from gen.model.pods import Toleration
-from gen.model.scalars import Bytes, Duration, Quantity, Text, Truth
+from gen.model.scalars import Bytes, Duration, Quantity, Text, Truth, matching
 from gen.model.synonyms import GPU as GPU_SYNONYMS
+
+TrialResource = Annotated[
+    str,
+    matching(
+        re.compile(r"[A-Z][A-Za-z]*\.v[0-9][a-z0-9]*\.[a-z0-9.-]+"),
+        253,
+        "a kind as in the KatibConfig",
+        "use a form like `MPIJob.v2beta1.kubeflow.org`",
+    ),
+    WithJsonSchema({"title": "kind", "type": "string"}),
+]
 
 
 class GPU(Model):
@@ -38,6 +50,16 @@ class Spot(Model):
     `cloud.google.com/gke-spot: "true"` or `kubernetes.azure.com/scalesetpriority: spot`."""
     tolerations: tuple[Toleration, ...] = ()
     """Taints of the nodes."""
+
+
+class Katib(Model):
+    """Configuration of Katib in the cluster."""
+
+    main: ClassVar[str] = "trialResources"
+
+    trial_resources: tuple[TrialResource, ...] = ()
+    """Kinds in `trialResources` of the KatibConfig, in addition to those of Katib's manifests, such as
+    `MPIJob.v2beta1.kubeflow.org`. Its ClusterRole must permit to create them, too."""
 
 
 class CodeSync(Model):

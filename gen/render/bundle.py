@@ -20,6 +20,7 @@ from gen.render.seal import unsealed
 from gen.repository.layout import RenderedPath, settings_file
 from gen.resources.apps import DEPLOYMENT
 from gen.resources.core import CONFIG_MAP, DATA, INGRESS, RESOURCE_QUOTA, SERVICE
+from gen.resources.katib import EXPERIMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,9 +86,11 @@ def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
 
 
 def _workloads(overlay: Overlay, rendered: set[str]) -> dict[tuple[str, str], Workload]:
-    """Kinds of runs that the overlay's jobs have, or that it names under `operators` so that jobs may have them."""
+    """Kinds of runs that the overlay's jobs have, or that it permits by `operators` or by a grant for searches."""
     operators = overlay.fields.operators
-    return {
+    searches = {EXPERIMENT.key: Workload(api_version=_api_version(EXPERIMENT, None), resource=EXPERIMENT)}
+    searching = str(EXPERIMENT) in rendered or any(grant.search for grant in overlay.fields.namespaces.values())
+    return (searches if searching else {}) | {
         job.facts.key: Workload(api_version=_api_version(job.facts, operators.get(kind)), resource=job.facts)
         for kind, job in KINDS.items()
         if kind in operators or str(job.facts) in rendered

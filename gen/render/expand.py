@@ -19,7 +19,7 @@ from gen.render.combinations import combinations, named
 from gen.render.job_run import JobRun
 from gen.render.parse.job import parse_run
 from gen.render.parse.unused_params import used_params
-from gen.render.record import NOT_PART_OF_RUN, SWEEP
+from gen.render.record import NOT_PART_OF_RUN, SEARCH, SWEEP
 from gen.render.run_names import SCHEDULE, most_characters, run_name
 from gen.render.run_values import RunValues
 
@@ -51,7 +51,7 @@ class _WithSweep(Model):
 
 def expand(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[Expanded, ...]:
     """Runs of a job, at least one. After an error in its sweep, one run without the sweep's values."""
-    if SWEEP not in written.data:
+    if SWEEP not in written.data or SEARCH in written.data:  # together, they are reported later
         return (_expanded(written, None),)
     known = _combinations(written, overlay, found)
     if not known:

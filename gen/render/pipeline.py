@@ -11,6 +11,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from gen.diagnostics import DefinitionError, Findings, Location
 from gen.findings.grants import (
     NOT_GRANTED,
@@ -25,17 +27,19 @@ from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERV
 from gen.load import read
 from gen.overlay.definitions import report_invalid_definition
 from gen.overlay.select import CLUSTERS, clusters_of, selects
+from gen.render.build.search import experiment
 from gen.render.build.stage import build, build_storage
 from gen.render.check import check_manifests
-from gen.render.deciding_field import deciding_field
+from gen.render.deciding_field import Decided, deciding_field
 from gen.render.emit import emit
 from gen.render.expand import expand, merge_findings
+from gen.render.manifest import Built, Valid
 from gen.render.parse.job import job_name, parse_job, read_job
 from gen.render.patch.stage import apply_patches
 from gen.render.plan.resource_quotas import plan_resource_quotas
 from gen.render.plan.stage import make_plan
 from gen.render.plan.storage import plan_storage
-from gen.render.record import run_record
+from gen.render.record import SEARCH, run_record
 from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay
 from gen.render.seal import seal, unsealed
 from gen.render.sweep import settle
@@ -44,13 +48,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from gen.kinds.plan import Plan
+    from gen.kinds.plan import Plan, SearchPlan
     from gen.load import Source
     from gen.overlay.overlay import Overlay
     from gen.render.committed.read import CommittedRuns
-    from gen.render.deciding_field import Decided
     from gen.render.expand import Expanded
-    from gen.render.manifest import Built, Patched, Valid
+    from gen.render.manifest import Patched
+    from gen.render.parse.job import JobInput
     from gen.repository.layout import JobFile
     from gen.rules.problem import Problem
 
@@ -136,11 +140,20 @@ def _render_run(
     run, found = one.run, one.found
     if run is None or plan is None:
         return None
-    job, deciding = run.given.job, partial(deciding_field, run.given)
+    given = run.given
+    job, deciding = given.job, partial(deciding_field, given)
     checked = _checked(build(job, plan), overlay, found, deciding, proven=job.proven)
     if checked is None:
         return None
     patched, valid = checked
+    if plan.search is not None:
+        around = _around(valid, plan, plan.search, overlay, found, given)
+        if around is None:
+            return None
+        outer, valid = around
+        patched = replace(
+            patched, matched=patched.matched | outer.matched, deletions=patched.deletions | outer.deletions
+        )
     sealed = seal(valid, plan.attempt)
     record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for, run.given.own)
     rendered = RenderedJob(
@@ -163,6 +176,19 @@ def _render_run(
     from gen.render.committed.keep import keep  # noqa: PLC0415 - most renders keep no run
 
     return keep(old, rendered, valid, run.given.job, plan, overlay, found)
+
+
+def _around(
+    valid: Valid, plan: Plan, search: SearchPlan, overlay: Overlay, found: Findings, given: JobInput
+) -> tuple[Patched, Valid] | None:
+    """The search around the run, with its patches, and all objects with it instead of the run; None after an error."""
+    (workload,) = (manifest for manifest in valid.manifests if manifest.is_workload)
+    built = Built((experiment(workload, plan, search),))
+    checked = _checked(built, overlay, found, lambda _: Decided(given.place(SEARCH)), proven=False)
+    if checked is None:
+        return None
+    patched, (around,) = checked[0], checked[1].manifests
+    return patched, Valid(tuple(around if manifest is workload else manifest for manifest in valid.manifests))
 
 
 def _checked(

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 SWEEP: Final = "sweep"
 """The field that gives a job several runs. Only the values of a run are a part of it."""
-NOT_PART_OF_RUN: Final = frozenset({"state", "labels", "annotations", "metrics", "tensorboard", "name"})
+SEARCH: Final = "search"
+"""The field of jobs whose values Katib chooses, by their metrics."""
+METRICS: Final = "metrics"
+NOT_PART_OF_RUN: Final = frozenset({"state", "labels", "annotations", METRICS, "tensorboard", "name"})
 """Fields of a job that never start a new run, and the name, which counts as the name of the run."""
 _JOB_DIGITS: Final = 32
 """Authors choose the content of a job, so its digest must withstand a search for collisions."""
@@ -65,7 +68,8 @@ def run_record(run: str, data: Data, restarted_for: str | None, own: RunValues |
         swept = {name: value for name, value in own.params.items() if value is not None}
         values: Data = {**(params if isinstance(params, dict) else {}), **swept}
         fields = {**{name: value for name, value in fields.items() if name != SWEEP}, **own.fields, "params": values}
-    content = {name: _ordered(value, name) for name, value in fields.items() if name not in NOT_PART_OF_RUN}
+    left_out = NOT_PART_OF_RUN - {METRICS} if SEARCH in fields else NOT_PART_OF_RUN
+    content = {name: _ordered(value, name) for name, value in fields.items() if name not in left_out}
     text = orjson.dumps([run, content], option=orjson.OPT_SORT_KEYS)
     restart = hashlib.sha256(restarted_for.encode()).hexdigest() if restarted_for is not None else ""
     return Record(job=hashlib.sha256(text).hexdigest()[:_JOB_DIGITS], restart=restart[:_RESTART_DIGITS])

@@ -10,13 +10,13 @@ import hashlib
 
 import orjson
 
-from gen.kubernetes import HASH_LENGTH, QUEUE, QUEUE_LABEL, RUN, Body
+from gen.kubernetes import HASH_LENGTH, QUEUE, QUEUE_LABEL, RUN, TRIAL, Body
 from gen.render.manifest import Manifest, Sealed, Valid
 from gen.resources import queue_labels
 
 DUMMY = "0" * HASH_LENGTH
 """Placeholder for the hash during checks, as long as a hash. It starts with a digit, which fewer names allow."""
-_RUN = RUN.encode()
+_RUN, _TRIAL = RUN.encode(), TRIAL.encode()
 
 
 def seal(valid: Valid, attempt: int) -> Sealed:
@@ -57,7 +57,8 @@ def _without(body: Body, route: tuple[str, ...]) -> Body:
 def filled(body: Body, digest: str) -> Body:
     """The object with `RUN` replaced. Replacing it in JSON text is several times as fast as walking the object."""
     text = orjson.dumps(body)
-    if _RUN not in text:
+    if _RUN not in text and _TRIAL not in text:
         return body
-    result: Body = orjson.loads(text.replace(_RUN, digest.encode()))
+    text = text.replace(_RUN, digest.encode()).replace(_TRIAL, f"trial-{digest}".encode())
+    result: Body = orjson.loads(text)
     return result

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Final
 
-from gen.kubernetes import PRIORITY_LABEL, QUEUE, QUEUE_LABEL
+from gen.kubernetes import PRIORITY_LABEL, QUEUE, QUEUE_LABEL, Body, at
 from gen.resources import apps, argo, batch, core, coscheduling, jobset, katib, kubeflow, kueue, ray, trainer, volcano
 from gen.resources.base import Resource
 
@@ -30,6 +30,13 @@ def resource_of(group: str, kind: str) -> Resource | None:
 def resource_of_object(api_version: object, kind: object) -> Resource | None:
     """The facts for an object with this `apiVersion` and `kind`, which can have any type."""
     return RESOURCES.get((str(api_version).rpartition("/")[0], str(kind)))
+
+
+def held_object(body: Body) -> Body | None:
+    """The object that another object makes several times; None without one."""
+    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    found = at(body, *resource.holds.route) if resource is not None and resource.holds is not None else None
+    return found if isinstance(found, dict) else None
 
 
 class Having(AbstractSet[tuple[str, str]]):

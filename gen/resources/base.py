@@ -131,6 +131,25 @@ class Derived(Struct, frozen=True, kw_only=True, eq=False):
     """The roles with this name, in lower case; empty for every role."""
 
 
+class Trial(Struct, frozen=True, kw_only=True, eq=False):
+    """How Katib finds the pod of a trial that prints the metrics."""
+
+    index: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the operator for the first pod of a role."""
+    roles: Path = ()
+    """Roles that can have rank 0, the first choice first. Empty for the order of the object."""
+
+
+class Held(Struct, frozen=True, kw_only=True, eq=False):
+    """An object of another kind that an object makes several times."""
+
+    route: Path
+    at_once: Path
+    """Route of the number that exist at the same time."""
+    in_all: Path
+    """Route of the number that are made in all."""
+
+
 class Retired(Struct, frozen=True, kw_only=True, eq=False):
     """An API version that is deprecated or removed."""
 
@@ -196,6 +215,10 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Whether an object starts runs at set times. Their objects belong to it, and no engine knows of them."""
     scheduled_by: Resource | None = None
     """The kind whose objects start objects of this kind at set times."""
+    holds: Held | None = None
+    """The objects that it makes from a template, if they have a kind of their own."""
+    trial: Trial | None = None
+    """How Katib runs objects of this kind; None if it cannot read their metrics."""
     suspend: Path | None = None
     deadline: Path | None = None
     """Route of the field that limits the run time, in seconds."""

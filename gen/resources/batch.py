@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import Conditions, Count, Derived, PodSet, Queueing, Resource
+from gen.resources.base import Conditions, Count, Derived, PodSet, Queueing, Resource, Trial
 
 INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 """Field of a pod with its index. The annotation is older than the label, which Kubernetes has since 1.28."""
@@ -44,6 +44,7 @@ JOB: Final = Resource(
     kueue=Queueing(framework="batch/job"),
     elastic=True,
     scheduled_by=CRONJOB,
+    trial=Trial(index={"batch.kubernetes.io/job-completion-index": "0"}),
     # the host name of an indexed pod; a pod also gets a random suffix
     derived=(Derived(suffix="-{0}", counts=(Count(route=("spec", "completions"), default=0),)),),
     pod_index=(INDEX,),

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from gen import quantity
 from gen.kubernetes import ACCELERATOR_LABEL, at
-from gen.resources import resource_of_object
+from gen.resources import held_object, resource_of_object
 from gen.resources.pods import follow, matches, pod_sets, templates_by_shape
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.resources.base import Nodes, Resource
+    from gen.resources.base import Held, Nodes, Resource
 
     Units = Mapping[str, Mapping[str, int]]
     """By accelerator: extended resources, with the amount that is one device."""
@@ -64,6 +64,8 @@ def demand(body: Body, kind: Resource, units: Units) -> Demand:
     Devices that the overlay does not declare (any more) count one each. Raises ValueError for an amount that cannot be
     read.
     """
+    if kind.holds is not None:
+        return _held(body, kind.holds, units)
     every = {name: unit for one in units.values() for name, unit in one.items()}
     pods = gpus = 0
     accelerators: Counter[str] = Counter()
@@ -75,6 +77,19 @@ def demand(body: Body, kind: Resource, units: Units) -> Demand:
             accelerators[name] += asked
     seconds = None if kind.deadline is None else at(body, *kind.deadline)
     return Demand(pods, gpus, None if seconds is None else _whole(seconds), dict(accelerators))
+
+
+def _held(body: Body, held: Held, units: Units) -> Demand:
+    """The demand of the objects that an object makes. Their limits of the run time follow each other."""
+    inner, count, total = (follow(body, route) for route in (held.route, held.at_once, held.in_all))
+    resource = resource_of_object(at(inner, "apiVersion"), at(inner, "kind"))
+    if resource is None or resource.holds is not None:
+        return Demand()
+    one, at_once = demand(inner, resource, units), max(_whole_or(count, 1), 1)
+    rounds = math.ceil(_whole_or(total, at_once) / at_once)
+    several = one.times(at_once)
+    seconds = None if one.seconds is None else rounds * one.seconds
+    return Demand(several.pods, several.gpus, seconds, several.accelerators)
 
 
 def _pods(body: Body, kind: Resource) -> Iterator[tuple[int, str, Any]]:
@@ -109,6 +124,10 @@ def _unit(declared: Mapping[str, int]) -> Unit:
 def any_demand(body: Body) -> Demand:
     """The least demand of an object of any kind and form. Every accelerator counts as a GPU."""
     resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
+    if resource is not None and resource.holds is not None:
+        inner = follow(body, resource.holds.route)
+        held = any_demand(inner) if isinstance(inner, dict) and held_object(inner) is None else Demand()
+        return held.times(max(_whole_or(follow(body, resource.holds.at_once), 1), 1))
     sets = [(one.template, one.counts) for one in pod_sets(resource, body)] if resource is not None else []
     if not sets:
         sets = [(template, tuple(_counts(body, route))) for route, template in templates_by_shape(body)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, Conditions, Count, Derived, Pattern, PodSet, Queueing, Resource, retired
+from gen.resources.base import ANY_ITEM, Conditions, Count, Derived, Pattern, PodSet, Queueing, Resource, Trial, retired
 from gen.resources.batch import INDEX
 
 _JOB: Pattern = ("spec", "replicatedJobs", ANY_ITEM)
@@ -31,6 +31,7 @@ JOBSET: Final = Resource(
     retries=("spec", "failurePolicy", "maxRestarts"),
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
+    trial=Trial(index={"jobset.sigs.k8s.io/job-index": "0", "batch.kubernetes.io/job-completion-index": "0"}),
     kueue=Queueing(framework="jobset.x-k8s.io/jobset"),
     claims=(CLAIMS,),
     pod_index=(JOB_INDEX, INDEX),

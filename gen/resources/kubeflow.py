@@ -9,7 +9,19 @@ from typing import Final, Literal, get_args
 
 from msgspec.structs import replace
 
-from gen.resources.base import ANY_KEY, Conditions, Count, Derived, Group, Pattern, PodSet, Queueing, Resource, retired
+from gen.resources.base import (
+    ANY_KEY,
+    Conditions,
+    Count,
+    Derived,
+    Group,
+    Pattern,
+    PodSet,
+    Queueing,
+    Resource,
+    Trial,
+    retired,
+)
 
 V1: Final = "kubeflow.org/v1"
 V2: Final = "kubeflow.org/v2beta1"
@@ -25,6 +37,7 @@ POLICY_FIELDS: Final = (
 _POLICY = ("spec", POLICY)
 # `common_types.go` of the training operator and `types.go` of the MPI operator have the same conditions
 _STATUS = Conditions(succeeded="Succeeded", failed="Failed", suspended="Suspended")
+_FIRST = {"training.kubeflow.org/replica-index": "0"}
 _ALPHA = ("kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", "kubeflow.org/v1beta1", "kubeflow.org/v1beta2")
 
 
@@ -101,6 +114,7 @@ def _training(
         groups=_groups("--gang-scheduler-name"),
         # `ReplicaIndexLabel` in `pkg/apis/kubeflow.org/v1/common_types.go` of the training operator
         pod_index=("metadata.labels['training.kubeflow.org/replica-index']",),
+        trial=Trial(index=_FIRST),
         scaled=("spec", role_map, "Worker", "replicas") if scaled else (),
     )
 
@@ -108,7 +122,8 @@ def _training(
 _MASTER_WORKER = ("Master", "Worker")
 TF_ROLES: Final = ("PS", "Worker", "Chief", "Master", "Evaluator")
 
-TFJOB: Final = _training("TFJob", "tfReplicaSpecs", TF_ROLES, "tensorflow", old=_ALPHA)
+_TFJOB = _training("TFJob", "tfReplicaSpecs", TF_ROLES, "tensorflow", old=_ALPHA)
+TFJOB: Final = replace(_TFJOB, trial=Trial(index=_FIRST, roles=("Chief", "Master", "Worker")))
 PYTORCHJOB: Final = _training(
     "PyTorchJob",
     "pytorchReplicaSpecs",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, ANY_KEY, Conditions, Count, Derived, Nodes, PodSet, Queueing, Resource
+from gen.resources.base import ANY_ITEM, ANY_KEY, Conditions, Count, Derived, Nodes, PodSet, Queueing, Resource, Trial
 from gen.resources.jobset import CLAIMS, COUNTS, TEMPLATE
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"trainer.kubeflow.org/v1alpha1": ()}
@@ -40,6 +40,9 @@ TRAINJOB: Final = Resource(
     suspend=("spec", "suspend"),
     deadline=("spec", "activeDeadlineSeconds"),
     status=Conditions(succeeded="Complete", failed="Failed", suspended="Suspended"),
+    trial=Trial(
+        index={"jobset.sigs.k8s.io/replicatedjob-name": "node", "batch.kubernetes.io/job-completion-index": "0"}
+    ),
     kueue=Queueing(framework="trainer.kubeflow.org/trainjob", appends=("spec", "runtimePatches")),
     derived=(
         Derived(suffix="-node-0-{0}-xxxxx", counts=(Count(route=("spec", "trainer", "numNodes")),)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, Count, Derived, Group, Pattern, Phase, Phases, PodSet, Resource
+from gen.resources.base import ANY_ITEM, Count, Derived, Group, Pattern, Phase, Phases, PodSet, Resource, Trial
 
 SCHEDULER: Final = "volcano"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -37,6 +37,7 @@ VOLCANO_JOB: Final = Resource(
     scheduler=SCHEDULER,
     # `createJobPod` in `pkg/controllers/job/job_controller_util.go`
     pod_index=("metadata.annotations['volcano.sh/task-index']",),
+    trial=Trial(index={"volcano.sh/task-index": "0"}),
     derived=(
         Derived(
             suffix="-{role}-{0}",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import Location
 from gen.findings.rendered import NEVER_RAN, RUN_EDITED, UNKNOWN_USAGE
 from gen.kubernetes import at, queue_in
+from gen.resources import held_object
 from gen.resources.content import content
 from gen.resources.demand import Demand, demand
 from gen.resources.engines import is_finished
@@ -177,7 +178,7 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
     state = RunState.FINISHED if is_finished(run.metadata) else RunState.ACTIVE
     if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
         state = RunState.SUSPENDED
-    queue = queue_in(run.metadata.get("labels"))
+    queue = queue_in(run.metadata.get("labels")) or queue_in(at(held_object(run.outline), "metadata", "labels"))
     asked = _demand(run, kind, units, found)
     return RunVersion(run.key.name, state, asked, queue, run.values, kind.is_schedule)
 

@@ -73,4 +73,4 @@ def pattern(route: Route, known: set[Route]) -> Route | None:
         for field in known
         if len(field) <= len(route) and all(one in (EACH, step) for one, step in zip(field, route, strict=False))
     ]
-    return max(fits, key=len, default=None)
+    return max(fits, key=lambda field: (len(field), -field.count(EACH)), default=None)

@@ -45,7 +45,14 @@ OVERLAY: dict[str, Any] = {
             "taints": ["dedicated=train"],
             "registries": ["registry.example.com", "docker.io"],
             "sweepRuns": 256,
+            "search": {"maxTrials": 30, "parallelTrials": 9},
         }
+    },
+    "katib": {
+        "trialResources": [
+            *("MPIJob.v2beta1.kubeflow.org", "JAXJob.v1.kubeflow.org", "PaddleJob.v1.kubeflow.org"),
+            *("JobSet.v1alpha2.jobset.x-k8s.io", "Job.v1alpha1.batch.volcano.sh"),
+        ]
     },
     "volumes": {
         "nas": {"size": "10Gi", "nas": {"server": "nas.example.com", "path": "/x"}},

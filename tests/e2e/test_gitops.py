@@ -279,3 +279,51 @@ def test_the_life_of_a_schedule(world: Callable[[str, str], World]) -> None:
     assert "pruned CronJob demo" in here.merged("unused-storage", "unused-storage")
     assert live()["metadata"]["name"] == "demo-stays"
     assert here.data() == data
+
+
+def test_the_life_of_a_search(world: Callable[[str, str], World]) -> None:
+    here = world("pytorch", "search")
+    grant = f"namespaces: {{{here.namespace}: {{search: {{maxTrials: 9}}}}}}\n"
+    here.repo.overlay(OVERLAY.format(namespace=here.namespace).rpartition("namespaces:")[0] + grant + VOLUMES)
+
+    def searched(values: str, more: str = "") -> list[str]:
+        job = JOB.format(kind="pytorch", lr="{{ params.lr }} --out /data/{{ run.id }}")
+        search = f"metrics: [loss]\nsearch: {{minimize: loss, params: {{lr: [{values}]}}, maxTrials: 2}}\n"
+        here.repo.job(job + search + more, namespace=here.namespace)
+        return here.merged()
+
+    def live() -> list[Body]:
+        every = here.cluster.live("kubeflow.org", "Experiment", here.namespace)
+        return [body for body in every if not deleted(body)]
+
+    added = searched("0.1, 0.2")
+    (first,), data = live(), here.data()
+    name = first["metadata"]["name"]
+    assert f"created Experiment {name}" in added
+    assert here.runs() == [], "trials are made by Katib"
+    assert set(data) == {"PersistentVolume", "PersistentVolumeClaim"}
+
+    edited = searched("0.1, 0.2, 0.3")
+    (second,) = live()
+    other = second["metadata"]["name"]
+    assert other != name
+    assert edited.index(f"pruned Experiment {name}") < edited.index(f"created Experiment {other}")
+    assert here.data() == data
+
+    assert f"changed Experiment {other}" in searched("0.1, 0.2, 0.3", "labels: {cost-center: a}\n")
+    assert live()[0]["metadata"]["uid"] == second["metadata"]["uid"], "a label is changed in place"
+
+    assert searched("0.1, 0.2, 0.3", "labels: {cost-center: a}\nstate: finished\n") == []
+    here.delete(live()[0])
+    assert here.engine.sync() == [], "a finished search that is gone stays gone"
+
+    job = here.repo.root / f"jobs/{here.namespace}/demo.yaml"
+    text = job.read_text("utf-8").replace("state: finished\n", "")
+    job.unlink()
+    assert "pruned Deployment demo-tensorboard" in here.merged("unused-storage", "unused-storage")
+    assert live() == []
+    assert here.data() == data
+
+    job.write_text(text, "utf-8")
+    assert f"created Experiment {other}" in here.merged(), "the same content is the same search"
+    assert here.data() == data

@@ -13,15 +13,18 @@ from gen.cel.program import Environment, compile_expression
 from gen.cel.types import DYN
 from gen.kinds import KINDS
 from gen.resources.base import Conditions, Resource
+from gen.resources.katib import EXPERIMENT
 from tests.support import OVERLAY, Repository
 
-RUNS = {str(kind.facts): kind.facts for kind in KINDS.values()}
+RUNS = {**{str(kind.facts): kind.facts for kind in KINDS.values()}, str(EXPERIMENT): EXPERIMENT}
 RESOURCES = {name: facts for name, facts in RUNS.items() if not facts.known_to_engines}
 VERSIONS = ", ".join(f"{name}: {kind.facts.served[0]}" for name, kind in KINDS.items())
 ALL = f"operators: {{{VERSIONS}}}\n"
 GITOPS = "gitops: {argocd: {repoURL: https://a.example/b.git}, flux: {repoURL: https://a.example/b.git}}\n"
-SHARING = sorted(name for name, facts in RESOURCES.items() if isinstance(facts.status, Conditions))
-"""Kinds with conditions."""
+SHARING = sorted(
+    name for name, facts in RESOURCES.items() if isinstance(facts.status, Conditions) and facts.status.suspended
+)
+"""Kinds with the same conditions."""
 RUNNER = """
 return function(script, object)
   local check = assert(loadstring(script))
@@ -88,6 +91,14 @@ OTHERS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
         ("it took too long", {"jobDeploymentStatus": "Failed", "reason": "DeadlineExceeded"}, "Degraded"),
         ("it is invalid", {"jobDeploymentStatus": "ValidationFailed", "reason": "ValidationFailed"}, "Degraded"),
     ],
+    # `pkg/controller.v1beta1/experiment/util/status_util.go` of kubeflow/katib 0.19
+    "kubeflow.org/Experiment": [
+        ("it was created", {"conditions": [condition("Created")], "completionTime": None}, "Progressing"),
+        ("trials run", {"conditions": [condition("Created"), condition("Running")], "trialsRunning": 3}, "Progressing"),
+        ("it starts again", {"conditions": [condition("Running", "False"), condition("Restarting")]}, "Progressing"),
+        ("it reached its goal", {"conditions": [*AFTER, condition("Succeeded", reason="GoalReached")]}, "Healthy"),
+        ("too many trials failed", {"conditions": [*AFTER, condition("Failed")], "trialsFailed": 3}, "Degraded"),
+    ],
     # `pkg/controller/trainjob_controller.go` of kubeflow/trainer 2.3
     "trainer.kubeflow.org/TrainJob": [
         ("its jobs run", {"jobsStatus": [{"name": "node", "active": 1, "ready": 1}]}, "Progressing"),
@@ -124,7 +135,8 @@ def of_kind(resource: Resource, status: dict[str, Any] | None) -> dict[str, Any]
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     repo = Repository.at(tmp_path_factory.mktemp("health") / "repo")
-    repo.overlay(OVERLAY + GITOPS + ALL)
+    grant = "    search: {maxTrials: 1}\nvolumes:"
+    repo.overlay(OVERLAY.replace("volumes:", grant) + GITOPS + ALL)
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
     assert repo.render()[1] == 0
     files = {path: yaml.safe_load(text) for path, text in repo.rendered().items() if not path.startswith("dev/")}
@@ -235,7 +247,8 @@ def test_both_engines_know_what_other_operators_write(
 
 
 def test_the_statuses_of_every_other_operator_are_here() -> None:
-    assert set(OTHERS) == {name for name, facts in RESOURCES.items() if facts.group != "kubeflow.org"}
+    others = {name for name, facts in RESOURCES.items() if facts.group != "kubeflow.org"}
+    assert set(OTHERS) == {*others, str(EXPERIMENT)}
 
 
 def test_flux_has_a_check_for_the_version_that_the_cluster_serves(repo: Repository) -> None:

@@ -128,6 +128,7 @@ def test_the_registry_is_complete() -> None:
         "batch.volcano.sh/Job",
         "batch/Job",
         "jobset.x-k8s.io/JobSet",
+        "kubeflow.org/Experiment",
         "kubeflow.org/JAXJob",
         "kubeflow.org/MPIJob",
         "kubeflow.org/PaddleJob",

@@ -39,9 +39,17 @@ def run_labels(plan: Plan, component: str) -> dict[str, str]:
 def run_metadata(plan: Plan, name: str, component: str) -> Body:
     """Metadata of an object of one run."""
     lifecycle = run_annotations(plan.engines, plan.state, settled=_is_settled(plan))
-    queue = queue_labels(plan) if plan.schedule is None else _own_queue_label(plan)
+    queue = queue_labels(plan) if plan.schedule is None and plan.search is None else _own_queue_label(plan)
     labels = {**plan.labels, **run_labels(plan, component), **queue}
     return _metadata(name, plan.namespace, labels, {**plan.annotations, **lifecycle})
+
+
+def trial_metadata(plan: Plan) -> Body:
+    """Metadata of the trials of a search, which engines do not know.
+
+    They are a part of the search, so labels that can change without a new run are not in it.
+    """
+    return _metadata(plan.run, plan.namespace, {**run_labels(plan, plan.kind), **queue_labels(plan)}, {})
 
 
 def queue_labels(plan: Plan) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The annotation by which tools find the metrics of a run in its log."""
+"""The annotation that lets tools find metrics in the log of a run."""
 
 from __future__ import annotations
 

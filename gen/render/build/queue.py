@@ -25,7 +25,9 @@ def queue_run(plan: Plan, facts: Resource, pods: Mapping[str, Body]) -> Run:
         )
         for pod in plan.pods
     )
-    return Run(facts=facts, api_version=plan.api_version, name=plan.run, priority=plan.priority, members=tuple(members))
+    return Run(
+        facts=facts, api_version=plan.api_version, name=plan.object_name, priority=plan.priority, members=tuple(members)
+    )
 
 
 def queued_pods(queue: QueuePlan, run: Run) -> dict[str, Body]:

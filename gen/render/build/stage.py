@@ -9,7 +9,7 @@ import orjson
 from gen.diagnostics import Location
 from gen.kubernetes import METRICS, RUN, VALUES, Body
 from gen.render.build.arena import show_to_arena, state_of
-from gen.render.build.metadata import platform_metadata, run_metadata, storage_metadata
+from gen.render.build.metadata import platform_metadata, run_metadata, storage_metadata, trial_metadata
 from gen.render.build.metrics import metrics_annotation
 from gen.render.build.pod import pod_template
 from gen.render.build.queue import put_into_queue, queue_run, queued_pods, set_value
@@ -48,10 +48,10 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     workload: Body = {
         "apiVersion": plan.api_version,
         "kind": job.facts.kind,
-        "metadata": run_metadata(plan, plan.run, plan.kind),
+        "metadata": run_metadata(plan, plan.run, plan.kind) if plan.search is None else trial_metadata(plan),
         "spec": job.workload(plan, pods),
     }
-    if plan.metrics:
+    if plan.metrics and plan.search is None:
         workload["metadata"].setdefault("annotations", {})[METRICS] = metrics_annotation(plan.metrics)
     if plan.values:
         workload["metadata"].setdefault("annotations", {})[VALUES] = orjson.dumps(plan.values).decode()

@@ -9,23 +9,24 @@ from msgspec.structs import replace
 from gen.diagnostics import Findings, Location
 from gen.findings.jobs import SUSPENDED_IN_QUEUE
 from gen.kinds.plan import QueuePlan
-from gen.kubernetes import QUEUE_LABEL, RUN, Body, at, with_field
+from gen.kubernetes import QUEUE_LABEL, RUN, TRIAL, Body, at, with_field
 from gen.queues import QUEUES
 from gen.render.build.metadata import run_metadata
+from gen.render.build.search import experiment
 from gen.render.build.stage import build
 from gen.render.committed.report import report_faults
 from gen.render.emit import emit
-from gen.render.manifest import Manifest, Sealed
+from gen.render.manifest import Built, Manifest, Sealed
 from gen.render.patch.stage import apply_patches
 from gen.render.results import Behind
 from gen.render.seal import filled
-from gen.resources import queue_labels, resource_of_object
+from gen.resources import held_object, queue_labels, resource_of_object
 from gen.resources.demand import Demand, demand
 from gen.resources.pods import templates_by_shape
 
 if TYPE_CHECKING:
     from gen.kinds.base import Job
-    from gen.kinds.plan import Plan
+    from gen.kinds.plan import Plan, SearchPlan
     from gen.overlay.overlay import Overlay
     from gen.render.committed.read import CommittedObject, CommittedRun
     from gen.render.manifest import Valid
@@ -78,7 +79,17 @@ def _as_committed(run: CommittedRun, valid: Valid, job: Job, plan: Plan, overlay
         return valid.manifests
     queue = QueuePlan(name=local, profile=QUEUES["kueue"].named(local), declared=False) if local else None
     name = plan.name if stable else f"{plan.name}-{RUN}"
-    return apply_patches(build(job, replace(plan, queue=queue, stable=stable, run=name)), overlay, Findings()).manifests
+    plan = replace(plan, queue=queue, stable=stable, run=name, object_name=TRIAL if plan.search is not None else name)
+    manifests = apply_patches(build(job, plan), overlay, Findings()).manifests
+    return tuple(_searched(one, plan, plan.search, overlay) if one.is_workload else one for one in manifests)
+
+
+def _searched(trial: Manifest, plan: Plan, search: SearchPlan | None, overlay: Overlay) -> Manifest:
+    """The object in Git: the run, or the search around it."""
+    if search is None:
+        return trial
+    (around,) = apply_patches(Built((experiment(trial, plan, search),)), overlay, Findings()).manifests
+    return around
 
 
 def _kept(one: CommittedObject, run: CommittedRun, manifests: tuple[Manifest, ...], plan: Plan) -> Manifest:
@@ -113,7 +124,8 @@ def _metadata(new: Body, committed: Body) -> Body:
 
 
 def _queue(body: Body) -> str:
-    return str(at(body, "metadata", "labels", QUEUE_LABEL) or "")
+    """The queue of Kueue that admits the run, or each trial of the search."""
+    return str(at(held_object(body) or body, "metadata", "labels", QUEUE_LABEL) or "")
 
 
 def _claims(workload: Body) -> set[str]:

@@ -8,7 +8,7 @@ from gen.diagnostics import Location, Severity
 from gen.findings.rendered import KEPT_RUN_INVALID, KEPT_RUN_NOT_GRANTED
 from gen.kubernetes import QUEUE_LABEL, at, identity_of, queue_in
 from gen.render.plan.images import allowed
-from gen.resources import resource_of_object
+from gen.resources import held_object, resource_of_object
 from gen.resources.pods import pod_sets
 from gen.rules.problem import dotted
 
@@ -57,6 +57,10 @@ def _faults(body: Body, overlay: Overlay) -> Iterator[str]:
     from gen.check.objects import check  # noqa: PLC0415 - most renders keep no run
     from gen.rules.catalogue import CATALOGUE  # noqa: PLC0415 - as above
 
+    inner = held_object(body)
+    if inner is not None:
+        # with a name, which the operator gives it
+        yield from _faults({**inner, "metadata": {**inner.get("metadata", {}), "name": "trial"}}, overlay)
     for problem in check(body, overlay.kinds).problems:
         if CATALOGUE[problem.rule].severity_of(body) is Severity.ERROR:
             yield f"{dotted(problem.route) or 'the object'}: {problem.message}"
@@ -66,6 +70,9 @@ def _granted_values(body: Body, main_container: str) -> Iterator[tuple[str, str]
     """What an object uses and the overlay grants by name: fields of the job with their values."""
     if queue := queue_in(at(body, "metadata", "labels")):
         yield "queue", queue
+    if (inner := held_object(body)) is not None:
+        yield "permission", "search"
+        yield from _granted_values(inner, main_container)
     resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
     for pods in pod_sets(resource, body) if resource is not None else ():
         spec = at(pods.template, "spec") or {}
@@ -87,6 +94,6 @@ def _is_granted(field: str, value: str, grant: Grant, overlay: Overlay) -> bool:
         "queue": (*grant.queues, *(queue.labels.get(QUEUE_LABEL) for queue in declared)),
         "priority": grant.priorities,
         "serviceAccount": grant.service_accounts,
-        "permission": grant.allow,
+        "permission": (*grant.allow, *(["search"] if grant.search is not None else [])),
     }
     return value in lists[field] if field in lists else allowed(value, grant)

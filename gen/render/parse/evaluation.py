@@ -129,14 +129,14 @@ def evaluated(
 ) -> Evaluated:
     """The data with its expressions replaced; `job` contains the values of `{{ job.… }}`.
 
-    `run` is the name of the run without its hash, `values` are the parameters that a sweep sets for it.
+    `run` is the name of the run, `values` are the parameters that a sweep or a search sets for it.
 
     Parameters are evaluated first, and cannot refer to each other. Without an overlay, expressions that depend on one
     are left unevaluated.
     """
     scopes = {
         "job": job,
-        "run": {"id": f"{run}-{RUN}", "hash": RUN},
+        "run": {"id": run, "hash": RUN},
         "overlay": {"name": overlay.name} if overlay else _Undecided(),
     }
     evaluation = _Evaluation(scopes, layers, found)

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean
-from gen.kubernetes import RUN
+from gen.kubernetes import PARAMETER, RUN, TRIAL
 from gen.load import forbidden_character
 
 if TYPE_CHECKING:
@@ -231,8 +231,10 @@ def _filtered(inner: Any, name: str, arguments: list[str], values: Values) -> st
     if name not in FILTERS:
         raise ExpressionError(f"unknown filter `{name}`", did_you_mean(name, FILTERS))
     text = _value(inner, values)
-    if RUN in text:
+    if RUN in text or TRIAL in text:
         raise ExpressionError("`run` takes no filters, because its hash is not known yet", "remove the filter")
+    if PARAMETER in text:
+        raise ExpressionError("a parameter of a search takes no filters: Katib chooses its value", "remove the filter")
     try:
         return FILTERS[name](text, *arguments)
     except TypeError:

@@ -15,6 +15,7 @@ from gen.findings.overlays import PLUGIN_NOT_NAMED
 from gen.kinds import KINDS, Job
 from gen.kinds.declared import is_declared, is_named
 from gen.kinds.meant import kind_meant
+from gen.kubernetes import RUN, TRIAL, parameter
 from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.load.not_a_mapping import report_not_a_mapping
 from gen.model.explain import explain
@@ -26,7 +27,7 @@ from gen.plugins.registries import KIND_GROUP
 from gen.render.parse.evaluation import evaluated
 from gen.render.parse.texts import report_texts
 from gen.render.parse.unused_params import warn_unused_params
-from gen.render.record import SWEEP
+from gen.render.record import SEARCH, SWEEP
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
         data.pop(SWEEP, None)
     job_values = {"name": written.name, "namespace": written.namespace, "kind": written.kind}
     name, params = (own.name, own.params) if own is not None else (written.name, {})
-    texts = evaluated(data, job_values, name, params, overlay, layers, found)
+    run, params = (TRIAL, searched(data[SEARCH])) if SEARCH in data else (f"{name}-{RUN}", params)
+    texts = evaluated(data, job_values, run, params, overlay, layers, found)
     if overlay is not None and not texts.failed:
         warn_unused_params(source, data, found)
     hidden = report_secrets(texts.data, layers, found, texts.failed)
@@ -132,6 +134,12 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
     if job is None:
         return None
     return JobInput(job, job.name or _stem(source), written.namespace, source, layers, left_out, texts.data, own)
+
+
+def searched(search: Data) -> dict[str, str | None]:
+    """Placeholders for the values of the parameters of a search, which can have any form."""
+    params = search.get("params") if isinstance(search, dict) else None
+    return {str(name): parameter(str(name)) for name in params} if isinstance(params, dict) else {}
 
 
 def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> JobInput | None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from gen.resources.katib import EXPERIMENT
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.render.job_run import JobRun
     from gen.render.parse.job import JobInput
+    from gen.resources.base import Resource
 
 _TRAINING_ONLY = frozenset({"gpus", "cpu", "disk", "memory", "shared_memory"})
 PROGRAM = frozenset({"command", "args"})
@@ -57,6 +60,14 @@ class Context(Struct, frozen=True):
     @property
     def job(self) -> Job:
         return self.given.job
+
+    @property
+    def object_facts(self) -> Resource:
+        """Facts of the object in Git: that of the run, or the one that starts its runs."""
+        facts = self.job.facts
+        if self.job.search is not None:
+            return EXPERIMENT
+        return facts.scheduled_by if self.job.schedule is not None and facts.scheduled_by is not None else facts
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.given.place(*route, key=key)

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import with_article
 from gen.findings.files import TOO_LARGE
 from gen.findings.grants import NOT_GRANTED
 from gen.findings.jobs import INVALID_LABEL, NAME_TOO_LONG, POD_METADATA, RESERVED_METADATA
@@ -15,6 +16,7 @@ from gen.model.names import LABEL_KEY, LABEL_VALUE
 from gen.model.scalars import shown
 from gen.queues import QUEUES
 from gen.queues.metadata import is_of_controllers, is_of_pods, is_reserved
+from gen.resources.katib import RANDOM_PART
 from gen.resources.names import last_suffixes
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     roles = (pod.role for pod in pods)
     # the time of a run has as many digits as a hash (`getJobName` in `pkg/controller/cronjob/utils.go`)
     suffix, room = longest_suffix(context.job.facts, roles, hashed=hashed or scheduled, tensorboard=tensorboard)
+    if context.job.search is not None:
+        suffix, room = f"-<trial>{suffix}", room + RANDOM_PART
     if len(name) + room > MAX_NAME:
         digits = "-<hash>" if hashed else "-<time>" if scheduled else ""
         shown = f"`{digits if suffix != TENSORBOARD else ''}{suffix}`"
@@ -70,13 +74,11 @@ def _shorten(context: Context, most: int) -> str:
 
 def _check_limit(context: Context, route: tuple[str, ...], *, hashed: bool) -> None:
     """Some operators limit the name of the object itself."""
-    facts = context.job.facts
-    if context.job.schedule is not None and facts.scheduled_by is not None:
-        facts = facts.scheduled_by
+    facts = context.object_facts
     most = longest_name(facts, hashed=hashed)
     if most is not None and len(context.name) > most:
         with_suffix = ", with the suffix `-<hash>`" if hashed else ""
-        message = f"the name of a {facts.kind} has at most {facts.max_name} characters{with_suffix}"
+        message = f"the name of {with_article(facts.kind)} has at most {facts.max_name} characters{with_suffix}"
         context.error(NAME_TOO_LONG, route, message, _shorten(context, most))
 
 

@@ -8,13 +8,15 @@ from gen.findings.grants import UNSUPPORTED_QUEUE
 from gen.findings.jobs import INVALID_VALUE, SUSPENDED_IN_QUEUE
 from gen.kinds.plan import QueuePlan
 from gen.queues import scheduler_of
-from gen.queues.base import Refusal
+from gen.queues.base import Gang, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gen.kinds.plan import PodPlan
+    from gen.queues import QueueProfile
     from gen.render.plan.context import Context
+    from gen.resources.base import Resource
 
 
 def plan_queue(context: Context, api_version: str) -> QueuePlan | None:
@@ -36,10 +38,19 @@ def plan_queue(context: Context, api_version: str) -> QueuePlan | None:
         reason = "it groups the pods of one run, and a `schedule` has many runs"
         _refuse(context, Refusal(reason, "use a queue with `kueue`, or remove `queue`"), scheduler_of(profile))
         return None
+    if job.search is not None and not _makes_groups(profile, job.facts, api_version):
+        reason = "it groups the pods of one run, and a `search` has many trials"
+        _refuse(context, Refusal(reason, "use a queue with `kueue`, or remove `queue`"), scheduler_of(profile))
+        return None
     if job.state == "suspended" and profile.suspends and job.schedule is None:
         hint = "remove one of the two; Kueue suspends and resumes the job, and Git would revert that"
         context.error(SUSPENDED_IN_QUEUE, ("state",), "a job with a `queue` cannot be `suspended`", hint)
     return QueuePlan(name=job.queue, profile=profile, declared=declared)
+
+
+def _makes_groups(profile: QueueProfile, facts: Resource, api_version: str) -> bool:
+    """Whether each object gets a group of its own without gen."""
+    return profile.suspends or (isinstance(profile, Gang) and profile.made_by_operator(facts, api_version) is not None)
 
 
 def check_schedulers(context: Context, queue: QueuePlan | None, pods: Iterable[PodPlan]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import did_you_mean
+from gen.diagnostics import did_you_mean, with_article
 from gen.findings.grants import UNKNOWN_NAMESPACE
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
 from gen.kinds.plan import Plan
 from gen.kinds.role import Target
-from gen.kubernetes import RUN
+from gen.kubernetes import RUN, TRIAL
 from gen.model.metric import known_metrics
 from gen.queues.base import Gang
 from gen.render.plan.context import Context
@@ -17,10 +17,12 @@ from gen.render.plan.data import plan_data
 from gen.render.plan.grants import check_grants
 from gen.render.plan.names import check_metadata, check_name
 from gen.render.plan.networks import on_host, plan_network
+from gen.render.plan.placeholders import warn_shared_output
 from gen.render.plan.places import plan_places
 from gen.render.plan.pods import plan_pods
 from gen.render.plan.queues import check_schedulers, plan_queue
 from gen.render.plan.schedule import plan_schedule
+from gen.render.plan.search import check_alone, logged, plan_search
 from gen.render.plan.tensorboard import plan_tensorboard
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     job = given.job
     stable = overlay.fields.runs.naming == "stable"
     stable = stable or job.schedule is not None
-    context = Context(run, overlay, grant, run.name if stable else f"{run.name}-{RUN}", found)
+    name = run.name if stable else f"{run.name}-{RUN}"
+    context = Context(run, overlay, grant, name if job.search is None else TRIAL, found)
     served = overlay.fields.operators.get(job.kind, job.facts.served[0])
     api_version = job.facts.api_version(served)
     check_metadata(context)
@@ -70,18 +73,21 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     pods = plan_pods(context, data, places, network, target)
     check_schedulers(context, queue, pods)
     check_name(context, pods)
-    return Plan(
+    search = plan_search(context, api_version, pods)
+    warn_shared_output(context, pods, data.storage)
+    plan = Plan(
         kind=job.kind,
         container=job.main_container(),
         name=run.name,
         job=given.name,
-        run=context.object_name,
+        run=name,
+        object_name=context.object_name,
         namespace=given.namespace,
         source=given.source.file,
         overlay=overlay.name,
         api_version=api_version,
         served=served,
-        pods=pods,
+        pods=pods if search is None else logged(search, pods),
         files=data.files,
         storage=tuple(sorted({*data.storage, *places.volumes})),
         tensorboard=plan_tensorboard(context, data),
@@ -93,16 +99,20 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         timeout=job.timeout,
         state=job.state,
         schedule=plan_schedule(context),
+        search=search,
         attempt=job.attempt,
         metrics=known_metrics(job.metrics),
         values=given.values,
-        can_suspend=job.facts.suspend is not None,
+        can_suspend=context.object_facts.suspend is not None,
         stable=stable,
         arena=job.arena if overlay.fields.compat.arena else "",
         engines=overlay.engines,
         labels=job.labels,
         annotations=job.annotations,
     )
+    if search is not None:
+        check_alone(context, job.companions(plan))
+    return plan
 
 
 def _check_kind(context: Context, target: Target) -> None:
@@ -113,8 +123,8 @@ def _check_kind(context: Context, target: Target) -> None:
         hint = did_you_mean(job.restart, policies)
         message = f"{job.facts.kind} of {target.api_version} cannot restart with `{job.restart}`"
         context.error(INVALID_VALUE, ("restart",), message, hint)
-    if job.state == "suspended" and job.facts.suspend is None:
-        message = f"a {job.facts.kind} cannot be suspended"
+    if job.state == "suspended" and (facts := context.object_facts).suspend is None:
+        message = f"{with_article(facts.kind)} cannot be suspended"
         context.error(INVALID_VALUE, ("state",), message, "remove `state`, or remove the job file to stop the run")
     _check_supported(context)
     for problem in job.problems(target):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from gen.findings.jobs import NO_INGRESS, NO_LOGDIR
 from gen.kinds.mounts import VolumePlan
 from gen.kinds.plan import IngressPlan, TensorBoardPlan
-from gen.kubernetes import RUN
+from gen.kubernetes import RUN, TRIAL
 from gen.model.job import TensorBoard
 from gen.render.plan.environment import without_devices
 from gen.render.plan.images import granted, rewritten
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from gen.render.plan.context import Context
     from gen.render.plan.data import DataPlan
 
+_RUN = re.compile(f"{RUN}|{TRIAL}")
+"""The hash of a run, or the name of a trial."""
 COMPONENT = "tensorboard"
 """Component of its objects, by which its Service selects the pods."""
 
@@ -51,7 +54,7 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
 
 def _all_runs(mount: MountPlan, logdir: str) -> tuple[MountPlan, str]:
     """Its mount and log directory. A path that contains the hash is cut, so that all runs are visible."""
-    path = f"/{mount.volume}" if RUN in mount.path else mount.path
+    path = f"/{mount.volume}" if _RUN.search(mount.path) else mount.path
     sub_path = _above_run(mount.sub_path or "")
     inner = logdir.removeprefix(mount.path) if sub_path == (mount.sub_path or "") else ""
     shown = replace(mount, path=path, sub_path=sub_path or None, read_only=True)
@@ -59,7 +62,7 @@ def _all_runs(mount: MountPlan, logdir: str) -> tuple[MountPlan, str]:
 
 
 def _above_run(path: str) -> str:
-    return path.split(RUN, maxsplit=1)[0].rpartition("/")[0] if RUN in path else path
+    return _RUN.split(path, maxsplit=1)[0].rpartition("/")[0] if _RUN.search(path) else path
 
 
 def _mount(context: Context, data: DataPlan, logdir: str | None) -> MountPlan | None:
