@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from gen.commands.compared import refused, repository
 from gen.commands.new import SCHEMA_FILE, only_namespace
@@ -61,6 +63,9 @@ class Request:
     namespace: Annotated[
         str | None, typer.Option("--namespace", help="Namespace of all jobs. [default: that of the submission]")
     ] = None
+    image: Annotated[str | None, typer.Option("--image", help="Image of jobs for which the other tool names none.")] = (
+        None
+    )
     overlay: Annotated[
         str | None, typer.Option("--overlay", help="Add what the jobs need to this overlay, after --yes.")
     ] = None
@@ -134,26 +139,25 @@ def _given_files(root: Path, request: Request) -> Given:
         raise UsageError(f"cannot read {error.filename}: {error.strerror}") from error
     if len(files) > MAX_FILES:
         raise UsageError(f"more than {MAX_FILES} files; import the folders one by one")
-    namespace, otherwise = _namespaces(root, request)
-    return Given(file=files[0][0] if files else STDIN, files=files, namespace=namespace, otherwise=otherwise)
+    return replace(_common(root, request), file=files[0][0] if files else STDIN, files=files)
 
 
-def _namespaces(root: Path, request: Request) -> tuple[str, str]:
-    """The namespace of all jobs, and that of jobs without one; both can be empty."""
+def _common(root: Path, request: Request) -> Given:
+    """Namespace and image of jobs without their own. A namespace that is unclear is empty."""
     namespace = request.namespace or ""
     if namespace and not LABEL.fullmatch(namespace):
         raise UsageError(f"`{namespace}` is not a valid namespace name")
-    try:
-        return namespace, only_namespace(root)
-    except UsageError:
-        return namespace, ""
+    otherwise = ""
+    with suppress(UsageError):
+        otherwise = only_namespace(root)
+    return Given(file=STDIN, namespace=namespace, otherwise=otherwise, image=request.image or "")
 
 
 def _given(root: Path, request: Request) -> Given:
     words = request.source
-    namespace, otherwise = _namespaces(root, request)
+    common = _common(root, request)
     if len(words) > 1:
-        return Given(file=STDIN, words=words, namespace=namespace, otherwise=otherwise)
+        return replace(common, words=words)
     file = words[0] if words else STDIN
     try:
         raw = read_bytes(file)
@@ -161,7 +165,7 @@ def _given(root: Path, request: Request) -> Given:
         raise unusable(file, error, "name a readable file") from error
     if len(raw) > MAX_BYTES:
         raise UsageError(f"{file}: larger than {MAX_BYTES} bytes; split it")
-    return Given(file=file, text=raw.decode("utf-8", "replace"), namespace=namespace, otherwise=otherwise)
+    return replace(common, file=file, text=raw.decode("utf-8", "replace"))
 
 
 def _schema(root: Path) -> str:

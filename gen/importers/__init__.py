@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 IMPORTERS: Final[MutableMapping[str, type[Importer]]] = LazyRegistry(
     {
         "arena": "gen.importers.arena.importer:ArenaImporter",
+        "batchcompute": "gen.importers.batchcompute.importer:BatchComputeImporter",
+        "kfp": "gen.importers.kfp.importer:KfpImporter",
         "manifests": "gen.importers.manifests.importer:ManifestsImporter",
+        "slurm": "gen.importers.slurm.importer:SlurmImporter",
     }
 )
 """Importer by the name of the other tool, imported when it is used."""

@@ -31,6 +31,8 @@ class Given(Struct, frozen=True, kw_only=True):
     """Namespace of all jobs; empty for the one that the other tool names."""
     files: tuple[tuple[str, bytes], ...] = ()
     """Paths and contents, for an importer with `reads_files`."""
+    image: str = ""
+    """Image of jobs for which it names none; empty if the user has chosen none."""
     otherwise: str = ""
     """Namespace of jobs for which it names none; empty if that is unclear."""
 

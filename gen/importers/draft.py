@@ -126,6 +126,15 @@ def is_secret(name: str, text: str) -> bool:
     return by_name or next(known_secrets({"value": text}), None) is not None
 
 
+def literals(value: Any) -> Any:
+    """A value of any type with all its texts as `literal` writes them."""
+    if isinstance(value, dict):
+        return {str(key): literals(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [literals(inner) for inner in value]
+    return literal(value) if isinstance(value, str) else value
+
+
 def literal(text: str) -> str:
     """A text without expressions for gen."""
     return _EXPRESSION.sub(_quoted, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.importers.draft import literal
+from gen.importers.draft import literals
 from gen.importers.manifests.templates import beside
 from gen.resources.base import Wildcard
 from gen.resources.pods import follow
@@ -27,7 +27,7 @@ def copied(model: type[Job], facts: Resource, body: Body, every: list[Template])
     for field, route in model.copied.items():
         for name, value in _values(field, route, body, every):
             if value is not None and value not in ("", [], {}) and not _is_default(model, name, value):
-                yield name, _literals(model.as_written(name, value))
+                yield name, literals(model.as_written(name, value))
 
 
 def _values(field: str, route: Pattern, body: Body, every: list[Template]) -> Iterator[tuple[str, Any]]:
@@ -43,11 +43,3 @@ def _values(field: str, route: Pattern, body: Body, every: list[Template]) -> It
 def _is_default(model: type[Job], field: str, value: Any) -> bool:
     known = next((one for one in model.model_fields.values() if one.alias == field), None)
     return known is not None and not isinstance(value, dict | list) and str(known.default).lower() == str(value).lower()
-
-
-def _literals(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _literals(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_literals(inner) for inner in value]
-    return literal(value) if isinstance(value, str) else value

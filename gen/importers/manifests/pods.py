@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gen import quantity
-from gen.importers.draft import label, literal
+from gen.importers.draft import label, literal, literals
 from gen.importers.manifests.metadata import pod_metadata
 from gen.importers.manifests.templates import main_index
 from gen.kubernetes import INSTANCE_TYPE, ZONE, at
@@ -41,7 +41,7 @@ def role_fields(draft: JobDraft, item: Item, one: Template, container: str | Non
         fields["env"] = env
     fields |= _resources(draft, holder)
     if placement := _placement(draft, one.spec):
-        fields["placement"] = placement
+        fields["placement"] = literals(placement)
     fields |= pod_metadata(draft, one.metadata)
     return fields
 

@@ -49,11 +49,11 @@ def _mount(draft: JobDraft, volume: Body, mount: Body, profile: Fields, place: L
     if name in draft.fields.get("data", {}):
         return  # a job mounts a volume once; the proof finds another mount
     details = present(
-        path=mount["mountPath"],
+        path=literal(mount["mountPath"]),
         subPath=literal(str(mount["subPath"])) if mount.get("subPath") else None,
         readOnly=True if mount.get("readOnly") is True else None,
     )
-    draft.set(details if len(details) > 1 else mount["mountPath"], "data", name, place=place)
+    draft.set(details if len(details) > 1 else details["path"], "data", name, place=place)
 
 
 def _profile(volume: Body) -> Fields | None:

@@ -1,0 +1,1 @@
+"""Requests to Tencent BatchCompute as jobs."""

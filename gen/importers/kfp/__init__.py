@@ -1,0 +1,1 @@
+"""Compiled pipelines of Kubeflow Pipelines as jobs."""

@@ -1,0 +1,224 @@
+"""Each option of `sbatch` as fields of a job, or as a finding with the remedy."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from gen import quantity
+from gen.findings.imports import INVALID_COMMAND_LINE
+from gen.importers.draft import label, literal
+from gen.importers.slurm.reasons import HANDLED, REASONS
+from gen.model.sweep import MAX_RUNS
+
+if TYPE_CHECKING:
+    from gen.importers.draft import JobDraft
+    from gen.importers.slurm.options import Option
+
+_TIME: Final = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2})")
+_MEMORY: Final = re.compile(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
+_RANGE: Final = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?")
+_UNITS: Final = {"K": "Ki", "": "Mi", "M": "Mi", "G": "Gi", "T": "Ti"}
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """Sizes that the script asks for."""
+
+    nodes: int
+    per_node: int
+    """Processes on each node."""
+    cpus_per_task: int
+    gpus: int
+    """GPUs of each node."""
+    indices: tuple[int, ...]
+    """Tasks of an array."""
+
+
+def carry(draft: JobDraft, options: list[Option], of_step: list[Option], image: str) -> Wanted:
+    """Set the fields; `of_step` are the options of `srun`, which count where the script has none."""
+    last = {one.name: one for one in (*of_step, *options)}
+    for one in (*options, *of_step):
+        if one.name not in HANDLED:
+            why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))
+            draft.drop(one.place, f"`--{one.name}`", why, hint)
+    wanted = _sizes(draft, last)
+    _image(draft, last, image)
+    _life(draft, last)
+    _place(draft, last)
+    _variables(draft, options)
+    return wanted
+
+
+def _sizes(draft: JobDraft, last: dict[str, Option]) -> Wanted:
+    nodes = _number(draft, last.get("nodes")) or 1
+    per_node = _number(draft, last.get("ntasks-per-node") or last.get("tasks-per-node"))
+    tasks = _number(draft, last.get("ntasks"))
+    if "nodes" not in last and tasks and per_node:
+        nodes = -(-tasks // per_node)
+    per_node = per_node or max(-(-(tasks or nodes) // nodes), 1)
+    cpus = _number(draft, last.get("cpus-per-task")) or 1
+    gpus = _gpus(draft, last, nodes, per_node)
+    if nodes > 1:
+        draft.set(nodes, "workers", place=draft.place)
+    if gpus:
+        draft.set(gpus, "gpus", place=draft.place)
+    of_gpus = _number(draft, last.get("cpus-per-gpu"))
+    if "cpus-per-task" in last or (of_gpus and gpus):
+        draft.set(cpus * per_node if "cpus-per-task" in last else (of_gpus or 1) * gpus, "cpu", place=draft.place)
+    _memory(draft, last, cpus * per_node, gpus)
+    return Wanted(
+        nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=_array(draft, last.get("array"))
+    )
+
+
+def _number(draft: JobDraft, option: Option | None) -> int | None:
+    """A number, or the first of a range of nodes."""
+    if option is None:
+        return None
+    first, dash, _ = option.value.partition("-")
+    if not first.isascii() or not first.isdecimal() or len(first) > 6:  # noqa: PLR2004 - more is no count
+        message = f"`--{option.name}`: expected a number, got `{option.value[:40]}`"
+        draft.found.error(INVALID_COMMAND_LINE, option.place, message, "write a number")
+        return None
+    if dash:
+        why = f"a job has a fixed number of workers, here {first}"
+        draft.drop(option.place, f"the range of `--{option.name}`", why, "use `elastic` of `kind: pytorch`")
+    return int(first)
+
+
+def _gpus(draft: JobDraft, last: dict[str, Option], nodes: int, per_node: int) -> int:
+    """GPUs of each node; their type is reported."""
+    total = 0
+    for name, divisor, factor in (
+        ("gres", 1, 1),
+        ("gpus-per-node", 1, 1),
+        ("gpus", nodes, 1),
+        ("gpus-per-task", 1, per_node),
+    ):
+        option = last.get(name)
+        for part in option.value.split(",") if option is not None else ():
+            words = part.split("(")[0].split(":")
+            if name == "gres" and words[0] not in ("gpu", "gpu "):
+                hint = "request it with an accelerator of the overlay, or remove it"
+                draft.drop(last[name].place, f"`{part}`", "it is not a GPU", hint)
+                continue
+            words = words[1:] if name == "gres" else words
+            count = words.pop() if words and words[-1].isdecimal() else "1"
+            if words:
+                hint = "set `accelerator`, or `placement.gpuModel` to the label of the nodes"
+                draft.drop(
+                    last[name].place, f"the type `{words[0]}` of the GPUs", "nodes have labels of their own", hint
+                )
+            total = max(total, -(-int(count[:6]) // divisor) * factor)
+    return total
+
+
+def _memory(draft: JobDraft, last: dict[str, Option], cpus: int, gpus: int) -> None:
+    for name, factor in (("mem", 1), ("mem-per-cpu", cpus), ("mem-per-gpu", gpus)):
+        option = last.get(name)
+        if option is None:
+            continue
+        match = _MEMORY.fullmatch(option.value)
+        if match is None:
+            message = f"`--{name}`: expected a size, got `{option.value[:40]}`"
+            draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `64G`")
+        elif int(match["number"]) == 0:
+            hint = "set `memory` to that of a node"
+            draft.drop(option.place, f"`--{name}=0`", "a pod cannot request all memory of its node", hint)
+        else:
+            draft.set(f"{int(match['number']) * factor}{_UNITS[match['unit'].upper()]}", "memory", place=option.place)
+
+
+def _array(draft: JobDraft, option: Option | None) -> tuple[int, ...]:
+    if option is None:
+        return ()
+    text, percent, _ = option.value.partition("%")
+    if percent:
+        draft.drop(option.place, "the limit of the array", "all runs may start", "use a queue with a quota")
+    indices: list[int] = []
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            message = f"`--array`: expected numbers, got `{option.value[:40]}`"
+            draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `0-9` or `1,3,5`")
+            return ()
+        first = int(match["first"])
+        indices += range(first, int(match["last"] or first) + 1, int(match["step"] or 1) or 1)[: MAX_RUNS + 1]
+    if len(indices) > MAX_RUNS:
+        hint = "split the array, or compute the tasks in one job of kind `batch` by `$NODE_RANK`"
+        message = f"the array has more than {MAX_RUNS} tasks, the most runs of a sweep"
+        draft.found.error(INVALID_COMMAND_LINE, option.place, message, hint)
+    return tuple(dict.fromkeys(indices))
+
+
+def _image(draft: JobDraft, last: dict[str, Option], image: str) -> None:
+    option = last.get("container-image")
+    named = option.value.replace("#", "/", 1).removeprefix("docker://") if option is not None else image
+    if named:
+        draft.set(literal(named), "image", place=option.place if option is not None else draft.place)
+    else:
+        hint = "add `image` to the job, or import it again with `--image`"
+        draft.drop(draft.place, "the software of the nodes", "the script names no container image", hint)
+    mounts = last.get("container-mounts")
+    for part in mounts.value.split(",") if mounts is not None else ():
+        source, _, target = part.partition(":")
+        name = draft.volume(f"host-{source}", {"hostPath": {"path": source}})
+        draft.set(literal(target.partition(":")[0] or source), "data", name, place=last["container-mounts"].place)
+        draft.grant("allow", "hostPath")
+
+
+def _life(draft: JobDraft, last: dict[str, Option]) -> None:
+    option = last.get("time")
+    if option is not None and option.value.upper() not in ("INFINITE", "UNLIMITED", "0"):
+        match = _TIME.fullmatch(option.value)
+        if match is None:
+            message = f"`--time`: expected a time, got `{option.value[:40]}`"
+            draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `1-12:00:00`")
+        else:
+            draft.set(quantity.duration(_seconds(match)), "timeout", place=option.place)
+    if "requeue" in last and "no-requeue" not in last:
+        draft.set(1, "retries", place=last["requeue"].place)
+
+
+def _seconds(match: re.Match[str]) -> int:
+    """Seconds of `minutes`, `minutes:seconds`, `hours:minutes:seconds`, or with days `hours[:minutes[:seconds]]`."""
+    parts = [int(part) for part in match["parts"].split(":")]
+    if match["days"] is not None:
+        hours, minutes, seconds = [*parts, 0, 0][:3]
+        return ((int(match["days"]) * 24 + hours) * 60 + minutes) * 60 + seconds
+    if len(parts) == 3:  # noqa: PLR2004 - hours, minutes and seconds
+        return (parts[0] * 60 + parts[1]) * 60 + parts[2]
+    return parts[0] * 60 + (parts[1] if len(parts) > 1 else 0)
+
+
+def _place(draft: JobDraft, last: dict[str, Option]) -> None:
+    partition = last.get("partition")
+    if partition is not None:
+        first, *others = partition.value.split(",")
+        name = label(first, "default")
+        draft.join(name, {"kueue": {"localQueue": name}}, partition.place)
+        hint = f"create a LocalQueue `{name}` of Kueue in the namespace"
+        more = f", and {len(others)} more are not carried" if others else ""
+        draft.drop(partition.place, "the partition", f"it becomes a queue of Kueue{more}", hint)
+    account = last.get("account")
+    if account is not None:
+        draft.set(literal(account.value), "labels", "account", place=account.place)
+    for name in ("container-workdir", "chdir"):
+        option = last.get(name)
+        if option is not None and option.value.startswith("/"):
+            draft.set(literal(option.value), "workingDir", place=option.place)
+        elif option is not None:
+            draft.drop(option.place, f"`--{name}`", "a working directory is an absolute path", "set `workingDir`")
+
+
+def _variables(draft: JobDraft, options: list[Option]) -> None:
+    for option in options:
+        for part in option.value.split(",") if option.name == "export" else ():
+            name, equals, text = part.partition("=")
+            if equals and name:
+                draft.variable(name, text, option.place)
+            elif name not in ("NONE", "NIL"):
+                hint = "write the variables that the job needs as `env`"
+                draft.drop(option.place, f"`--export={name}`", "a pod does not have the environment of the user", hint)

@@ -1,0 +1,125 @@
+"""Compiled pipelines: steps with training jobs are imported, others and the order are reported."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gen.diagnostics import Findings, Severity
+from gen.edit.imported import check_text, text_of
+from gen.importers import IMPORTERS
+from gen.importers.base import Given, ImportedJob
+from tests.importers.manifests.test_round_trip import EQUAL
+
+OBJECT = json.dumps({**EQUAL["pytorch"], "metadata": {"name": "train-{{workflow.uid}}"}})
+LAUNCHER = [
+    *("python", "arena_launcher.py", "--name", "all-reduce", "--image", "uber/horovod:1", "--gpus", "1"),
+    *("--workers", "2", "--data", "claim:/training", "--env", "A=b=c", "--metric", "images/sec:RAW", "--rdma", "False"),
+    *("--output-data", "/tmp/out", "--timeout-hours", "24", "mpijob", "--", "mpirun python x.py"),  # noqa: S108 - a text
+]
+
+
+def argo(**templates: Any) -> dict[str, Any]:
+    made = [{"name": name, **template} for name, template in templates.items()]
+    return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {}, "spec": {"templates": made}}
+
+
+def ir(*words: str) -> dict[str, Any]:
+    container = {"image": "x", "command": list(words)}
+    return {
+        "components": {"comp-train": {"executorLabel": "exec-train"}, "comp-prep": {"executorLabel": "exec-prep"}},
+        "deploymentSpec": {
+            "executors": {"exec-train": {"container": container}, "exec-prep": {"container": {"image": "x"}}}
+        },
+        "root": {
+            "dag": {
+                "tasks": {
+                    "prep": {"componentRef": {"name": "comp-prep"}},
+                    "train": {"componentRef": {"name": "comp-train"}, "dependentTasks": ["prep"]},
+                }
+            }
+        },
+        "schemaVersion": "2.1.0",
+    }
+
+
+def read(document: Any) -> tuple[list[ImportedJob], list[Any]]:
+    found = Findings()
+    given = Given(file="p.yaml", text=json.dumps(document), otherwise="team")
+    jobs = list(IMPORTERS["kfp"]().read(given, found))
+    for job in jobs:
+        check_text(job, text_of(job, ""), found)
+    return jobs, list(found)
+
+
+def test_a_resource_template_is_imported_as_a_manifest() -> None:
+    (job,), found = read(argo(train={"resource": {"action": "create", "manifest": OBJECT}}))
+    assert (job.name, job.fields["kind"], job.fields["workers"]) == ("train-workflow-uid", "pytorch", "4")
+    assert job.originals
+    assert [item.message for item in found] == [
+        "`{{workflow.uid}}` of step `train` is not carried: only a run of the pipeline has its value"
+    ]
+
+
+def test_the_launcher_of_arena_is_a_submission() -> None:
+    (job,), found = read(argo(train={"container": {"command": LAUNCHER}}))
+    fields = job.fields
+    assert (fields["kind"], fields["command"], fields["env"]) == ("mpi", "mpirun python x.py", {"A": "b=c"})
+    assert (fields["metrics"], fields["timeout"]) == (["images/sec:RAW"], "24h")
+    assert "network" not in fields
+    assert any("`--output-data` of step `train` is not carried" in item.message for item in found)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["arena", "submit", "pytorch", "--name=a", "--image=x:1", "python a.py"],
+        ["sh", "-c", "set -e\narena submit pytorch --name=a \\\n  --image=x:1 'python a.py'\n"],
+    ],
+)
+def test_a_command_of_arena_is_a_submission(words: list[str]) -> None:
+    for document in (argo(train={"container": {"command": words}}), ir(*words)):
+        (job,), _ = read(document)
+        assert (job.name, job.fields["command"]) == ("a", "python a.py")
+
+
+def test_the_order_of_steps_is_reported() -> None:
+    other = json.dumps({**EQUAL["jax"], "metadata": {"name": "second"}})
+    first = json.dumps({**EQUAL["jax"], "metadata": {"name": "first"}})
+    dag = {"dag": {"tasks": [{"name": "a", "template": "x"}, {"name": "b", "template": "y", "dependencies": ["a"]}]}}
+    jobs, found = read(argo(p=dag, x={"resource": {"manifest": first}}, y={"resource": {"manifest": other}}))
+    assert [job.name for job in jobs] == ["first", "second"]
+    assert [item.message for item in found] == ["`second` starts on its own, and in the pipeline after `first`"]
+
+
+@pytest.mark.parametrize(
+    ("document", "severity", "message"),
+    [
+        ({}, "error", "no step of a pipeline found"),
+        (argo(), "error", "no step of a pipeline found"),
+        (argo(a={"container": {"command": ["echo"]}}), "error", "no step creates a training job"),
+        (ir("echo"), "warning", "step `prep` is not carried: it creates no training job"),
+        (argo(a={"script": {"source": "print(1)"}}), "warning", "step `a` is not carried"),
+        (argo(a={"container": {"command": ["arena submit tfjbo --name=a x"]}}), "error", "unknown job type `tfjbo`"),
+        (argo(a={"container": {"command": ["arena submit pytorch 'x"]}}), "error", ""),
+        (argo(a={"resource": {"manifest": "{"}}), "error", ""),
+        ({"deploymentSpec": {"executors": {"a": 1, "b": {"container": {"command": [1]}}}}}, "error", "no step creates"),
+        (
+            {"spec": {"templates": [1, {"name": 2}, {"name": "a", "dag": {"tasks": [1]}}]}},
+            "error",
+            "no step of a pipeline",
+        ),
+    ],
+)
+def test_reports(document: Any, severity: str, message: str) -> None:
+    _, found = read(document)
+    assert any(item.message.startswith(message) and item.severity == severity for item in found), found
+
+
+def test_parameters_are_no_expressions_of_gen() -> None:
+    body = {**EQUAL["jax"], "metadata": {"name": "a", "annotations": {"note": "{{inputs.parameters.x}} {{ 7 }}"}}}
+    (job,), found = read(argo(a={"resource": {"manifest": json.dumps(body)}}))
+    assert job.fields["annotations"] == {"note": "inputs-parameters-x {{ '{{' }} 7 }}"}
+    assert not any(item.severity is Severity.ERROR for item in found)

@@ -1,0 +1,197 @@
+"""Batch scripts: every option is carried or reported, and the commands stay as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gen.diagnostics import Findings, Severity
+from gen.edit.imported import check_text, text_of
+from gen.importers import IMPORTERS
+from gen.importers.base import Given, ImportedJob
+from gen.importers.slurm.options import SHORT
+from gen.importers.slurm.reasons import HANDLED, REASONS
+
+VALUES = {
+    "account": "proj", "array": "0-3", "chdir": "/work", "container-image": "nvcr.io#nvidia/pytorch:25.01",
+    "container-mounts": "/data:/data", "container-workdir": "/app", "cpus-per-gpu": "8", "cpus-per-task": "16",
+    "export": "LR=1", "gpus": "8", "gpus-per-node": "4", "gpus-per-task": "1", "gres": "gpu:4", "job-name": "train",
+    "mem": "64G", "mem-per-cpu": "4G", "mem-per-gpu": "32G", "no-requeue": "", "nodes": "2", "ntasks": "2",
+    "ntasks-per-node": "1", "partition": "gpu", "requeue": "", "tasks-per-node": "1", "time": "1-00:00:00",
+}  # fmt: skip
+EXPECTED: dict[str, dict[str, Any]] = {
+    "account": {"labels": {"account": "proj"}},
+    "array": {"sweep": {"matrix": {"task": [0, 1, 2, 3]}}},
+    "chdir": {"workingDir": "/work"},
+    "container-image": {"image": "nvcr.io/nvidia/pytorch:25.01"},
+    "container-mounts": {"data": {"host-data": "/data"}},
+    "container-workdir": {"workingDir": "/app"},
+    "cpus-per-gpu": {"cpu": 32},
+    "cpus-per-task": {"cpu": 16},
+    "export": {"env": {"LR": "1"}},
+    "gpus": {"gpus": 8},
+    "gpus-per-node": {"gpus": 4},
+    "gpus-per-task": {"gpus": 1},
+    "gres": {"gpus": 4},
+    "job-name": {},
+    "mem": {"memory": "64Gi"},
+    "mem-per-cpu": {"memory": "4Gi"},
+    "mem-per-gpu": {"memory": "128Gi"},
+    "no-requeue": {},
+    "nodes": {"workers": 2},
+    "ntasks": {},
+    "ntasks-per-node": {},
+    "partition": {"queue": "gpu"},
+    "requeue": {"retries": 1},
+    "tasks-per-node": {},
+    "time": {"timeout": "1d"},
+}
+
+
+BASH = "/bin/bash"
+
+
+def read(text: str, image: str = "a/b:1") -> tuple[list[ImportedJob], list[Any]]:
+    found = Findings()
+    given = Given(file="train.sh", text=text, otherwise="team", image=image)
+    jobs = list(IMPORTERS["slurm"]().read(given, found))
+    for job in jobs:
+        check_text(job, text_of(job, ""), found)
+    return jobs, list(found)
+
+
+def job(text: str) -> ImportedJob:
+    jobs, found = read(text)
+    assert [item for item in found if item.severity is Severity.ERROR] == []
+    (one,) = jobs
+    return one
+
+
+def script(*directives: str, body: str = "python train.py", interpreter: str = "/bin/sh") -> str:
+    return "\n".join([f"#!{interpreter}", *(f"#SBATCH {one}" for one in directives), "", body, ""])
+
+
+@pytest.mark.parametrize("name", sorted(HANDLED))
+def test_an_option_with_a_field_is_carried(name: str) -> None:
+    needed = ["--gpus-per-node=4"] if name in ("cpus-per-gpu", "mem-per-gpu") else []
+    option = f"--{name}={VALUES[name]}" if VALUES[name] else f"--{name}"
+    fields = job(script(*needed, option)).fields
+    assert EXPECTED[name].items() <= fields.items()
+
+
+@pytest.mark.parametrize("name", sorted(REASONS))
+def test_an_option_without_a_field_is_reported(name: str) -> None:
+    _, found = read(script("--nodes=1", f"--{name}=1"))
+    assert any(item.message.startswith(f"`--{name}` is not carried") for item in found), found
+    assert all(item.hint for item in found)
+
+
+def test_no_option_is_in_both_lists_and_all_short_ones_are_known() -> None:
+    assert not HANDLED & REASONS.keys()
+    known = {*HANDLED, *REASONS, "overcommit"}
+    assert set(SHORT.values()) - known == set()
+
+
+@pytest.mark.parametrize(
+    ("directives", "body", "kind", "fields"),
+    [
+        (["-N 2", "--ntasks-per-node=1"], "srun torchrun train.py", "pytorch", {"workers": 2}),
+        (["-N 2", "--ntasks-per-node=8"], "srun python train.py", "mpi", {"workers": 2, "slotsPerWorker": 8}),
+        (["-N 2", "-n 16"], "mpirun python train.py", "mpi", {"workers": 2, "slotsPerWorker": 8}),
+        (["-N 2"], "srun python train.py", "batch", {"workers": 2, "command": "python train.py"}),
+        (["-n 4", "--ntasks-per-node=2"], "mpirun x", "mpi", {"workers": 2, "slotsPerWorker": 2}),
+        (["-c 4"], "python train.py", "batch", {"cpu": 4}),
+    ],
+)
+def test_the_kind_is_that_of_the_program(directives: list[str], body: str, kind: str, fields: dict[str, Any]) -> None:
+    made = job(script(*directives, body=body)).fields
+    assert made["kind"] == kind
+    assert fields.items() <= made.items()
+
+
+def test_srun_starts_all_processes() -> None:
+    made = job(script("-N 2", "--ntasks-per-node=8", body="echo a\nsrun --mpi=pmix python train.py \\\n  --lr 1"))
+    assert made.fields["command"] == "echo a\nmpirun -np 16 python train.py --lr 1"
+
+
+def test_variables_of_slurm_have_the_values_of_the_pods() -> None:
+    made = job(
+        script("-N 3", body="run $SLURM_PROCID ${SLURM_NNODES} $SLURM_JOB_NAME {{ x }}", interpreter="/bin/bash")
+    )
+    shell, option, command = made.fields["command"]
+    assert (shell, option) == ("bash", "-c")
+    assert command.split("\n") == [
+        "export SLURM_JOB_NAME=train",
+        "export SLURM_NNODES=3",
+        'export SLURM_PROCID="$RANK"',
+        "run $SLURM_PROCID ${SLURM_NNODES} $SLURM_JOB_NAME {{ '{{' }} x }}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("30", "30m"), ("30:15", "30m15s"), ("2:00:00", "2h"), ("1-0", "1d"), ("1-2:30", "1d2h30m"), ("3-0:0:5", "3d5s")],
+)
+def test_times(text: str, seconds: str) -> None:
+    assert job(script(f"--time={text}")).fields["timeout"] == seconds
+
+
+@pytest.mark.parametrize("text", ["INFINITE", "UNLIMITED", "0"])
+def test_no_limit(text: str) -> None:
+    assert "timeout" not in job(script(f"-t {text}")).fields
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "message"),
+    [
+        ("python train.py\n", "error", "no `#SBATCH` line found"),
+        (script("-N 1", body=""), "error", "the script has no command"),
+        (script("--nodes=many"), "error", "`--nodes`: expected a number, got `many`"),
+        (script("--time=tomorrow"), "error", "`--time`: expected a time, got `tomorrow`"),
+        (script("--mem=lots"), "error", "`--mem`: expected a size, got `lots`"),
+        (script("--array=a"), "error", "`--array`: expected numbers, got `a`"),
+        (script("--array=0-100000"), "error", "the array has more than 256 tasks"),
+        (script("--job-name"), "error", "`--job-name` has no value"),
+        (script('--comment="a'), "error", "a quote is not closed"),
+        (script("-N 1", body="curl -H AKIAIOSFODNN7ABCDEFG"), "error", "`command` has what looks like"),
+        (script("--export=API_TOKEN=abcdefgh12345678"), "warning", "the value of `API_TOKEN` is a secret"),
+        (script("--nodes=2-4"), "warning", "the range of `--nodes` is not carried: a job has a fixed number"),
+        (script("--gres=gpu:a100:2"), "warning", "the type `a100` of the GPUs is not carried"),
+        (script("--gres=shard:2"), "warning", "`shard:2` is not carried: it is not a GPU"),
+        (script("--mem=0"), "warning", "`--mem=0` is not carried"),
+        (script("--array=0-9%2"), "warning", "the limit of the array is not carried"),
+        (script("--frobnicate=1"), "warning", "`--frobnicate` is not carried: gen does not know this option"),
+        (script("-N 1", body="module load cuda\nx"), "warning", "`module load cuda` is not carried"),
+        (script("-N 1", body="conda activate a\nx"), "warning", "`conda activate a` is not carried"),
+        (script("-N 1", body="source env.sh\nx"), "warning", "the file `env.sh` is not carried"),
+        (script("-N 1", body="cd $SCRATCH/a"), "warning", "the path `$SCRATCH` is not carried"),
+        (script("-N 1", body="apptainer exec a.sif x"), "warning", "the image of the command is not carried"),
+        (script("-N 1", body="x $SLURM_JOB_ID"), "warning", "`SLURM_JOB_ID` is not carried"),
+        (script("-N 1", body="srun a\nsrun b"), "warning", "the order of 2 `srun` steps is not carried"),
+        (script("-N 1", body="x\n#SBATCH -N 9"), "warning", "`#SBATCH -N 9` is not carried: Slurm ignores it"),
+        (script("--chdir=a"), "warning", "`--chdir` is not carried"),
+        (script("--export=ALL"), "warning", "`--export=ALL` is not carried"),
+    ],
+)
+def test_reports(text: str, severity: str, message: str) -> None:
+    _, found = read(text)
+    assert any(item.message.startswith(message) and item.severity == severity for item in found), found
+
+
+def test_a_job_without_an_image_needs_one() -> None:
+    jobs, found = read(script("-N 1"), image="")
+    assert "image" not in jobs[0].fields
+    assert [item.hint for item in found] == ["add `image` to the job, or import it again with `--image`"]
+
+
+@pytest.mark.parametrize("text", ["", "\0", "#SBATCH\n", "#SBATCH -\nx", "#SBATCH --\nx", "#SBATCH --=\nx"])
+def test_any_text_gives_findings_or_a_job(text: str) -> None:
+    jobs, found = read(text)
+    assert jobs or found
+
+
+def test_a_long_script_is_read_in_time() -> None:
+    body = "\n".join(["srun a \\"] * 3000 + ["cd $SCRATCH; echo " + "a" * 100_000])
+    jobs, _ = read(script("-N 1", body=body))
+    assert len(jobs) == 1
