@@ -6,20 +6,24 @@ Kubernetes documentation "Job with Pod-to-Pod Communication".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
+from gen.kinds.base import Problem
 from gen.kinds.indexed import FailureRule, IndexedJob, field_variable
 from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Role
-from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, Body, present
-from gen.model.base import Model
+from gen.kinds.task_array import TaskArray, array_problems, task_counts, tasks_at_once
+from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, Body, present, with_field
+from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.pods import RoleFields
-from gen.resources.batch import CRONJOB, JOB
+from gen.model.scalars import Duration, Truth
+from gen.resources.batch import CRONJOB, JOB, POD_DEADLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gen.kinds.plan import Plan
+    from gen.kinds.role import Target
     from gen.resources.base import Resource
 
 
@@ -44,7 +48,33 @@ class BatchJob(IndexedJob):
     roles: BatchRoles = BatchRoles()
     """Values for single roles, which override those of the job."""
 
+    array: Annotated[Annotated[Truth, ShortForm] | Annotated[TaskArray, LongForm], ScalarOrMapping] = False
+    """Run `workers` independent tasks instead of pods that train together. `JOB_COMPLETION_INDEX` is the index of a
+    task and `TASK_COUNT` their number; `retries` counts for each task."""
+    attempt_timeout: Duration | None = None
+    """Maximum run time of one attempt: a pod that takes longer fails, and counts towards `retries`. `timeout` limits
+    all attempts together. Requires `restart: Never`."""
+
+    @property
+    def tasks(self) -> TaskArray | None:
+        """None for pods that train together."""
+        if isinstance(self.array, TaskArray):
+            return self.array
+        return TaskArray() if self.array else None
+
     def replica_roles(self, run: str) -> tuple[Role, ...]:
+        if self.tasks is not None:
+            return (
+                Role(
+                    name="worker",
+                    replica_type="Worker",
+                    replicas=tasks_at_once(self, self.tasks),
+                    least=1,
+                    fields=self.roles.worker,
+                    env=({"name": "TASK_COUNT", "value": str(self.workers)},),
+                    indices=(self.workers,),
+                ),
+            )
         return (
             Role(
                 name="worker",
@@ -76,18 +106,44 @@ class BatchJob(IndexedJob):
         rules = self.pod_failure_policy
         if rules is None:  # drained nodes do not count
             rules = (FailureRule(action="Ignore", condition="DisruptionTarget"),)
+        together = {
+            "completions": self.workers,
+            "parallelism": self.workers,
+            "backoffLimit": count(plan.retries or 0, self.workers),
+        }
+        template = pods["worker"]
+        if self.attempt_timeout is not None:
+            template = with_field(template, POD_DEADLINE, self.attempt_timeout)
         return present(
             completionMode="Indexed",
-            completions=self.workers,
-            parallelism=self.workers,
-            backoffLimit=count(plan.retries or 0, self.workers),
+            **(task_counts(self, self.tasks, plan.retries) if self.tasks is not None else together),
             activeDeadlineSeconds=plan.timeout,
             podFailurePolicy=present(rules=self.failure_rules(rules) if never else None),
-            template=pods["worker"],
+            template=template,
         )
 
+    def problems(self, target: Target) -> Iterable[Problem]:
+        yield from super().problems(target)
+        if self.tasks is not None:
+            yield from array_problems(self, self.tasks)
+        yield from self._attempt_problems()
+        for index, rule in enumerate(self.pod_failure_policy or ()):
+            if rule.action == "FailIndex" and self.tasks is None:
+                message = "`FailIndex` ends one task, and only an array has tasks"
+                yield Problem(("podFailurePolicy", index, "action"), message, "add `array: true`, or use `FailJob`")
+
+    def _attempt_problems(self) -> Iterable[Problem]:
+        if self.attempt_timeout is None:
+            return
+        if self.restart == "OnFailure":
+            message = "`attemptTimeout` requires `restart: Never`, because a restarted container is in the same pod"
+            yield Problem(("restart",), message, "remove `restart`")
+        if self.timeout is not None and self.attempt_timeout >= self.timeout:
+            message = "`attemptTimeout` has no effect: `timeout`, which limits all attempts, is not longer"
+            yield Problem(("attemptTimeout",), message, "use a longer `timeout`, or remove it", no_effect=True)
+
     def companions(self, plan: Plan) -> tuple[Body, ...]:
-        if self._is_alone:
+        if self.tasks is not None or self._is_alone:
             return ()
         service = {
             "clusterIP": "None",

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class FailureRule(Model):
     """The effect of a failed pod on the job. The first rule that matches applies."""
 
-    action: Literal["FailJob", "Ignore", "Count"]
-    """Fail the job immediately, ignore the failure of the pod, or count it towards `retries`."""
+    action: Literal["FailJob", "FailIndex", "Ignore", "Count"]
+    """Fail the job immediately, fail one task of an array, ignore the failure of the pod, or count it towards
+    `retries`."""
     exit_codes: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=255)] | None = None
     """Exit codes of the training container that match the rule."""
     condition: LabelKey | None = None

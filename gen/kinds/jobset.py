@@ -165,6 +165,10 @@ class JobSetJob(IndexedJob):
 
     def problems(self, target: Target) -> Iterable[Problem]:
         yield from super().problems(target)
+        for index, rule in enumerate(self.pod_failure_policy or ()):
+            if rule.action == "FailIndex":
+                message = "`FailIndex` ends one task of an array, and a set has none"
+                yield Problem(("podFailurePolicy", index, "action"), message, "use `FailJob`")
         yield from self._unknown_roles()
         yield from self._wrong_order(target)
         if target.together and self.startup_policy == "InOrder":

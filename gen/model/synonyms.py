@@ -48,6 +48,10 @@ JOB: Final = _names({
     "queue": "queueName localQueue",
     "cleanup": "cleanPodPolicy cleanTaskPolicy",
     "podLabels": "podLabel",
+    "array": "jobArray taskArray arraySize taskInstanceNum",
+    "attemptTimeout": "taskTimeout timeoutPerAttempt",
+    "remove it; a job starts as soon as it is applied. `kind: jobset` starts roles after each other with `dependsOn`":
+        "after dependsOn dependencies dependences waitFor",
     "params": "parameters variables vars values",
     "schedule": "cron cronjob crontab schedules",
     "schedule.timeZone": "timeZone",

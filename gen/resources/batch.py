@@ -8,6 +8,8 @@ from gen.resources.base import Conditions, Count, Derived, PodSet, Queueing, Res
 
 INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 """Field of a pod with its index. The annotation is older than the label, which Kubernetes has since 1.28."""
+POD_DEADLINE: Final = ("spec", "activeDeadlineSeconds")
+"""Route in a pod template of the time after which its pod fails."""
 
 CRONJOB: Final = Resource(
     group="batch",

@@ -5,6 +5,7 @@ Each run has a folder of its own for outputs and logs, so that a run never overw
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import INVALID_VALUE, MOUNT_CONFLICT
@@ -98,7 +99,8 @@ def _ending(roles: Iterable[Role]) -> list[Role]:
 
 
 def _several(roles: Iterable[Role]) -> bool:
-    return sum(role.most for role in _ending(roles)) > 1
+    """Whether several pods end, also one after the other."""
+    return sum(max(role.most, prod(role.indices)) for role in _ending(roles)) > 1
 
 
 def _inputs(context: Context, places: PlacesPlan) -> Iterator[InputPlan]:
