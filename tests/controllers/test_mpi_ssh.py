@@ -1,4 +1,7 @@
-"""The environment of MPI ranks: a worker's sshd as rendered, with Open MPI and MPICH from Debian, over the loopback."""
+"""The environment of MPI ranks: a worker's sshd as rendered, and real launchers, over the loopback.
+
+Open MPI and MPICH are those of Debian; Intel MPI is in the folder that `I_MPI_ROOT` names.
+"""
 
 from __future__ import annotations
 
@@ -78,11 +81,15 @@ class Ssh:
         )
 
 
+def need(program: str, package: str) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is missing; on Debian, install {package}")
+
+
 @pytest.fixture
 def ssh(tmp_path: Path) -> Ssh:
-    for program in (_SSHD, "ssh"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is missing; on Debian, install openssh-server")
+    need(_SSHD, "openssh-server")
+    need("ssh", "openssh-client")
     if os.geteuid() != 0:
         pytest.skip("sshd starts sessions for other keys than those of the user only as root")
     (port,) = free_ports(1)
@@ -150,6 +157,7 @@ def _no_environment_left() -> Iterator[None]:
 
 
 def test_open_mpi_on_the_network_of_the_nodes(repo: Repository, ssh: Ssh, tmp_path: Path) -> None:
+    need("mpirun", "openmpi-bin")
     roles = containers(repo, "OpenMPI")
     launcher, ranks = roles["Launcher"], roles["Worker"]
     agent = next(entry["value"] for entry in launcher["env"] if entry["name"] == "OMPI_MCA_plm_rsh_agent")
@@ -176,6 +184,7 @@ def test_open_mpi_on_the_network_of_the_nodes(repo: Repository, ssh: Ssh, tmp_pa
 
 def test_mpich(repo: Repository, ssh: Ssh, tmp_path: Path) -> None:
     """Hydra passes the environment of the launcher on, and there, too, variables of a worker reach its ranks."""
+    need("mpiexec.mpich", "mpich")
     roles = containers(repo, "MPICH")
     launcher, ranks = roles["Launcher"], roles["Worker"]
     hostfile = tmp_path / "hostfile"
@@ -184,5 +193,27 @@ def test_mpich(repo: Repository, ssh: Ssh, tmp_path: Path) -> None:
     launcher["env"] += [{"name": name, "value": value} for name, value in given.items()]
     with worker(ranks, ssh, tmp_path):
         done = run(["mpiexec.mpich", "-np", "2", "env", "-0"], launcher)
+        assert done.returncode == 0, done.stderr
+        assert printed(done.stdout).items() >= expected(ranks).items()
+
+
+def test_intel_mpi(repo: Repository, ssh: Ssh, tmp_path: Path) -> None:
+    """Like MPICH; the launcher reaches its workers with the options that the operator has for Intel MPI."""
+    root = os.environ.get("I_MPI_ROOT")
+    if root is None:
+        pytest.skip("I_MPI_ROOT names no folder with Intel MPI, such as a virtual environment with the package impi-rt")
+    roles = containers(repo, "Intel")
+    launcher, ranks = roles["Launcher"], roles["Worker"]
+    hostfile = tmp_path / "hostfile"
+    hostfile.write_text(f"{HOST}:2\n", "utf-8")
+    given = {
+        "I_MPI_ROOT": root,
+        "I_MPI_HYDRA_HOST_FILE": str(hostfile),
+        "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": f"{ssh.client_options} -p {ssh.port}",
+        "I_MPI_PERHOST": "2",
+    }
+    launcher["env"] += [{"name": name, "value": value} for name, value in given.items()]
+    with worker(ranks, ssh, tmp_path):
+        done = run([f"{root}/bin/mpiexec.hydra", "-np", "2", "env", "-0"], launcher)
         assert done.returncode == 0, done.stderr
         assert printed(done.stdout).items() >= expected(ranks).items()

@@ -35,8 +35,19 @@ def test_a_worker_keeps_its_own_command(repo: Repository) -> None:
     assert containers(repo.one("MPIJob"))["Worker"]["command"][0] == "/usr/sbin/sshd"
 
 
+OF_V1 = 'kubernetes: "1.34"\nnamespaces: {"*": {}}\noperators: {mpi: kubeflow.org/v1}\n'
+
+
+def test_the_agent_of_the_training_operator_is_its_own(repo: Repository) -> None:
+    """The MPI operator sets none, so a job can."""
+    repo.job(JOB + "env: {OMPI_MCA_plm_rsh_agent: ssh -v}\n")
+    assert repo.codes() == []
+    repo.overlay(OF_V1)
+    assert repo.codes() == ["reserved-env"]
+
+
 def test_the_training_operator_connects_without_ssh(repo: Repository) -> None:
-    repo.overlay('kubernetes: "1.34"\nnamespaces: {"*": {}}\noperators: {mpi: kubeflow.org/v1}\n')
+    repo.overlay(OF_V1)
     repo.job(JOB)
     run = repo.one("MPIJob")
     assert "command" not in containers(run)["Worker"]
