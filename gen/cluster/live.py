@@ -119,13 +119,14 @@ class _Following:
                 lambda: self.stopped or one.snapshot is not snapshot,
             ):
                 with self.lock:
-                    _apply(snapshot, listed, event)
+                    apply_event(snapshot, listed, event)
                 self.changed.set()
         except ClusterError:  # it may not be watched
             one.incomplete = True
 
 
-def _apply(snapshot: Snapshot, listed: ListedCollection, event: Event) -> None:
+def apply_event(snapshot: Snapshot, listed: ListedCollection, event: Event) -> None:
+    """Put a change into the answers."""
     if event.kind == "RELISTED":
         present = {str(at(body, "metadata", "uid")) for body in event.items}
         known = snapshot.pods if listed.kind == PODS[1] else snapshot.runs

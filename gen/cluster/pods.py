@@ -24,6 +24,14 @@ SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 
 
+class Container(Struct, frozen=True, kw_only=True):
+    """A container that has started, so that it has a log."""
+
+    name: str
+    restarts: int
+    running: bool
+
+
 class Pod(Struct, frozen=True, kw_only=True):
     """A pod of a run."""
 
@@ -45,7 +53,8 @@ class Pod(Struct, frozen=True, kw_only=True):
     reason: str
     """Why it does not run, or last failed; empty if it has not."""
     message: str
-    containers: tuple[str, ...]
+    containers: tuple[Container, ...]
+    """Those that have started."""
     deleted: bool
 
     @property
@@ -75,9 +84,16 @@ def pod_of(body: Body) -> Pod:
         node=str(at(body, "spec", "nodeName") or ""),
         reason=reason,
         message=message,
-        containers=tuple(str(one.get("name")) for one in _list(at(body, "spec", "containers"))),
+        containers=tuple(_started(_list(status.get("containerStatuses")))),
         deleted="deletionTimestamp" in metadata,
     )
+
+
+def _started(states: list[dict[str, Any]]) -> Iterator[Container]:
+    for one in states:
+        restarts, running = _number(one.get("restartCount")), bool(at(one, "state", "running"))
+        if running or restarts or at(one, "state", "terminated"):
+            yield Container(name=str(one.get("name")), restarts=restarts, running=running)
 
 
 def controller(body: Body) -> str:

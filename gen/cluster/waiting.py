@@ -41,7 +41,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 def read_waiting(api: Api, snapshot: Snapshot) -> dict[str, Waiting]:
     """By UID of the run. Errors are problems of the snapshot, and hide nothing else."""
     with_pods = {(pod.namespace, pod.job, pod.run) for pod in snapshot.pods.values()}
-    without = [body for body in snapshot.runs.values() if _is_active(body) and _group(body) not in with_pods]
+    without = [body for body in snapshot.runs.values() if _is_active(body) and group_of(body) not in with_pods]
     queued = [body for body in without if _queue(body)]
     stuck = [body for body in without if not _queue(body)][:_MOST_ASKED]
     found: dict[str, Waiting] = {}
@@ -121,7 +121,7 @@ def _is_active(body: Body) -> bool:
     return resource is not None and resource.is_run and state_of(resource, body) not in ended
 
 
-def _group(body: Body) -> tuple[str, str, str]:
+def group_of(body: Body) -> tuple[str, str, str]:
     """As the labels of its pods have it."""
     labels = at(body, "metadata", "labels")
     return _namespace(body), str(at(labels, JOB_LABEL) or ""), str(at(labels, RUN_LABEL) or "")

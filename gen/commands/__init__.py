@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "plan": "Show what merging would change: runs, GPUs, data, fields.",
     "list": "List jobs with their state, GPUs, queue and owner.",
     "status": "Compare the runs in the clusters with Git: phase, pods, drift.",
+    "logs": "Show the logs of all pods of a job in one stream.",
     "retire": "Set the jobs of ended runs to finished, in Git only.",
     "validate": "Check manifests as an API server and the operators would.",
     "explain": "Describe a finding or a field of jobs and overlays.",

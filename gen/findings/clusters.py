@@ -61,3 +61,9 @@ NOT_RETIRED = Code(
     "`state: finished` holds for all runs of a job, in all overlays.",
     "Wait for the other runs, run `gen render` if `rendered/` is stale, or set the state with `gen set`.",
 )
+NO_LOGS = Code(
+    "no-logs",
+    "A container of a job has no log: it has not started, its pod was deleted, or its node does not answer.",
+    "Logs are on the nodes, and are deleted with their pods.",
+    "Run `gen status JOB` to see why no container has started; keep logs in a volume or a logging system.",
+)

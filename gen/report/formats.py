@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gen.cluster.logs import LogPiece
     from gen.cluster.model import ClusterStatus
     from gen.inventory.listing import Listing
     from gen.report.live.view import View
@@ -54,3 +55,9 @@ STATUS_REPORTERS: Final[dict[str, Callable[[View[ClusterStatus]], str]]] = {
     "json": partial(_report, "live.status_json:as_json"),
 }
 """Formats of `gen status`."""
+
+LOG_REPORTERS: Final[dict[str, Callable[[View[LogPiece]], str]]] = {
+    "text": partial(_report, "live.logs_text:as_text"),
+    "json": partial(_report, "live.logs_json:as_json"),
+}
+"""Formats of `gen logs`."""

@@ -14,14 +14,18 @@ from gen.diagnostics import UsageError
 if TYPE_CHECKING:
     from tests.support import Repository
 
-LIVE = ["status", "retire"]
+LIVE = ["status", "retire", "logs"]
 
 
 @pytest.mark.parametrize("command", LIVE)
 def test_it_says_how_to_install_the_client(command: str, repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kubernetes", None)
     with pytest.raises(UsageError, match=r"uv pip install 'gitops-gen\[live\]'"):
-        CliRunner().invoke(app, [command, "--root", str(repo.root)], catch_exceptions=False)
+        CliRunner().invoke(
+            app,
+            [*command.split(), *(["team/demo"] if command == "logs" else []), "--root", str(repo.root)],
+            catch_exceptions=False,
+        )
 
 
 @pytest.mark.parametrize("command", LIVE)

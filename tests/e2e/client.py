@@ -51,7 +51,7 @@ class Client:
         # not through a proxy, which `HTTPSConnection` never looks for
         self.port = port
         self._token = token
-        self._authority = authority
+        self.authority = authority
         self._idle: list[HTTPSConnection] = []
         self._tls = ssl.create_default_context(cafile=authority)
 
@@ -79,7 +79,7 @@ class Client:
 
     def kubeconfig(self) -> Body:
         """Content of a file for programs that talk to the same server."""
-        cluster = {"server": f"https://127.0.0.1:{self.port}", "certificate-authority": str(self._authority)}
+        cluster = {"server": f"https://127.0.0.1:{self.port}", "certificate-authority": str(self.authority)}
         return {
             "apiVersion": "v1",
             "kind": "Config",

@@ -1,0 +1,129 @@
+"""`gen logs`: the logs of all pods of a job in one stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gen import quantity
+from gen.commands.live import DEFAULT_SECONDS, Contexts, Kubeconfig, RequestTimeout, ask, terminal
+from gen.commands.options import Overlays, Root
+from gen.commands.result import CLEAN, VIOLATIONS, Stream
+from gen.diagnostics import Findings, UsageError
+from gen.report.formats import LOG_REPORTERS
+from gen.report.live.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.cluster.logs import LogLine, LogPiece, Wish
+    from gen.cluster.read import Question
+
+FORMATS = LOG_REPORTERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen logs`."""
+
+    job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB")]
+    role: Annotated[tuple[str, ...], typer.Option("--role", help="Only this role; may be repeated.")] = ()
+    rank: Annotated[
+        tuple[int, ...], typer.Option("--rank", min=0, help="Only pods with this index in their role; may be repeated.")
+    ] = ()
+    run: Annotated[
+        tuple[str, ...], typer.Option("--run", help="This run; may be repeated. [default: the runs in Git]")
+    ] = ()
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the runs have ended.")] = False
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DURATION", help="Only lines of this time until now, such as 10m.")
+    ] = None
+    tail: Annotated[int | None, typer.Option("--tail", min=0, help="Only so many last lines of each container.")] = None
+    previous: Annotated[bool, typer.Option("--previous", help="Logs of the containers before their last restart.")] = (
+        False
+    )
+    overlay: Overlays = ()
+    context: Contexts = ()
+    kubeconfig: Kubeconfig = None
+    request_timeout: RequestTimeout = DEFAULT_SECONDS
+    root: Root = None
+
+
+def run(request: Request) -> Stream[View[LogPiece]]:
+    """Exit code 1 if a log is missing, or a cluster did not answer."""
+    if request.follow and request.previous:
+        raise UsageError("`--previous` cannot be combined with `--follow`: the logs before a restart are complete")
+    since = _seconds(request.since)
+    found = Findings()
+    _, asked = ask(
+        request.root,
+        (request.job,),
+        request.overlay,
+        request.context,
+        request.kubeconfig,
+        request.request_timeout,
+        found,
+    )
+    from gen.cluster.logs import Wish  # noqa: PLC0415 - needs the client
+
+    wish = Wish(
+        roles=request.role,
+        ranks=request.rank,
+        runs=request.run,
+        since=since,
+        tail=request.tail,
+        previous=request.previous,
+    )
+    reader = _Reader([one for one in asked if one.wanted], wish, found)
+    return Stream(pieces=reader.pieces(follow=request.follow), code=lambda: reader.code)
+
+
+def _seconds(text: str | None) -> int | None:
+    try:
+        return None if text is None else quantity.seconds(text)
+    except ValueError as error:
+        raise UsageError(f"--since: {error}; use a form like `90s`, `30m` or `12h`") from None
+
+
+class _Reader:
+    """Prints lines and, behind them, findings."""
+
+    def __init__(self, asked: list[Question], wish: Wish, found: Findings) -> None:
+        self.asked, self.wish, self.found = asked, wish, found
+        self.code = CLEAN
+
+    def pieces(self, *, follow: bool) -> Iterator[View[LogPiece]]:
+        from gen.cluster.logs import LogPiece, report_none  # noqa: PLC0415 - needs the client
+
+        where = terminal()
+        runs: set[str] = set()
+        several = (len(self.wish.runs) or sum(len(one.wanted) for one in self.asked)) > 1
+        for batch in self._followed() if follow else self._read():
+            runs |= {line.source.run for line in batch}
+            yield View(data=LogPiece(lines=tuple(batch), several_runs=several), terminal=where)
+        if not runs:
+            for question in self.asked:
+                report_none(question, self.found)
+        self.code = VIOLATIONS if self.found.failed() or not runs else CLEAN
+        if self.found.items:
+            yield View(data=LogPiece(findings=tuple(self.found)), terminal=where)
+
+    def _followed(self) -> Iterator[list[LogLine]]:
+        from gen.cluster.follow_logs import follow_logs  # noqa: PLC0415 - needs the client
+
+        yield from follow_logs(self.asked, self.wish, self.found)
+
+    def _read(self) -> Iterator[list[LogLine]]:
+        from gen.cluster.logs import read_logs, sources  # noqa: PLC0415 - needs the client
+        from gen.cluster.read import report  # noqa: PLC0415 - as above
+        from gen.cluster.snapshot import read_snapshot  # noqa: PLC0415 - as above
+
+        chosen = []
+        for question in self.asked:
+            snapshot = read_snapshot(question.target.api, question.wanted, question.scope)
+            chosen += sources(question, snapshot, self.wish)
+            for problem in snapshot.problems:
+                report(question.target, problem, self.found)
+        yield from read_logs(chosen, self.wish, self.found)

@@ -1,0 +1,115 @@
+"""A stand-in for a kubelet: logs and ports of pods, behind the API server as a node."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections import defaultdict
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.cluster import Cluster
+
+NODE = "node-1"
+
+
+class Node:
+    """Logs by pod and container. A test adds lines, ends a log, or cuts the connections that follow it."""
+
+    def __init__(self) -> None:
+        self.lines: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+        self.previous: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+        self.ended: set[tuple[str, str]] = set()
+        self.changed = threading.Condition()
+        self.queries: list[dict[str, list[str]]] = []
+        self.cuts = 0
+
+    def log(self, pod: str, *lines: tuple[int, str], container: str = "main") -> None:
+        """Add lines, each with a second of a day."""
+        with self.changed:
+            self.lines[pod, container] += [(time_of(second), text) for second, text in lines]
+            self.changed.notify_all()
+
+    def end(self, pod: str, container: str = "main") -> None:
+        with self.changed:
+            self.ended.add((pod, container))
+            self.changed.notify_all()
+
+    def cut(self) -> None:
+        with self.changed:
+            self.cuts += 1
+            self.changed.notify_all()
+
+
+def time_of(second: int) -> str:
+    return f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000000000Z"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    node: Node
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+        pass
+
+    def do_GET(self) -> None:
+        split = urlsplit(self.path)
+        query = parse_qs(split.query)
+        *_, pod, container = split.path.split("/")
+        key = pod, container
+        self.node.queries.append(query)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        known = self.node.previous if "previous" in query else self.node.lines
+        start, cuts = 0, self.node.cuts
+        while True:
+            with self.node.changed:
+                new = known[key][start:]
+                start += len(new)
+            for time, text in new:
+                if time[:19] >= query.get("sinceTime", [""])[0][:19]:
+                    self._chunk(f"{time} {text}\n".encode())
+            if "follow" not in query or key in self.node.ended or self.node.cuts != cuts:
+                break
+            with self.node.changed:
+                if len(known[key]) == start:
+                    self.node.changed.wait(1)
+        self._chunk(b"")
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
+
+
+@contextmanager
+def node(cluster: Cluster, certificate: Path) -> Iterator[Node]:
+    """A node of the cluster that answers for its pods."""
+    made = Node()
+    handler = type("Handler", (_Handler,), {"node": made})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_suffix(".key"))
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
+    live = cluster.apply(body)
+    status = {
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": server.server_address[1]}},
+    }
+    assert cluster.client.merge(f"{cluster.path(live)}/status", {"status": status}).status == 200
+    try:
+        yield made
+    finally:
+        made.cut()
+        server.shutdown()
+        server.server_close()
