@@ -14,11 +14,13 @@ ALLOWED = {
     "gen.__main__": ({"environment", "processes", "terminal"}, "starts and ends the program"),
     "gen.cel.library.times": ({"clock", "disk"}, "calendar of given times, and time zones of the tzdata package"),
     "gen.check.files": ({"disk", "environment"}, "finds the repository of the files to validate"),
+    "gen.cluster.board": ({"network", "processes"}, "listens on a port of this machine for TensorBoard"),
     "gen.cluster.client": ({"clock", "network"}, "reads clusters, with a limit of time"),
     "gen.cluster.follow_logs": ({"clock", "processes"}, "follows several logs in threads"),
     "gen.cluster.lists": ({"clock"}, "waits before it goes on with a watch"),
     "gen.cluster.live": ({"clock", "processes"}, "follows several watches in threads"),
     "gen.cluster.read": ({"clock", "processes"}, "asks several clusters in threads, and notes the time"),
+    "gen.cluster.top": ({"processes"}, "asks several clusters in threads"),
     "gen.cluster.wanted": ({"disk"}, "reads the runs in rendered/"),
     "gen.cli.terminal": (
         {"disk", "environment", "terminal"},

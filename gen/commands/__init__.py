@@ -16,6 +16,8 @@ COMMANDS: Final = {
     "list": "List jobs with their state, GPUs, queue and owner.",
     "status": "Compare the runs in the clusters with Git: phase, pods, drift.",
     "logs": "Show the logs of all pods of a job in one stream.",
+    "top": "Show accelerators of the nodes, and the jobs that hold them.",
+    "tensorboard": "Open the TensorBoard of a job on this machine.",
     "retire": "Set the jobs of ended runs to finished, in Git only.",
     "validate": "Check manifests as an API server and the operators would.",
     "explain": "Describe a finding or a field of jobs and overlays.",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.cluster.read import Question
+    from gen.cluster.target import Target
     from gen.repository.layout import JobFile
 
 Contexts = Annotated[
@@ -47,19 +48,31 @@ def ask(
     found: Findings,
 ) -> tuple[Path, list[Question]]:
     """The repository, and what to ask each of its clusters. UsageError without the client."""
+    folder, targets = reached(root, overlays, contexts, kubeconfig, seconds, found)
+    from gen.cluster.read import questions  # noqa: PLC0415 - as above
+
+    return folder, questions(folder, targets, chosen_files(folder, jobs))
+
+
+def reached(
+    root: Path | None,
+    overlays: Sequence[str],
+    contexts: Sequence[str],
+    kubeconfig: str | None,
+    seconds: float,
+    found: Findings,
+) -> tuple[Path, list[Target]]:
+    """The repository and its clusters. UsageError without the client."""
     from gen.cluster.client import require_client  # noqa: PLC0415 - `gen status --help` does not need it
 
     require_client()
-    from gen.cluster.read import questions  # noqa: PLC0415 - as above
     from gen.cluster.target import Access, read_targets  # noqa: PLC0415 - as above
     from gen.overlay.extensions import load_extensions  # noqa: PLC0415 - as above
 
     folder = repository(root)
     load_extensions(folder)
     access = Access(contexts=tuple(contexts), kubeconfig=kubeconfig, seconds=seconds)
-    chosen = chosen_files(folder, jobs)
-    targets = read_targets(folder, overlays, access, found)
-    return folder, questions(folder, targets, chosen)
+    return folder, read_targets(folder, overlays, access, found)
 
 
 def chosen_files(root: Path, patterns: Sequence[str]) -> list[JobFile] | None:

@@ -67,3 +67,9 @@ NO_LOGS = Code(
     "Logs are on the nodes, and are deleted with their pods.",
     "Run `gen status JOB` to see why no container has started; keep logs in a volume or a logging system.",
 )
+NO_TENSORBOARD = Code(
+    "no-tensorboard",
+    "No pod of the TensorBoard of a job is ready.",
+    "TensorBoard runs in a pod of its own, which reads the volume with the logs.",
+    "Set `tensorboard: true` in the job, or see why its pod does not start with `kubectl describe`.",
+)

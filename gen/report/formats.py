@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from gen.cluster.logs import LogPiece
     from gen.cluster.model import ClusterStatus
+    from gen.cluster.top import Top
     from gen.inventory.listing import Listing
     from gen.report.live.view import View
     from gen.report.report import Report
@@ -61,3 +62,9 @@ LOG_REPORTERS: Final[dict[str, Callable[[View[LogPiece]], str]]] = {
     "json": partial(_report, "live.logs_json:as_json"),
 }
 """Formats of `gen logs`."""
+
+TOP_REPORTERS: Final[dict[str, Callable[[View[Top]], str]]] = {
+    "text": partial(_report, "live.top_text:as_text"),
+    "json": partial(_report, "live.top_json:as_json"),
+}
+"""Formats of `gen top`."""

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _GAP: Final = 2
-_SHORTEST: Final = 10
+_SHORTEST: Final = 16
 """A column is not cut shorter; then columns are left out."""
+_VERY_SHORT: Final = 8
+"""The same for the two most important columns."""
 COLOURS: Final = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36"}
 
 
@@ -60,9 +62,10 @@ def table(columns: Sequence[Column], terminal: Terminal, colours: Mapping[str, S
     widths = {column.name: column.width for column in shown}
     left_out: list[str] = []
     while terminal.width is not None and _total(widths) > terminal.width:
+        shortest = _SHORTEST if max(column.rank for column in shown) > 1 else _VERY_SHORT
         for column in sorted((one for one in shown if one.cut), key=lambda one: -widths[one.name]):
             too_much = _total(widths) - terminal.width
-            widths[column.name] = max(min(widths[column.name], _SHORTEST), widths[column.name] - max(too_much, 0))
+            widths[column.name] = max(min(widths[column.name], shortest), widths[column.name] - max(too_much, 0))
         if _total(widths) <= terminal.width or len(shown) <= 1:
             break
         last = max(shown, key=lambda column: column.rank)

@@ -70,7 +70,7 @@ def demand(body: Body, kind: Resource, units: Units) -> Demand:
     pods = gpus = 0
     accelerators: Counter[str] = Counter()
     for count, name, spec in _pods(body, kind):
-        asked = count * _pod_gpus(spec, _unit({**every, **units.get(name, {})}))
+        asked = count * pod_devices(spec, unit_of({**every, **units.get(name, {})}))
         pods += count
         gpus += asked
         if name:
@@ -113,10 +113,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _unit(declared: Mapping[str, int]) -> Unit:
+def unit_of(declared: Mapping[str, int]) -> Unit:
+    """The amounts of declared resources, and of others that look like accelerators."""
+
     def unit(name: str) -> int | None:
         known = declared.get(name)
-        return _any_unit(name) if known is None and _PART.search(name) is None else known
+        return any_unit(name) if known is None and _PART.search(name) is None else known
 
     return unit
 
@@ -145,7 +147,7 @@ def any_demand(body: Body) -> Demand:
 def _least(spec: Any) -> int:
     """GPUs of a pod; none if an amount cannot be read, because the API server rejects the object."""
     try:
-        return _pod_gpus(spec, _any_unit)
+        return pod_devices(spec, any_unit)
     except (ValueError, OverflowError):
         return 0
 
@@ -165,12 +167,19 @@ def _whole_or(value: Any, default: int) -> int:
         return default
 
 
-def _any_unit(name: str) -> int | None:
+def devices_in(amounts: Any, unit: Unit) -> dict[str, int]:
+    """Whole devices in the capacity of a node, by resource."""
+    found = amounts.items() if isinstance(amounts, dict) else ()
+    sizes = {str(name): (_whole_or(amount, 0), size) for name, amount in found if (size := unit(str(name)))}
+    return {name: amount // size for name, (amount, size) in sizes.items() if amount >= size}
+
+
+def any_unit(name: str) -> int | None:
     return 1 if _ACCELERATOR.search(name) is not None else None
 
 
-def _pod_gpus(spec: Any, unit: Unit) -> int:
-    """As the scheduler counts: the sum of the containers, or a single init container if it requests more."""
+def pod_devices(spec: Any, unit: Unit) -> int:
+    """Devices of a pod, as the scheduler counts: of all containers, or of a single init container if it has more."""
     always = first = 0
     for container in _list(at(spec, "initContainers")):
         if at(container, "restartPolicy") == "Always":

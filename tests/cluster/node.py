@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import ssl
 import threading
 from collections import defaultdict
@@ -29,6 +31,8 @@ class Node:
         self.changed = threading.Condition()
         self.queries: list[dict[str, list[str]]] = []
         self.cuts = 0
+        self.forwarded: list[str] = []
+        """Paths of requests for ports."""
 
     def log(self, pod: str, *lines: tuple[int, str], container: str = "main") -> None:
         """Add lines, each with a second of a day."""
@@ -61,6 +65,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         split = urlsplit(self.path)
         query = parse_qs(split.query)
+        if split.path.startswith("/portForward/"):
+            self._forward(split.path)
+            return
         *_, pod, container = split.path.split("/")
         key = pod, container
         self.node.queries.append(query)
@@ -83,6 +90,25 @@ class _Handler(BaseHTTPRequestHandler):
                 if len(known[key]) == start:
                     self.node.changed.wait(1)
         self._chunk(b"")
+
+    def _forward(self, path: str) -> None:
+        """A page on every port of every pod, through the protocol `v4.channel.k8s.io` of kubelets."""
+        self.node.forwarded.append(path)
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", websocket_key(self.headers["Sec-WebSocket-Key"]))
+        self.send_header("Sec-WebSocket-Protocol", "v4.channel.k8s.io")
+        self.end_headers()
+        for channel in (b"\0", b"\1"):
+            self.wfile.write(frame(channel + (6006).to_bytes(2, "little")))
+        self.wfile.flush()
+        if read_frame(self.rfile):
+            page = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nboard"
+            self.wfile.write(frame(b"\0" + page))
+            self.wfile.flush()
+            read_frame(self.rfile)
+        self.close_connection = True
 
     def _chunk(self, data: bytes) -> None:
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
@@ -113,3 +139,27 @@ def node(cluster: Cluster, certificate: Path) -> Iterator[Node]:
         made.cut()
         server.shutdown()
         server.server_close()
+
+
+def websocket_key(key: str) -> str:
+    """The answer to a handshake (RFC 6455)."""
+    digest = hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode(), usedforsecurity=False).digest()
+    return base64.b64encode(digest).decode()
+
+
+def frame(data: bytes) -> bytes:
+    """A short binary frame of a server."""
+    assert len(data) < 126
+    return bytes([0x82, len(data)]) + data
+
+
+def read_frame(stream: Any) -> bytes:
+    """The data of a frame of a client; empty at its end."""
+    head = stream.read(2)
+    if len(head) < 2 or head[0] & 0x0F == 8:
+        return b""
+    length = head[1] & 0x7F
+    if length == 126:
+        length = int.from_bytes(stream.read(2), "big")
+    mask = stream.read(4) if head[1] & 0x80 else b"\0\0\0\0"
+    return bytes(byte ^ mask[index % 4] for index, byte in enumerate(stream.read(length)))

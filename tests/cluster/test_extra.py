@@ -14,7 +14,7 @@ from gen.diagnostics import UsageError
 if TYPE_CHECKING:
     from tests.support import Repository
 
-LIVE = ["status", "retire", "logs"]
+LIVE = ["status", "retire", "logs", "top", "tensorboard"]
 
 
 @pytest.mark.parametrize("command", LIVE)
@@ -23,7 +23,12 @@ def test_it_says_how_to_install_the_client(command: str, repo: Repository, monke
     with pytest.raises(UsageError, match=r"uv pip install 'gitops-gen\[live\]'"):
         CliRunner().invoke(
             app,
-            [*command.split(), *(["team/demo"] if command == "logs" else []), "--root", str(repo.root)],
+            [
+                *command.split(),
+                *(["team/demo"] if command in {"logs", "tensorboard"} else []),
+                "--root",
+                str(repo.root),
+            ],
             catch_exceptions=False,
         )
 

@@ -1,0 +1,93 @@
+"""`gen tensorboard`: forward a port of this machine to the TensorBoard of a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gen.commands.live import DEFAULT_SECONDS, Contexts, Kubeconfig, RequestTimeout, ask
+from gen.commands.options import Overlays, Root
+from gen.commands.result import CLEAN, VIOLATIONS, Stream
+from gen.diagnostics import Findings, UsageError
+from gen.report.report import Report
+from gen.report.text import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.cluster.board import Board
+    from gen.cluster.client import Api
+
+_DEFAULT_PORT = 6006
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen tensorboard`."""
+
+    job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern for one job.", metavar="JOB")]
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port of this machine; 0 is any that is free.")
+    ] = _DEFAULT_PORT
+    overlay: Overlays = ()
+    context: Contexts = ()
+    kubeconfig: Kubeconfig = None
+    request_timeout: RequestTimeout = DEFAULT_SECONDS
+    root: Root = None
+
+
+def run(request: Request) -> Stream[str]:
+    """Goes on until it is interrupted. Exit code 1 if no TensorBoard is ready."""
+    found = Findings()
+    _, asked = ask(
+        request.root,
+        (request.job,),
+        request.overlay,
+        request.context,
+        request.kubeconfig,
+        request.request_timeout,
+        found,
+    )
+    from gen.cluster.board import find_board  # noqa: PLC0415 - needs the client
+    from gen.cluster.errors import ClusterError  # noqa: PLC0415 - as above
+    from gen.findings.clusters import NO_TENSORBOARD  # noqa: PLC0415 - as above
+
+    jobs = {(one.namespace, one.job) for question in asked for one in question.wanted}
+    if len(jobs) > 1:
+        raise UsageError(f"`{request.job}` matches {len(jobs)} jobs: name one of them")
+    boards: list[tuple[Api, Board, str]] = []
+    for question in asked:
+        place = question.target.overlays[0].place("cluster")
+        for namespace, job in {(one.namespace, one.job) for one in question.wanted}:
+            try:
+                board = find_board(question.target.api, namespace, job)
+            except ClusterError as error:
+                found.error(error.code, place, error.message, error.hint)
+                continue
+            if board is not None:
+                boards.append((question.target.api, board, job))
+            else:
+                message = f"no pod of the TensorBoard of `{namespace}/{job}` is ready"
+                found.error(NO_TENSORBOARD, place, message, "set `tensorboard` in the job, or wait for its pod")
+    return Stream(pieces=_pieces(request, boards, found), code=lambda: CLEAN if boards else VIOLATIONS)
+
+
+def _pieces(request: Request, boards: list[tuple[Api, Board, str]], found: Findings) -> Iterator[str]:
+    """The findings and the URL; afterwards, connections that fail."""
+    from gen.cluster.board import Forwarder  # noqa: PLC0415 - needs the client
+
+    if len(boards) > 1:
+        names = ", ".join(f"`{api.context}`" for api, _, _ in boards)
+        raise UsageError(f"the job has a TensorBoard in {names}: choose one with `--overlay`")
+    if found.items:
+        yield text(Report(tuple(found), (), "")).removesuffix("\n")
+    for api, board, job in boards:
+        try:
+            forwarder = Forwarder(api, board, job, request.port)
+        except OSError as error:
+            raise UsageError(f"cannot use port {request.port}: {error.strerror}; pass another `--port`") from None
+        yield f"{forwarder.url} is the TensorBoard of {board.namespace}/{job}; press Ctrl+C to end\n"
+        for failure in forwarder.errors():
+            yield f"{failure.message}: {failure.hint}\n"

@@ -1,0 +1,42 @@
+"""`gen top`: accelerators of the nodes, and the jobs that hold them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gen.commands.live import DEFAULT_SECONDS, Contexts, Kubeconfig, RequestTimeout, reached, terminal
+from gen.commands.options import Overlays, Root
+from gen.commands.result import CLEAN, VIOLATIONS, Result
+from gen.diagnostics import Findings, Severity
+from gen.report.formats import TOP_REPORTERS
+from gen.report.live.view import View
+
+if TYPE_CHECKING:
+    from gen.cluster.top import Top
+
+FORMATS = TOP_REPORTERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Arguments of `gen top`."""
+
+    overlay: Overlays = ()
+    context: Contexts = ()
+    kubeconfig: Kubeconfig = None
+    request_timeout: RequestTimeout = DEFAULT_SECONDS
+    root: Root = None
+
+
+def run(request: Request) -> Result[View[Top]]:
+    """Exit code 1 if a cluster did not answer."""
+    found = Findings()
+    _, targets = reached(
+        request.root, request.overlay, request.context, request.kubeconfig, request.request_timeout, found
+    )
+    from gen.cluster.top import read_top  # noqa: PLC0415 - needs the client
+
+    top = read_top(targets, found)
+    failed = any(finding.severity is Severity.ERROR for finding in top.findings)
+    return Result(output=View(data=top, terminal=terminal()), exit_code=VIOLATIONS if failed else CLEAN)
