@@ -5,12 +5,12 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.metric import MetricName
 from gen.model.scalars import Given, Positive, conflict, refuse, schema
-from gen.model.sweep import ParamName
+from gen.model.sweep import ParamName, not_empty
 from gen.model.synonyms import SEARCH, SEARCHED
 
 MAX_CHOICES = 256
@@ -46,7 +46,11 @@ def _choice(value: Any) -> Any:
 
 Number = Annotated[str, BeforeValidator(_number), schema("number", "number", "string")]
 Choice = Annotated[Given, BeforeValidator(_choice), schema("string", "string", "number", "boolean")]
-Choices = Annotated[tuple[Choice, ...], Field(min_length=1, max_length=MAX_CHOICES)]
+Choices = Annotated[
+    tuple[Choice, ...],
+    Field(max_length=MAX_CHOICES, json_schema_extra={"minItems": 1}),
+    AfterValidator(not_empty),
+]
 ParameterType = Literal["int", "double", "discrete", "categorical"]
 
 

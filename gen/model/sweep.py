@@ -27,7 +27,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _not_empty(values: tuple[str, ...]) -> tuple[str, ...]:
+def not_empty(values: tuple[str, ...]) -> tuple[str, ...]:
     """Checked after the values, so that an invalid value is not reported as a missing one, too."""
     if not values:
         raise conflict("expected at least one value", "add a value, or remove the line")
@@ -41,7 +41,7 @@ ParamName = Annotated[
 ]
 Value = Annotated[Given, BeforeValidator(_plain), schema("string", "string", "number", "boolean")]
 Values = Annotated[dict[ParamName, Value], Field(min_length=1)]
-Choices = Annotated[tuple[Value, ...], AfterValidator(_not_empty), Field(json_schema_extra={"minItems": 1})]
+Choices = Annotated[tuple[Value, ...], AfterValidator(not_empty), Field(json_schema_extra={"minItems": 1})]
 
 
 class SweepOverride(Section):

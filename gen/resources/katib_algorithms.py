@@ -85,7 +85,7 @@ ALGORITHMS: Final[Mapping[str, Algorithm]] = {
     "sobol": Algorithm(),
     "hyperband": Algorithm(
         settings={
-            "r_l": Setting(whole=False, least=1),
+            "r_l": Setting(whole=False, least=1, below=1e9),
             "eta": Setting(least=2),
             "resource_name": Setting(parameter=True),
         },

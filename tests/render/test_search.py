@@ -235,8 +235,9 @@ def test_placeholders_only_land_where_any_text_can_be(team: Repository, more: st
     ],
 )
 def test_a_value_cannot_end_the_text_around_it(team: Repository, value: str) -> None:
-    job(team, space=f"[a, {value}]")
-    assert team.codes() == ["invalid-value"]
+    for space in (f"[a, {value}]", f"[{value}]"):
+        job(team, space=space)
+        assert team.codes() == ["invalid-value"]
 
 
 def test_a_value_between_the_words_of_a_command_stays_one_word(team: Repository, tmp_path: Path) -> None:

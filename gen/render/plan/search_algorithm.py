@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gen.render.plan.context import Context
     from gen.resources.katib_algorithms import Algorithm, Setting
 
+_MOST_COMBINATIONS = 1_000_000
 _ALGORITHM: Route = (SEARCH, "algorithm")
 
 
@@ -109,7 +110,13 @@ def _check_combinations(context: Context, wanted: Search) -> None:
     """A grid ends with its combinations, so more trials are an error of its service."""
     counts = [_count(space) for space in wanted.spaces.values()]
     known = [count for count in counts if count is not None]
-    if len(known) == len(counts) and wanted.max_trials > (most := math.prod(known)):
+    if len(known) < len(counts):
+        return
+    if (most := math.prod(known)) > _MOST_COMBINATIONS:
+        message = f"the grid has more than {_MOST_COMBINATIONS} combinations, and its service lists all of them"
+        hint = "write a larger `step`, or use `algorithm: random`"
+        context.error(INVALID_SEARCH, (SEARCH, "params"), message, hint, key=True)
+    elif wanted.max_trials > most:
         message = f"`maxTrials` is {wanted.max_trials}, and the grid has {most} combinations"
         context.error(INVALID_SEARCH, (SEARCH, "maxTrials"), message, f"write `maxTrials: {most}`, or add values")
 
@@ -127,10 +134,9 @@ def _count(space: Space) -> int | None:
 def _check_bracket(context: Context, wanted: Search, algorithm: SearchAlgorithm) -> None:
     """The trials of a bracket run at the same time (`pkg/suggestion/v1beta1/hyperband/service.py`)."""
     resource, eta = algorithm.settings.get("r_l", ""), algorithm.settings.get("eta", str(DEFAULT_ETA))
-    if not NUMBER.fullmatch(resource) or not WHOLE.fullmatch(eta) or not is_finite(resource):
-        return
-    if float(resource) < 1 or int(eta) < 2:  # noqa: PLR2004 - reported as an invalid setting
-        return
+    known = ALGORITHMS[algorithm.name].settings
+    if _fault(known["r_l"], resource, ()) or _fault(known["eta"], eta, ()):
+        return  # an invalid setting, which is reported
     least = int(eta) ** int(math.log(float(resource)) / math.log(int(eta)))
     if wanted.parallel_trials < least:
         message = f"`{algorithm.name}` starts {least} trials at once, and `parallelTrials` is {wanted.parallel_trials}"

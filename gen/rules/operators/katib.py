@@ -132,8 +132,8 @@ def _space(parameter: Body, route: tuple[str | int, ...]) -> Faults:
         if space.get("list"):
             yield Fault((*at, "list"), f"not allowed for a `{kind}` parameter")
         low, high = _number(space.get("min")), _number(space.get("max"))
-        if low is None and high is None:
-            yield Fault(at, f"a `{kind}` parameter requires `min` or `max`")
+        if space.get("min") in (None, "") or space.get("max") in (None, ""):
+            yield Fault(at, f"a `{kind}` parameter requires `min` and `max`")
         elif low is not None and high is not None and low > high:
             yield Fault((*at, "min"), f"`{space['min']}` is more than `max`")
     else:
