@@ -216,13 +216,18 @@ def test_distributed_data_parallel_of_two_nodes_with_their_rank() -> None:
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 2, 2)
     assert template["spec"]["restartPolicy"] == "Never"
     main = container(template)
-    assert main["command"] == ["sh", "-c", "python3 concurrent/mnist-distributed.py -n 2 -nr $RANK"]
+    name = body["metadata"]["name"]
+    shell = main["command"].index("--") + 1
+    assert main["command"][shell:] == ["sh", "-c", "python3 concurrent/mnist-distributed.py -n 2 -nr $RANK"]
+    assert main["command"][shell - 4 : shell - 1] == [
+        *("--log", "/gen/logs", f"S0:concurrent-1250000000/logs/test-job/{name}/worker-$(GEN_INDEX_0)")
+    ]
     assert gpus(template) == "1"
+    assert main["resources"]["limits"]["ephemeral-storage"] == "120Gi"
     assert template["spec"]["nodeSelector"] == {
         "node.kubernetes.io/instance-type": "GN10X.2XLARGE40",
         "topology.kubernetes.io/zone": "ap-guangzhou-3",
     }
-    name = body["metadata"]["name"]
     settings = env(main)
     assert settings["MASTER_ADDR"] == f"{name}-0.{name}"
     assert settings["MASTER_PORT"] == "8888"

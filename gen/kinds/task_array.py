@@ -46,6 +46,9 @@ def task_counts(job: IndexedJob, array: TaskArray, retries: int | None) -> Body:
 
 
 def array_problems(job: IndexedJob, array: TaskArray) -> Iterable[Problem]:
+    if job.search is not None:
+        message = "a trial of a `search` cannot be an array: Katib reads the metrics of one pod"
+        yield Problem(("array",), message, "remove `array` or `search`", key=True)
     if job.restart == "OnFailure":
         message = "`array` requires `restart: Never`, because a restarted container is not a new attempt of its task"
         yield Problem(("restart",), message, "remove `restart`")
