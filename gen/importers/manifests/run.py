@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from gen import quantity
-from gen.importers.draft import literal
+from gen.importers.draft import literal, literals
 from gen.importers.manifests.copied import copied
 from gen.importers.manifests.numbers import as_read, fitted, needed_roles, validated
 from gen.importers.manifests.pods import role_fields
@@ -73,7 +73,7 @@ def _pod_settings(draft: JobDraft, one: Template, item: Item) -> None:
     secrets = spec.get("imagePullSecrets")
     names = [at(one, "name") for one in secrets] if isinstance(secrets, list) else []
     if names and "imagePullSecrets" not in draft.fields and all(isinstance(name, str) for name in names):
-        draft.set(names, "imagePullSecrets", place=item.place(*one.route, "spec", "imagePullSecrets"))
+        draft.set(literals(names), "imagePullSecrets", place=item.place(*one.route, "spec", "imagePullSecrets"))
     if spec.get("hostNetwork") is True:
         draft.set("host", "network", place=item.place(*one.route, "spec", "hostNetwork"))
         draft.need({"hostNetwork": True}, "networks", "host")
