@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gen.importers.manifests.templates import main_index
 from gen.kubernetes import at, present
 from gen.resources import resource_of_object
-from gen.resources.pods import follow, pod_sets
+from gen.resources.pods import follow, pod_sets, replaced
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -48,7 +48,7 @@ def aligned(original: Body, rendered: Body) -> Body:
             if facts.restarts_by_role:
                 changed.pop("restartPolicy", None)
             metadata = {key: value for key, value in (at(template[1], "metadata") or {}).items() if key != "name"}
-            original = _with(original, template[0], present(metadata=metadata, spec=changed))
+            original = replaced(original, template[0], present(metadata=metadata, spec=changed))
     return original
 
 
@@ -113,13 +113,3 @@ def _renamed_mounts(container: Any, names: dict[Any, str]) -> Any:
         return container
     changed = [{**one, "name": names.get(one.get("name"), one.get("name"))} for one in mounts if isinstance(one, dict)]
     return {**container, "volumeMounts": changed}
-
-
-def _with(value: Any, route: Route, new: Any) -> Any:
-    """A copy with another value at a route that exists."""
-    if not route:
-        return new
-    step, *rest = route
-    if isinstance(value, list):
-        return [_with(one, tuple(rest), new) if index == step else one for index, one in enumerate(value)]
-    return {**value, step: _with(value[step], tuple(rest), new)}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from gen.diagnostics import BugError, Findings, Severity
 from gen.edit.yaml_text import written
+from gen.importers.draft import as_read
 from gen.load import source_of
 from gen.render.parse.job import parse_job
 from gen.repository.layout import JobFile
@@ -41,7 +42,7 @@ def check_text(job: ImportedJob, text: str, found: Findings) -> None:
         if item.severity is Severity.ERROR:
             place = job.places.get(field_of(text, item.place.line), job.place)
             found.extend([replace(item, place=place)])
-    if source is not None and not own.failed() and source.data != _texts(job.fields):
+    if source is not None and not own.failed() and source.data != as_read(job.fields):
         raise BugError(f"{file} does not read as it was written")
 
 
@@ -49,12 +50,3 @@ def field_of(text: str, line: int) -> str:
     """The field of the job in a line."""
     above = reversed(text.split("\n")[:line])
     return next((one.partition(":")[0].strip("'\"") for one in above if one[:1] not in ("", " ", "#", "-")), "")
-
-
-def _texts(value: Any) -> Any:
-    """Fields as the reader of job files returns them."""
-    if isinstance(value, dict):
-        return {name: _texts(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_texts(inner) for inner in value]
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.importers.base import ImportedJob
 
-_LIMITED: Final = ("volumes", "networks", "accelerators")
+_LIMITED: Final = ("volumes", "stores", "networks", "accelerators")
 """Fields with profiles by name that every namespace may use, unless its grant lists some."""
 _BY_NAME: Final = (*_LIMITED, "queues")
 """Fields with profiles by name: an overlay that has the name decides what it is."""

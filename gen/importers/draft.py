@@ -151,3 +151,12 @@ def _quoted(found: re.Match[str]) -> str:
 def label(text: str, otherwise: str) -> str:
     """A name of a volume or an accelerator from any text."""
     return (name_meant(re.sub(r"[^A-Za-z0-9]+", "-", text[:256])) or otherwise)[:_MAX_LABEL].strip("-") or otherwise
+
+
+def as_read(value: Any) -> Any:
+    """Values as the reader of job files returns them."""
+    if isinstance(value, dict):
+        return {name: as_read(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_read(inner) for inner in value]
+    return str(value).lower() if isinstance(value, bool) else str(value)

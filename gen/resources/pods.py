@@ -96,6 +96,17 @@ def follow(value: Any, route: Route) -> Any:
     return value
 
 
+def replaced(value: Any, route: Route, new: Any) -> Any:
+    """A copy with another value at a route. Mappings that are missing on the way are added."""
+    if not route:
+        return new
+    step, *rest = route
+    if isinstance(value, list):
+        return [replaced(one, tuple(rest), new) if index == step else one for index, one in enumerate(value)]
+    holder = value if isinstance(value, dict) else {}
+    return {**holder, step: replaced(holder.get(step), tuple(rest), new)}
+
+
 def templates_by_shape(
     value: Any, route: Route = (), skip: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Route, Body]]:

@@ -6,14 +6,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gen import quantity
-from gen.importers.draft import label, literal, literals
+from gen.importers.batchcompute.storage import carry_storage
+from gen.importers.draft import literal, literals
 
 if TYPE_CHECKING:
     from gen.importers.draft import JobDraft
     from gen.importers.record import Record
 
-_COS: Final = re.compile(r"cos://(?P<bucket>[a-z0-9.-]+)\.cos\.(?P<region>[a-z0-9-]+)\.myqcloud\.com(?P<path>/.*)?")
-_CFS: Final = re.compile(r"cfs://(?P<host>[A-Za-z0-9.-]+)(?P<path>/.*)?")
 _CLUSTER: Final = ("it is a property of the cluster", "ask the platform owner")
 _CREDENTIALS: Final = ("credentials do not belong in Git", "create a Secret in the namespace, and revoke the old value")
 _LOGS: Final = ("the cluster keeps the logs", "read them with `kubectl logs`, or redirect the output in `command`")
@@ -31,12 +30,7 @@ TASK: Final[dict[str, tuple[str, str]]] = {
     "MaxRetryCountOfImage": ("the node pulls the image again by itself", "remove it"),
     "DelayOnRetry": ("the node pulls the image again by itself", "remove it"),
     "PackagePath": ("gen fetches no packages", "put the program into the image, or fetch it with `code: {git: <URL>}`"),
-    "OutputMappings": (
-        "gen uploads no folder at the end",
-        "write to a volume: `data: {<volume>: <path>}`; it has the files at once",
-    ),
-    "OutputMappingConfigs": ("gen uploads no folder at the end", "remove it"),
-    "RedirectInfo": _LOGS,
+    "OutputMappingConfigs": ("the overlay configures copies", "remove it"),
     "RedirectLocalInfo": _LOGS,
     "MaxConcurrentNum": ("all pods of a job run together", "split the job, or use a `sweep`"),
     "FailedAction": ("failed pods are kept", "remove it"),
@@ -79,8 +73,7 @@ def carry_task(draft: JobDraft, task: Record, zone: str, environments: dict[str,
         name, value = entry.text("Name"), entry.text("Value")
         if name:
             draft.variable(name, value, entry.place("Value"))
-    for number, entry in enumerate(task.records("InputMappings")):
-        _input(draft, entry, number)
+    carry_storage(draft, task)
     if zone:
         draft.set(literal(zone), "placement", "zone", place=task.place())
     _machine(draft, task, environments)
@@ -109,32 +102,6 @@ def _program(draft: JobDraft, task: Record, image: str) -> None:
     else:
         hint = "add `image` to the job, or import it again with `--image`"
         draft.drop(application.place(), "the program", "the task has no container image", hint)
-
-
-def _input(draft: JobDraft, entry: Record, number: int) -> None:
-    """A bucket or a file system as a volume of the overlay."""
-    source, path = entry.text("SourcePath"), entry.text("DestinationPath")
-    volume = label(path, f"input-{number}")
-    if (cos := _COS.fullmatch(source)) is not None:
-        profile = {
-            "bucket": cos["bucket"],
-            "url": f"http://cos.{cos['region']}.myqcloud.com",
-            "path": f"/{(cos['path'] or '').strip('/')}",
-            "secret": "cos",
-        }
-        name = draft.volume(volume, {"cos": profile, "size": "1Ti", "readOnly": True})
-        hint = "create a Secret `cos` with the keys `SecretId` and `SecretKey` in the namespace"
-        draft.drop(entry.place("SourcePath"), "the account of the bucket", "the overlay names a Secret for it", hint)
-    elif (cfs := _CFS.fullmatch(source)) is not None:
-        profile = {"host": cfs["host"], "path": f"/{(cfs['path'] or '').strip('/')}"}
-        name = draft.volume(volume, {"cfs": profile, "size": "1Ti"})
-    else:
-        hint = "declare the source as a volume of the overlay, and mount it with `data`"
-        draft.drop(entry.place("SourcePath"), "`InputMappings`", "expected a source `cos://` or `cfs://`", hint)
-        return
-    draft.set(literal(path), "data", name, place=entry.place("DestinationPath"))
-    if entry.text("MountType") == "GooseFS-Lite" and "cos" in draft.overlay["volumes"][name]:
-        draft.overlay["volumes"][name]["cos"]["mounter"] = "goosefs-lite"
 
 
 def _machine(draft: JobDraft, task: Record, environments: dict[str, Record]) -> None:

@@ -19,7 +19,7 @@ from gen.importers.manifests.volumes import config_maps, without_files
 from gen.kinds import KINDS
 from gen.kubernetes import present, with_field
 from gen.resources import RESOURCES
-from gen.resources.pods import follow
+from gen.resources.pods import follow, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -158,22 +158,11 @@ def _original(item: Item, body: Body, facts: Resource, maps: Mapping[str, Body],
             spec = without_secrets(without_files(one.spec, maps), item.name, gone)
             if spec.get("schedulerName") == facts.scheduler:
                 spec = {key: value for key, value in spec.items() if key != "schedulerName"}
-            body = _replaced(body, one.route, present(metadata=without_metadata(one.metadata), spec=spec))
+            body = replaced(body, one.route, present(metadata=without_metadata(one.metadata), spec=spec))
         else:
             pod = without_secrets({"containers": [follow(body, one.route)]}, item.name, gone)
-            body = _replaced(body, one.route, pod["containers"][0])
+            body = replaced(body, one.route, pod["containers"][0])
     return Original(body=body, place=item.place())
-
-
-def _replaced(value: object, route: tuple[str | int, ...], new: object) -> Body:
-    """A copy with another value at a route."""
-    if not route:
-        return new  # type: ignore[return-value] # the end of the recursion
-    step, *rest = route
-    if isinstance(value, list):
-        return [_replaced(one, tuple(rest), new) if index == step else one for index, one in enumerate(value)]  # type: ignore[return-value] # as above
-    holder = value if isinstance(value, dict) else {}
-    return {**holder, str(step): _replaced(holder.get(step), tuple(rest), new)}
 
 
 def _report_others(every: list[Item], runs: list[Item], used: set[int], found: Findings) -> None:

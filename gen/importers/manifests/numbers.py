@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
+
+from gen.importers.draft import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,15 +55,6 @@ def validated(model: type[Job], fields: Fields) -> Job | None:
         return model.model_validate(as_read(fields))
     except ValidationError:
         return None
-
-
-def as_read(value: Any) -> Any:
-    """Values as the reader of job files returns them."""
-    if isinstance(value, dict):
-        return {name: as_read(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [as_read(inner) for inner in value]
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def needed_roles(draft: JobDraft, model: type[Job], replicas: dict[str, int]) -> set[str]:

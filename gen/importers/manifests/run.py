@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from gen import quantity
-from gen.importers.draft import literal, literals
+from gen.importers.draft import as_read, literal, literals
 from gen.importers.manifests.copied import copied
-from gen.importers.manifests.numbers import as_read, fitted, needed_roles, validated
+from gen.importers.manifests.numbers import fitted, needed_roles, validated
 from gen.importers.manifests.pods import role_fields
 from gen.importers.manifests.templates import templates
 from gen.importers.manifests.volumes import mounted

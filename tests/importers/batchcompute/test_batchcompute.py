@@ -13,6 +13,8 @@ from gen.edit.imported import check_text, text_of
 from gen.importers import IMPORTERS
 from gen.importers.base import Given, ImportedJob
 from gen.importers.batchcompute.task import TASK
+from tests.importers.support import run_import
+from tests.support import Repository, rendered
 
 TASK_1: dict[str, Any] = {
     "TaskName": "Task1",
@@ -89,6 +91,42 @@ def test_buckets_and_file_systems_are_volumes() -> None:
         },
         "cfs": {"cfs": {"host": "10.0.0.1", "path": "/a"}, "size": "1Ti"},
     }
+
+
+def test_outputs_and_logs_are_copied_to_stores() -> None:
+    bucket = "cos://out-125.cos.ap-guangzhou.myqcloud.com"
+    (job,), found = read(
+        with_task(
+            OutputMappings=[{"SourcePath": "/out/", "DestinationPath": f"{bucket}/results/"}],
+            RedirectInfo={"StdoutRedirectPath": f"{bucket}/logs/", "StderrRedirectPath": f"{bucket}/logs/"},
+        )
+    )
+    assert job.fields["outputs"] == {"/out": {"store": "out-125", "path": "results"}}
+    assert job.fields["logs"] == {"store": "out-125", "path": "logs"}
+    assert job.overlay["stores"] == {"out-125": {"cos": "ap-guangzhou", "bucket": "out-125", "secret": "cos"}}
+    assert "the exact folder of the output is not carried: each run has its own" in [one.message for one in found]
+    (job,), found = read(
+        with_task(
+            OutputMappings=[{"SourcePath": "/out", "DestinationPath": "s3://a/b"}],
+            RedirectInfo={"StdoutRedirectPath": f"{bucket}/a", "StderrRedirectPath": f"{bucket}/b"},
+        )
+    )
+    assert "outputs" not in job.fields
+    lost = {one.message.split(" is not")[0] for one in found}
+    assert {"`OutputMappings`", f"the log folder `{bucket}/b`"} <= lost
+
+
+def test_what_a_request_needs_renders(repo: Repository) -> None:
+    bucket = "cos://out-125.cos.ap-guangzhou.myqcloud.com"
+    request = with_task(
+        OutputMappings=[{"SourcePath": "/out", "DestinationPath": f"{bucket}/results/"}],
+        InputMappings=[{"SourcePath": f"{bucket}/in/", "DestinationPath": "/in"}],
+    )
+    file = repo.root.parent / "request.json"
+    file.write_text(json.dumps(request))
+    report, code = run_import(repo.root, str(file), importer="batchcompute", namespace="team", overlay="dev", yes=True)
+    assert code == 0, report
+    assert [one.message for one in rendered(repo.root)[0].findings if one.severity is Severity.ERROR] == []
 
 
 def test_tasks_find_their_environment() -> None:
