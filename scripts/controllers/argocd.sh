@@ -49,6 +49,8 @@ if [ -n "${ARGOCD_SOURCE:-}" ]; then
   from_source "$ARGOCD_SOURCE"
 elif [ -n "${ARGOCD_RELEASE:-}" ]; then
   from_release "$ARGOCD_RELEASE"
+elif [ -x "$target/argocd" ]; then
+  say "$target/argocd is there"
 else
   fail "set ARGOCD_SOURCE to a checkout of Argo CD $wanted, or ARGOCD_RELEASE to a folder with its argocd and install.yaml"
 fi
