@@ -25,7 +25,12 @@ def applied(cluster: Cluster, namespaces: list[str], engine: str) -> Applied:
     found = [body for namespace in namespaces for kind, group in KINDS for body in cluster.live(group, kind, namespace)]
     volumes = cluster.live("", "PersistentVolume", "")
     found += [body for body in volumes if body["spec"].get("claimRef", {}).get("namespace") in namespaces]
-    return {_name(body): _state(body, engine) for body in found if "deletionTimestamp" not in body["metadata"]}
+    return {_name(body): _state(body, engine) for body in found if _is_of_engine(body["metadata"])}
+
+
+def _is_of_engine(metadata: Body) -> bool:
+    """Not those that are being deleted, nor those that an operator creates for a run."""
+    return "deletionTimestamp" not in metadata and "ownerReferences" not in metadata
 
 
 def _name(body: Body) -> str:
