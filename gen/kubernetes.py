@@ -28,6 +28,8 @@ HASH_LENGTH = 8
 
 JOB_LABEL = "gen/job"
 RUN_LABEL = "gen/run"
+STEP_LABEL = "gen/step"
+"""On the objects and pods of a step. All steps of a pipeline have the same run."""
 VOLUME_LABEL = "gen/volume"
 ACCELERATOR_LABEL = "gen/accelerator"
 """On pods: the accelerator of the overlay that they request."""

@@ -40,6 +40,7 @@ volumes:
 networks:
   host: {hostNetwork: true}
   eni: {terway: {version: "1.0.10"}}
+pipelines: {argo: {serviceAccount: gen-pipeline}}
 """
 
 

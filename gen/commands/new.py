@@ -104,11 +104,26 @@ def _check_name(kind: str, name: str, text: str) -> None:
         )
     source = source_of(text.encode(), "", Findings())
     assert source is not None  # noqa: S101 - gen wrote it
-    roles = KINDS[kind].model_validate(source.data).replica_roles(name)
-    _, room = longest_suffix(KINDS[kind].facts, roles, hashed=True, tensorboard=False)
-    most = min(MAX_NAME - room, longest_name(KINDS[kind].facts, hashed=True) or MAX_NAME)
+    most = _longest(kind, source.data, name)
     if len(name) > most:
         raise UsageError(f"job name `{name}` is too long: at most {most} characters fit in the names of its objects")
+
+
+def _longest(kind: str, data: Any, name: str) -> int:
+    """The longest name of a job; the names of steps are appended to that of a pipeline."""
+    model = KINDS[kind]
+    if model.own_fields:
+        common = {field: value for field, value in data.items() if field not in model.own_fields}
+        steps = ((step, {**common, **fields}) for step, fields in data["steps"].items())
+        return min(_longest(fields["kind"], _without(fields), name) - len(step) - 1 for step, fields in steps)
+    roles = model.model_validate(data).replica_roles(name)
+    _, room = longest_suffix(model.facts, roles, hashed=True, tensorboard=False)
+    return min(MAX_NAME - room, longest_name(model.facts, hashed=True) or MAX_NAME)
+
+
+def _without(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a step that a job of its kind has."""
+    return {field: value for field, value in fields.items() if field not in ("needs", "when")}
 
 
 def _check_granted(root: Path, namespace: str) -> None:

@@ -24,6 +24,7 @@ from gen.model.annotations import reachable
 from gen.model.docs import field_docs
 from gen.model.job import NOT_DEFAULTS, JobFields
 from gen.model.profile import Profile
+from gen.model.step import STEPS_HAVE, Order
 from gen.overlay.extensions import load_extensions
 from gen.overlay.fields import overlay_fields
 from gen.repository.root import find_root
@@ -37,6 +38,7 @@ Schema = dict[str, Any]
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _TEMPLATE = "#/definitions/{model}"
+_STEP = "Step"
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -50,6 +52,11 @@ def job_schema() -> Schema:
         }
         for name, model in KINDS.items()
     ]
+    for model in (model for model in KINDS.values() if model.own_fields):
+        definitions[model.__name__]["properties"]["steps"]["additionalProperties"] = {
+            "$ref": _TEMPLATE.format(model=_STEP)
+        }
+        definitions[_STEP] = _step(definitions)
     kind = {"description": "Kind of job.", "enum": list(KINDS)}
     return {
         "$schema": DRAFT,
@@ -60,6 +67,25 @@ def job_schema() -> Schema:
         "allOf": branches,
         "definitions": definitions,
     }
+
+
+def _step(definitions: Schema) -> Schema:
+    """A step of a pipeline: the fields of its kind, without those of pipelines, and its order."""
+    order = _definitions([Order])[Order.__name__]["properties"]
+    kinds = {name: model for name, model in KINDS.items() if not model.own_fields}
+    beside = {field for model in KINDS.values() for field in model.own_fields} - STEPS_HAVE
+    branches: list[Schema] = []
+    for name, model in kinds.items():
+        known = [field for field in definitions[model.__name__]["properties"] if field not in beside]
+        own: Schema = {
+            field: {"$ref": f"{_TEMPLATE.format(model=model.__name__)}/properties/{field}"} for field in known
+        }
+        then = {"properties": own | {field: {} for field in order}, "additionalProperties": False}
+        branches.append({"if": {"properties": {"kind": {"const": name}}, "required": ["kind"]}, "then": then})
+    kind = {"description": "Kind of the step.", "enum": list(kinds)}
+    about = "Step of a pipeline: the fields of a job of its kind, and when it starts."
+    fields = {"kind": kind, **order}
+    return {"type": "object", "description": about, "required": ["kind"], "properties": fields, "allOf": branches}
 
 
 def overlay_schema() -> Schema:

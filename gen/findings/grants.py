@@ -37,6 +37,12 @@ UNKNOWN_ACCELERATOR = Code(
     _NOT_IN_CLUSTER,
     "Correct the name, or add the accelerator to the overlay.",
 )
+NO_PIPELINES = Code(
+    "no-pipelines",
+    "A job is a pipeline, and the overlay has no `pipelines`.",
+    "A pipeline needs Argo Workflows in the cluster, and a ServiceAccount that may create objects.",
+    "Add `pipelines` to the overlay, or exclude the job in `select`.",
+)
 UNSUPPORTED_QUEUE = Code(
     "unsupported-queue",
     "The scheduler of a queue cannot take a kind of job.",

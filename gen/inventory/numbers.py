@@ -22,6 +22,7 @@ from gen.render.plan.accelerators import device_name
 from gen.render.plan.context import role_value
 from gen.render.record import SWEEP
 from gen.render.run_values import RunValues
+from gen.resources.antichain import widest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,7 +108,7 @@ def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Ans
         return Answer(errors=errors)
     known = _alone(job)
     if job.left_out <= _ALONE | HIDDEN:
-        known |= _counts(job, overlay)
+        known |= _counts(job, overlay) if written is None or not job.job.own_fields else _of_steps(written, job)
     return Answer(numbers=Numbers(**known), errors=errors)
 
 
@@ -137,7 +138,7 @@ def _of_sweep(written: WrittenJob, found: Findings) -> Answer:
     alone = _alone(jobs[0])
     if not known or any(not job.left_out <= _ALONE | HIDDEN for job in jobs):
         return Answer(numbers=Numbers(**alone), errors=errors)
-    counts = [_counts(job, written.overlay) for job in jobs]
+    counts = [_of_steps(written, job) if job.job.own_fields else _counts(job, written.overlay) for job in jobs]
     named = sum((Counter(one["accelerators"]) for one in counts), Counter[str]())
     total = {name: times * sum(one[name] for one in counts) for name in ("workers", "gpus")}
     accelerators = {name: times * count for name, count in named.items()}
@@ -152,6 +153,21 @@ def _without_hidden(source: Source) -> Source:
     if b"{{" in orjson.dumps(shown) and "params" in source.data:
         shown["params"] = source.data["params"]
     return replace(source, data=cast("Data", shown))
+
+
+def _of_steps(written: WrittenJob, job: JobInput) -> dict[str, Any]:
+    """The most that the steps of a pipeline have at once."""
+    from gen.render.step_runs import step_runs  # noqa: PLC0415 - most jobs have no steps
+
+    steps = step_runs(written, job, job.name, Findings())
+    counts = {step.name: _counts(step.run.given, written.overlay) for step in steps if step.run is not None}
+    needs = {step.name: frozenset(step.order.needs) for step in steps}
+    names = {name for one in counts.values() for name in one["accelerators"]}
+    named = {
+        name: widest(needs, {step: one["accelerators"].get(name, 0) for step, one in counts.items()}) for name in names
+    }
+    total = {field: widest(needs, {step: one[field] for step, one in counts.items()}) for field in ("workers", "gpus")}
+    return {**total, "accelerators": named}
 
 
 def _counts(job: JobInput, overlay: Overlay | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ KINDS: Final[MutableMapping[str, type[Job]]] = LazyRegistry(
         "jobset": "gen.kinds.jobset:JobSetJob",
         "mpi": "gen.kinds.mpi:MPIJob",
         "paddle": "gen.kinds.paddle:PaddleJob",
+        "pipeline": "gen.kinds.pipeline:PipelineJob",
         "pytorch": "gen.kinds.pytorch:PyTorchJob",
         "ray": "gen.kinds.ray:RayJob",
         "tensorflow": "gen.kinds.tensorflow:TensorFlowJob",

@@ -82,6 +82,8 @@ class Job(JobFields, ABC):
     """Whether gen writes all containers of the pods."""
     needs_image: ClassVar[bool] = True
     """Whether the job must name the image of its pods."""
+    own_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of a job with steps that are not defaults for its steps. Empty for kinds without steps."""
     proven: ClassVar[bool] = True
     """Whether tests show that the objects of the kind conform to its rules, so that a render need not check them."""
     example: ClassVar[Mapping[str, object]]

@@ -13,7 +13,7 @@ from gen.kinds.indexed import FailureRule, IndexedJob, field_variable
 from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Role
 from gen.kinds.task_array import TaskArray, array_problems, task_counts, tasks_at_once
-from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, Body, present, with_field
+from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, STEP_LABEL, Body, present, with_field
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.pods import RoleFields
 from gen.model.scalars import Duration, Truth
@@ -148,10 +148,15 @@ class BatchJob(IndexedJob):
         service = {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,  # rank 0 must be found before it is ready
-            "selector": {JOB_LABEL: plan.job, RUN_LABEL: RUN} if plan.schedule is None else _any_run(plan),
+            "selector": _this_run(plan) if plan.schedule is None else _any_run(plan),
             "ports": [{"name": "rendezvous", "port": self.master_port, "protocol": "TCP"}],
         }
         return ({"apiVersion": "v1", "kind": "Service", "metadata": {"name": plan.run}, "spec": service},)
+
+
+def _this_run(plan: Plan) -> dict[str, str]:
+    labels = {JOB_LABEL: plan.job, RUN_LABEL: RUN}
+    return {**labels, STEP_LABEL: plan.step} if plan.step else labels
 
 
 def _any_run(plan: Plan) -> dict[str, str]:

@@ -62,7 +62,7 @@ class KubeflowJob(Job):
 
     def backoff_limit(self, plan: Plan) -> int | None:
         """The training operator counts restarts of containers in place, in the pods that run."""
-        return counted_restarts(plan.retries, plan.pod_count)
+        return counted_restarts(plan.retries, sum(pod.role.most for pod in plan.pods))
 
     def problems(self, target: Target) -> Iterable[Problem]:
         if target.api_version == V1 and self.retries is not None and self.restart in _NOT_COUNTED:

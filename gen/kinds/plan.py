@@ -9,6 +9,7 @@ from msgspec import Struct
 from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kinds.transfer_plan import TransferPlan
 from gen.kubernetes import Body
+from gen.resources.demand import Demand, joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -171,8 +172,18 @@ class SearchPlan(Struct, frozen=True, kw_only=True):
     failed: str
 
 
+class StepPlan(Struct, frozen=True, kw_only=True):
+    """A step of a pipeline."""
+
+    name: str
+    needs: tuple[str, ...]
+    when: str
+    facts: Resource
+    plan: Plan
+
+
 class Plan(Struct, frozen=True, kw_only=True):
-    """One job in one overlay."""
+    """One job in one overlay, or a step of it."""
 
     kind: str
     """Kind of the job, as its author writes it."""
@@ -224,6 +235,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     """GitOps engines that may apply the objects."""
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
+    step: str = ""
+    """Name of the step, if it is one."""
+    steps: tuple[StepPlan, ...] = ()
+    """Steps of a pipeline, each after those that it needs."""
 
     @property
     def folder(self) -> str:
@@ -238,21 +253,30 @@ class Plan(Struct, frozen=True, kw_only=True):
         return self.schedule.at_once if self.schedule is not None else 1
 
     @property
-    def gpus(self) -> int:
-        """Total GPUs of all pods of all runs at once, at most."""
-        return self.at_once * sum(pod.role.gpus * pod.role.most for pod in self.pods)
+    def inner(self) -> bool:
+        """Whether another object creates the one of the run."""
+        return bool(self.step) or self.search is not None
 
     @property
-    def accelerators(self) -> dict[str, int]:
-        """Total GPUs by the name of the accelerator, for those that have one."""
+    def counts(self) -> bool:
+        """Whether its pods may run. Those of a suspended pipeline go on; it only starts no more steps."""
+        return self.state == "active" or (self.state == "suspended" and bool(self.steps))
+
+    @property
+    def gpus(self) -> int:
+        """Total GPUs of all pods of all runs at once, at most."""
+        return self.demand.gpus
+
+    @property
+    def demand(self) -> Demand:
+        """Pods and GPUs of all runs at once, at most."""
+        if self.steps:
+            needs = {step.name: frozenset(step.needs) for step in self.steps}
+            return joined(needs, {step.name: step.plan.demand for step in self.steps}).times(self.at_once)
         total: dict[str, int] = {}
         for pod in self.pods:
             if pod.accelerator:
-                gpus = self.at_once * pod.role.gpus * pod.role.most
-                total[pod.accelerator] = total.get(pod.accelerator, 0) + gpus
-        return total
-
-    @property
-    def pod_count(self) -> int:
-        """Number of training pods, at most."""
-        return self.at_once * sum(pod.role.most for pod in self.pods)
+                total[pod.accelerator] = total.get(pod.accelerator, 0) + pod.role.gpus * pod.role.most
+        pods = sum(pod.role.most for pod in self.pods)
+        gpus = sum(pod.role.gpus * pod.role.most for pod in self.pods)
+        return Demand(pods, gpus, self.timeout, total).times(self.at_once)

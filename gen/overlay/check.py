@@ -51,6 +51,7 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
         place = layers.place(("networks", POD_NETWORK), key=True)
         found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
     _networks(fields, layers, found)
+    _pipelines(fields, layers, found)
     if (others := fields.namespaces.get("*")) is not None and others.resource_quota:
         place = layers.place(("namespaces", "*", "resourceQuota"), key=True)
         message = "`resourceQuota` has no effect on `*`: it requires the name of a namespace"
@@ -98,6 +99,18 @@ def _networks(fields: OverlayFields, layers: Layers, found: Findings) -> None:
                 place = layers.place(("volumes", mount.name), key=True)
                 message = f"network `{name}` adds a volume with the name `{mount.name}` to pods"
                 found.error(RESERVED_NAME, place, message, "choose another name")
+
+
+def _pipelines(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Pods of jobs must not have the account that creates the objects of steps, which no grant limits."""
+    account = fields.pipelines.argo.service_account if fields.pipelines is not None else None
+    for namespace, grant in fields.namespaces.items():
+        if account in grant.service_accounts:
+            index = grant.service_accounts.index(account)
+            message = f"the pods of jobs could create any object of a step with the account of pipelines, `{account}`"
+            hint = "remove it, or give pipelines a ServiceAccount of their own"
+            place = layers.place(("namespaces", namespace, "serviceAccounts", index))
+            found.error(INVALID_VALUE, place, message, hint)
 
 
 def _older(version: str, other: str) -> bool:

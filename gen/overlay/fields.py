@@ -25,7 +25,7 @@ from gen.overlay.declared_kind import DeclaredKind
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import NetworkFields
 from gen.overlay.queue import QueueFields
-from gen.overlay.settings import GPU, CodeSync, Compat, Copying, Katib, Spot, TensorBoardDefaults
+from gen.overlay.settings import GPU, CodeSync, Compat, Copying, Katib, Pipelines, Spot, TensorBoardDefaults
 from gen.overlay.store import StoreFields
 from gen.queues import QUEUES
 from gen.storage import STORAGE, StorageProfile
@@ -199,6 +199,8 @@ class OverlayFields(Model):
     """GitOps engines that apply the rendered files. Their own objects are rendered, too."""
     runs: Runs = Runs()
     """How runs are named."""
+    pipelines: Pipelines | None = None
+    """What runs pipelines in the cluster. Without it, jobs cannot be pipelines."""
     rendered: Rendered = Rendered()
     """Files in `rendered/` that gen did not generate."""
     gpu: GPU = GPU()

@@ -88,6 +88,27 @@ class Copying(Model):
     """How long pods with `outputs` or `logs` may go on after they were stopped, to copy their files. [default: `2m`]"""
 
 
+class ArgoWorkflows(Model):
+    """Argo Workflows. Its controller must not delete finished workflows, which an engine would create and run again:
+    set neither `retentionPolicy` nor a `ttlStrategy` in its configuration.
+    """
+
+    main: ClassVar[str] = "serviceAccount"
+
+    service_account: ObjectName
+    """ServiceAccount of the pods that create the objects of steps and wait for them, in each namespace with pipelines.
+    `docs/pipelines.md` has the Role that it needs. No pod of a step runs with it."""
+
+
+class Pipelines(Model):
+    """What runs pipelines in the cluster."""
+
+    main: ClassVar[str] = "argo"
+
+    argo: ArgoWorkflows
+    """Argo Workflows."""
+
+
 class Ingress(Model):
     """Ingress for TensorBoards that set `ingress: true`, at `/tensorboard/<namespace>/<job>`."""
 

@@ -15,6 +15,7 @@ _RESERVED = (
     "kueue.x-k8s.io/",
     "meta.helm.sh/",
     "training.kubeflow.org/",
+    "workflows.argoproj.io/",  # such as `completed`, after which the controller ignores a workflow
     *(prefix for engine in ENGINES.values() for prefix in engine.prefixes),
 )
 """Metadata of gen and of tools that act on its objects. It is set by fields, and cannot be granted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_input
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gen.diagnostics import Diagnostic
+    from gen.load import Data
     from gen.overlay.overlay import Overlay
     from gen.render.combinations import Combination
-    from gen.render.parse.job import WrittenJob
+    from gen.render.parse.job import JobInput, WrittenJob
+    from gen.render.step_runs import ExpandedStep
 
 
 class Expanded(Struct, frozen=True, kw_only=True):
@@ -41,6 +44,8 @@ class Expanded(Struct, frozen=True, kw_only=True):
     run: JobRun | None
     """None if the job cannot be used at all."""
     found: Findings
+    steps: tuple[ExpandedStep, ...] = ()
+    """Steps of a pipeline."""
 
 
 class _WithSweep(Model):
@@ -57,9 +62,13 @@ def expand(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[Expa
     if not known:
         return (_expanded(written, without_values(written)),)
     roles = {*fields_at(written.model, ("roles",)), *_keys(written.data.get("roles"))}
-    hashed = overlay.fields.runs.naming != "stable"
+    hashed = overlay.fields.runs.naming != "stable" or bool(written.model.own_fields)
     scheduled = SCHEDULE in written.data
     most = most_characters(written.model.facts, sorted(roles), hashed=hashed, scheduled=scheduled)
+    if written.model.own_fields:
+        from gen.render.step_runs import most_for_steps  # noqa: PLC0415 - most jobs have no steps
+
+        most = min(most, most_for_steps(written.data.get("steps")))
     return tuple(_expanded(written, _own(written.name, one, most)) for one in known)
 
 
@@ -73,8 +82,19 @@ def _expanded(written: WrittenJob, own: RunValues | None) -> Expanded:
     given = parse_run(written, found, own)
     name = own.name if own is not None else given.name if given is not None else written.name
     label = named((key, value) for key, value in own.params.items() if value is not None) if own is not None else ""
+    if given is not None and given.job.own_fields:
+        return _pipeline(written, given, name, label, found)
     run = JobRun(given=given, name=name) if given is not None else None
     return Expanded(name=name, label=label, run=run, found=found)
+
+
+def _pipeline(written: WrittenJob, given: JobInput, name: str, label: str, found: Findings) -> Expanded:
+    from gen.render.step_runs import step_runs  # noqa: PLC0415 - most jobs have no steps
+
+    steps = step_runs(written, given, name, found)
+    values: dict[str, Data] = {step.name: dict(step.run.given.data) for step in steps if step.run is not None}
+    run = JobRun(given=replace_input(given, data={**given.data, "steps": values}), name=name)
+    return Expanded(name=name, label=label, run=run, found=found, steps=steps)
 
 
 def _own(job: str, one: Combination, most: int) -> RunValues:

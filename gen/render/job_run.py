@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gen.kubernetes import RUN
+
 if TYPE_CHECKING:
     from gen.render.parse.job import JobInput
 
@@ -17,3 +19,12 @@ class JobRun(Struct, frozen=True, kw_only=True):
     """The job, with the values of this run."""
     name: str
     """Name of the run, unique in its namespace. Names of objects are derived from it."""
+    step: str = ""
+    """Name of the step, if it is one."""
+    pipeline: str = ""
+    """Name of the run of its pipeline."""
+
+    @property
+    def hashed(self) -> str:
+        """Name of its objects, with the placeholder of the hash."""
+        return f"{self.pipeline}-{RUN}-{self.step}" if self.step else f"{self.name}-{RUN}"

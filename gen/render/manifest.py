@@ -33,10 +33,17 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """Whether it belongs to one run. If so, the hash covers its content, and its name contains the hash."""
     main_container: str | None = None
     """For a workload: the container that the operator takes for the training container."""
+    step: str = ""
+    """For the object of a step of a pipeline: the name of the step. The workflow creates it; it has no file."""
     suspend: tuple[str, ...] = ()
     """Path of the field that suspends it, which the hash excludes."""
     queue: QueueProfile | None = None
     """For a workload: the declared queue that it uses."""
+
+    @property
+    def embedded(self) -> bool:
+        """Whether a workflow contains the object, so that it has no file."""
+        return bool(self.step) and self.is_workload
 
     @property
     def is_workload(self) -> bool:

@@ -33,7 +33,7 @@ from gen.render.check import check_manifests
 from gen.render.deciding_field import Decided, deciding_field
 from gen.render.emit import emit
 from gen.render.expand import expand, merge_findings
-from gen.render.manifest import Built, Valid
+from gen.render.manifest import Built, Patched, Valid
 from gen.render.parse.job import job_name, parse_job, read_job
 from gen.render.patch.stage import apply_patches
 from gen.render.plan.resource_quotas import plan_resource_quotas
@@ -43,6 +43,7 @@ from gen.render.record import SEARCH, run_record
 from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay
 from gen.render.seal import seal, unsealed
 from gen.render.sweep import settle
+from gen.resources.demand import Demand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.render.committed.read import CommittedRuns
     from gen.render.expand import Expanded
-    from gen.render.manifest import Patched
+    from gen.render.job_run import JobRun
     from gen.render.parse.job import JobInput
     from gen.repository.layout import JobFile
     from gen.rules.problem import Problem
@@ -128,9 +129,22 @@ def _plan_run(one: Expanded, overlay: Overlay) -> Plan | None:
     """The plan of a run, without findings that may result from fields that were left out."""
     if one.run is None:
         return None
+    plan = _plan(one.run, overlay, one.found)
+    if not one.run.given.job.own_fields:
+        return plan
+    from gen.render.plan.steps import plan_steps  # noqa: PLC0415 - most jobs have no steps
+    from gen.render.step_runs import collect  # noqa: PLC0415 - as above
+
+    steps = [_plan(step.run, overlay, step.found) if step.run is not None else None for step in one.steps]
+    plan = plan_steps(one, plan, steps, overlay)
+    collect(one.found, one.run, one.steps)
+    return plan
+
+
+def _plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     own = Findings()
-    plan = make_plan(one.run, overlay, own)
-    one.found.extend(finding for finding in own if one.run.given.complete or finding.code in _INDEPENDENT)
+    plan = make_plan(run, overlay, own)
+    found.extend(finding for finding in own if run.given.complete or finding.code in _INDEPENDENT)
     return plan
 
 
@@ -141,8 +155,9 @@ def _render_run(
     if run is None or plan is None:
         return None
     given = run.given
-    job, deciding = given.job, partial(deciding_field, given)
-    checked = _checked(build(job, plan), overlay, found, deciding, proven=job.proven)
+    checked = _checked_run(run, plan, overlay, found)
+    if checked is not None and plan.steps:
+        checked = _with_steps(checked, one, plan, overlay)
     if checked is None:
         return None
     patched, valid = checked
@@ -155,6 +170,7 @@ def _render_run(
             patched, matched=patched.matched | outer.matched, deletions=patched.deletions | outer.deletions
         )
     sealed = seal(valid, plan.attempt)
+    asked = plan.demand if plan.counts else Demand()
     record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for, run.given.own)
     rendered = RenderedJob(
         overlay=overlay.name,
@@ -164,9 +180,9 @@ def _render_run(
         matched=patched.matched,
         deletions=patched.deletions,
         volumes=plan.storage,
-        gpus=plan.gpus if plan.state == "active" else 0,
-        accelerators=plan.accelerators if plan.state == "active" else {},
-        pods=(plan.pod_count if plan.state == "active" else 0) + (plan.tensorboard is not None),
+        gpus=asked.gpus,
+        accelerators=dict(asked.accelerators),
+        pods=asked.pods + (plan.tensorboard is not None),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
     )
     kept = plan.schedule is None  # a schedule changes in place
@@ -189,6 +205,32 @@ def _around(
         return None
     patched, (around,) = checked[0], checked[1].manifests
     return patched, Valid(tuple(around if manifest is workload else manifest for manifest in valid.manifests))
+
+
+def _checked_run(run: JobRun, plan: Plan, overlay: Overlay, found: Findings) -> tuple[Patched, Valid] | None:
+    job = run.given.job
+    return _checked(build(job, plan), overlay, found, partial(deciding_field, run.given), proven=job.proven)
+
+
+def _with_steps(
+    checked: tuple[Patched, Valid], one: Expanded, plan: Plan, overlay: Overlay
+) -> tuple[Patched, Valid] | None:
+    """The objects of a pipeline with those of its steps, each patched and checked like a job."""
+    steps = zip(one.steps, plan.steps, strict=True)
+    every = [_checked_run(step.run, own.plan, overlay, one.found) for step, own in steps if step.run is not None]
+    parts = [checked, *(part for part in every if part is not None)]
+    if len(parts) <= len(one.steps):
+        return None
+    return (
+        Patched(
+            manifests=tuple(manifest for patched, _ in parts for manifest in patched.manifests),
+            built=tuple(manifest for patched, _ in parts for manifest in patched.built),
+            provenance=tuple(source for patched, _ in parts for source in patched.provenance),
+            matched=frozenset().union(*(patched.matched for patched, _ in parts)),
+            deletions=frozenset().union(*(patched.deletions for patched, _ in parts)),
+        ),
+        Valid(tuple(manifest for _, valid in parts for manifest in valid.manifests)),
+    )
 
 
 def _checked(

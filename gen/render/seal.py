@@ -7,12 +7,18 @@ annotations, lifecycle marks) and the suspend field, which can change in place.
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 import orjson
 
-from gen.kubernetes import HASH_LENGTH, QUEUE, QUEUE_LABEL, RUN, TRIAL, Body
+from gen.kubernetes import HASH_LENGTH, QUEUE, QUEUE_LABEL, RUN, TRIAL, Body, with_field
 from gen.render.manifest import Manifest, Sealed, Valid
-from gen.resources import queue_labels
+from gen.resources import queue_labels, resource_of_object
+from gen.resources.pods import follow
+from gen.resources.workflows import manifest_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 DUMMY = "0" * HASH_LENGTH
 """Placeholder for the hash during checks, as long as a hash. It starts with a digit, which fewer names allow."""
@@ -22,7 +28,7 @@ _RUN, _TRIAL = RUN.encode(), TRIAL.encode()
 def seal(valid: Valid, attempt: int) -> Sealed:
     """Replace `RUN` with the hash of the run, also in objects that outlive the run."""
     digest = run_hash(valid, attempt)
-    return Sealed(tuple(manifest.with_body(filled(manifest.body, digest)) for manifest in valid.manifests))
+    return Sealed(with_steps(manifest.with_body(filled(manifest.body, digest)) for manifest in valid.manifests))
 
 
 def unsealed(valid: Valid) -> Sealed:
@@ -34,6 +40,31 @@ def run_hash(valid: Valid, attempt: int) -> str:
     content = [_content(manifest) for manifest in valid.manifests if manifest.of_run]
     text = orjson.dumps([attempt, content], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()[:HASH_LENGTH]
+
+
+def with_steps(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """The objects that have files: those of steps are texts in their workflow."""
+    known = tuple(manifests)
+    steps = {manifest.step: manifest_text(manifest.body) for manifest in known if manifest.embedded}
+    if not steps:
+        return known
+    return tuple(
+        manifest.with_body(_filled_in(manifest.body, steps)) if manifest.is_workload else manifest
+        for manifest in known
+        if not manifest.embedded
+    )
+
+
+def _filled_in(body: Body, steps: Mapping[str, str]) -> Body:
+    """The workflow with the object of each step."""
+    kind = resource_of_object(body["apiVersion"], body["kind"])
+    assert kind is not None  # noqa: S101 - gen made it
+    route = (*kind.workflow, "templates")
+    templates = [
+        {**one, "resource": {**one["resource"], "manifest": steps[one["name"]]}} if one["name"] in steps else one
+        for one in follow(body, route)
+    ]
+    return with_field(body, route, templates)
 
 
 def _content(manifest: Manifest) -> Body:

@@ -12,24 +12,34 @@ from gen.resources.base import Phase, Phases, Resource
 _VERSIONS: dict[str, tuple[str, ...]] = {"argoproj.io/v1alpha1": ()}
 _PHASE = ("status", "phase")
 
+CRON_WORKFLOW: Final = Resource(
+    group="argoproj.io",
+    kind="CronWorkflow",
+    versions=_VERSIONS,
+    is_schedule=True,
+    workflow=("spec", "workflowSpec"),
+    suspend=("spec", "suspend"),
+    deadline=("spec", "workflowSpec", "activeDeadlineSeconds"),
+    known_to_engines=True,
+    max_name=52,
+)
 WORKFLOW: Final = Resource(
     group="argoproj.io",
     kind="Workflow",
     versions=_VERSIONS,
+    is_run=True,
+    workflow=("spec",),
     suspend=("spec", "suspend"),
+    suspend_stops=False,
     deadline=("spec", "activeDeadlineSeconds"),
     ttl=("spec", "ttlStrategy"),
     status=Phases(
         succeeded=(Phase(field=_PHASE, values=("Succeeded",)),),
         failed=(Phase(field=_PHASE, values=("Failed", "Error")),),
     ),
-    known_to_engines=True,
     max_name=63,
 )
 WORKFLOW_TEMPLATE: Final = Resource(group="argoproj.io", kind="WorkflowTemplate", versions=_VERSIONS, max_name=63)
 CLUSTER_WORKFLOW_TEMPLATE: Final = Resource(
     group="argoproj.io", kind="ClusterWorkflowTemplate", versions=_VERSIONS, max_name=63
-)
-CRON_WORKFLOW: Final = Resource(
-    group="argoproj.io", kind="CronWorkflow", versions=_VERSIONS, known_to_engines=True, max_name=52
 )

@@ -86,6 +86,22 @@ class Phases(Struct, frozen=True, kw_only=True, eq=False):
     suspended: tuple[Phase, ...] = ()
 
 
+class Awaited(Struct, frozen=True, kw_only=True, eq=False):
+    """How a workflow waits for the end of a run, if that does not follow from its status.
+
+    Argo Workflows compares single fields, and cannot search a list of conditions.
+    """
+
+    ended: Path = ()
+    """A field that exists from the end of the run on, in a status with conditions."""
+    succeeded: tuple[Phase, ...] = ()
+    """Phases that all hold after success, instead of those of the status."""
+    failed: tuple[Phase, ...] = ()
+    """Phases one of which holds after failure."""
+    instead: Resource | None = None
+    """An object that the operator gives the name of the run, and that ends with it."""
+
+
 class Nodes(Struct, frozen=True, kw_only=True, eq=False):
     """Pods of one shape whose template is in the cluster."""
 
@@ -220,6 +236,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     trial: Trial | None = None
     """How Katib runs objects of this kind; None if it cannot read their metrics."""
     suspend: Path | None = None
+    suspend_stops: bool = True
+    """Whether the operator stops the pods of a suspended object."""
     deadline: Path | None = None
     """Route of the field that limits the run time, in seconds."""
     retries: Path | None = None
@@ -229,6 +247,10 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     cleanup: Path | None = None
     """Route of the field that selects the pods to delete when the run ends."""
     status: Status | None = None
+    awaited: Awaited | None = None
+    """How a workflow waits for the end of an object, if the status does not say it in a phase."""
+    workflow: Path = ()
+    """Route of a workflow. Its templates create the objects of its steps."""
     known_to_engines: bool = False
     """Whether Argo CD and Flux have a health check for the kind."""
     kueue: Queueing | None = None

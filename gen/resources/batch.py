@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import Conditions, Count, Derived, PodSet, Queueing, Resource, Trial
+from gen.resources.base import Awaited, Conditions, Count, Derived, PodSet, Queueing, Resource, Trial
 
 INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 """Field of a pod with its index. The annotation is older than the label, which Kubernetes has since 1.28."""
@@ -42,6 +42,7 @@ JOB: Final = Resource(
     retries=("spec", "backoffLimit"),
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=Conditions(succeeded="Complete", failed="Failed", suspended="Suspended"),
+    awaited=Awaited(ended=("status", "completionTime")),  # only after success (`pkg/controller/job/job_controller.go`)
     known_to_engines=True,  # `gitops-engine/pkg/health/health_job.go` of Argo CD; kstatus of Flux
     kueue=Queueing(framework="batch/job"),
     elastic=True,

@@ -12,7 +12,9 @@ from msgspec import Struct, field
 from gen import quantity
 from gen.kubernetes import ACCELERATOR_LABEL, at
 from gen.resources import held_object, resource_of_object
+from gen.resources.antichain import ancestors, longest, widest
 from gen.resources.pods import follow, matches, pod_sets, templates_by_shape
+from gen.resources.workflows import tasks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.resources.base import Held, Nodes, Resource
+    from gen.resources.workflows import Task
 
     Units = Mapping[str, Mapping[str, int]]
     """By accelerator: extended resources, with the amount that is one device."""
@@ -58,6 +61,34 @@ class Demand(Struct, frozen=True):
         return None if self.seconds is None else self.gpus * self.seconds / 3600
 
 
+class StepDemand(Struct, frozen=True, kw_only=True):
+    """A step of a workflow."""
+
+    name: str
+    kind: str
+    """Kubernetes kind of its object."""
+    depth: int
+    """Steps that end before it starts, on the longest path."""
+    demand: Demand
+
+
+def step_demands(body: Body, kind: Resource, units: Units) -> tuple[StepDemand, ...]:
+    """The steps of a workflow, each after those that it waits for. ValueError for an amount that cannot be read."""
+    tasks = tasks_of(body, kind)
+    above = ancestors({task.name: task.needs for task in tasks})
+    names = {task.name for task in tasks if task.body is not None}
+    depths: dict[str, int] = {}
+    for name in sorted(names, key=lambda name: len(above[name])):
+        depths[name] = 1 + max((depths.get(other, 0) for other in above[name] & names), default=-1)
+    return tuple(
+        StepDemand(
+            name=task.name, kind=str(task.body.get("kind")), depth=depths[task.name], demand=_of_task(task, units)
+        )
+        for task in tasks
+        if task.body is not None
+    )
+
+
 def demand(body: Body, kind: Resource, units: Units) -> Demand:
     """The demand of a run; `units` has the extended resources of each accelerator of the overlay.
 
@@ -66,6 +97,8 @@ def demand(body: Body, kind: Resource, units: Units) -> Demand:
     """
     if kind.holds is not None:
         return _held(body, kind.holds, units)
+    if kind.workflow:
+        return _of_workflow(body, kind, units)
     every = {name: unit for one in units.values() for name, unit in one.items()}
     pods = gpus = 0
     accelerators: Counter[str] = Counter()
@@ -90,6 +123,33 @@ def _held(body: Body, held: Held, units: Units) -> Demand:
     several = one.times(at_once)
     seconds = None if one.seconds is None else rounds * one.seconds
     return Demand(several.pods, several.gpus, seconds, several.accelerators)
+
+
+def _of_workflow(body: Body, kind: Resource, units: Units) -> Demand:
+    """The widest moment of the steps, each with a pod that waits for it, and the time of the longest path."""
+    tasks = tasks_of(body, kind)
+    return joined({task.name: task.needs for task in tasks}, {task.name: _of_task(task, units) for task in tasks})
+
+
+def _of_task(task: Task, units: Units) -> Demand:
+    resource = resource_of_object(task.body.get("apiVersion"), task.body.get("kind")) if task.body else None
+    return Demand() if resource is None or task.body is None else demand(task.body, resource, units)
+
+
+def joined(needs: Mapping[str, frozenset[str]], demands: Mapping[str, Demand]) -> Demand:
+    """The demand of steps that wait for each other."""
+
+    def most(values: Mapping[str, int]) -> int:
+        return widest(needs, values)
+
+    names = {name for one in demands.values() for name in one.accelerators}
+    working = {step: one for step, one in demands.items() if one.pods}
+    return Demand(
+        most({step: one.pods + 1 for step, one in working.items()}),
+        most({step: one.gpus for step, one in demands.items()}),
+        longest(needs, {step: one.seconds for step, one in working.items()}),
+        {name: most({step: one.accelerators.get(name, 0) for step, one in demands.items()}) for name in sorted(names)},
+    )
 
 
 def _pods(body: Body, kind: Resource) -> Iterator[tuple[int, str, Any]]:

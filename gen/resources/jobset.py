@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, Conditions, Count, Derived, Pattern, PodSet, Queueing, Resource, Trial, retired
+from gen.resources.base import (
+    ANY_ITEM,
+    Awaited,
+    Conditions,
+    Count,
+    Derived,
+    Pattern,
+    Phase,
+    PodSet,
+    Queueing,
+    Resource,
+    Trial,
+    retired,
+)
 from gen.resources.batch import INDEX
 
 _JOB: Pattern = ("spec", "replicatedJobs", ANY_ITEM)
@@ -15,6 +28,7 @@ FAILURE_REASONS: Final = (
 """Reasons of failed Jobs that failure policies can name."""
 CLAIMS: Final[Pattern] = ("spec", "volumeClaimPolicies", ANY_ITEM, "templates", ANY_ITEM, "metadata", "name")
 COUNTS: Final = (Count(route=(*_JOB, "replicas")), Count(route=(*_JOB, "template", "spec", "parallelism")))
+_TERMINAL_STATE = ("status", "terminalState")
 _COMPLETIONS = Count(route=(*_JOB, "template", "spec", "completions"), default=0)
 
 JOB_INDEX: Final = "metadata.annotations['jobset.sigs.k8s.io/job-index']"
@@ -32,6 +46,10 @@ JOBSET: Final = Resource(
     ttl=("spec", "ttlSecondsAfterFinished"),
     status=Conditions(succeeded="Completed", failed="Failed", suspended="Suspended"),
     trial=Trial(index={"jobset.sigs.k8s.io/job-index": "0", "batch.kubernetes.io/job-completion-index": "0"}),
+    awaited=Awaited(
+        succeeded=(Phase(field=_TERMINAL_STATE, values=("Completed",)),),
+        failed=(Phase(field=_TERMINAL_STATE, values=("Failed",)),),
+    ),
     kueue=Queueing(framework="jobset.x-k8s.io/jobset"),
     claims=(CLAIMS,),
     pod_index=(JOB_INDEX, INDEX),

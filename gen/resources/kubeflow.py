@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from gen.resources.base import (
     ANY_KEY,
+    Awaited,
     Conditions,
     Count,
     Derived,
@@ -98,6 +99,8 @@ def _training(
         ttl=(*_POLICY, "ttlSecondsAfterFinished"),
         cleanup=(*_POLICY, "cleanPodPolicy"),
         status=_STATUS,
+        # after success and failure, in one update with the condition (`pkg/controller.v1` of the training operator)
+        awaited=Awaited(ended=("status", "completionTime")),
         derived=(
             *derived,
             # each pod and its headless Service

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, Count, Group, Pattern, Phase, Phases, PodSet, Queueing, Resource, retired
+from gen.resources.base import (
+    ANY_ITEM,
+    Awaited,
+    Count,
+    Group,
+    Pattern,
+    Phase,
+    Phases,
+    PodSet,
+    Queueing,
+    Resource,
+    retired,
+)
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"ray.io/v1": ("Never", "OnFailure", "Always")}
 _RETIRED = retired("ray.io/v1", "ray.io/v1alpha1", removed=False)
@@ -61,6 +73,17 @@ RAYJOB: Final = Resource(
             Phase(field=("status", "jobStatus"), values=("FAILED", "STOPPED")),
         ),
         suspended=(Phase(field=_DEPLOYMENT_STATUS, values=("Suspended",)),),
+    ),
+    # `jobStatus` is also FAILED between two attempts, and a stopped job is not tried again
+    awaited=Awaited(
+        succeeded=(
+            Phase(field=_DEPLOYMENT_STATUS, values=("Complete",)),
+            Phase(field=("status", "jobStatus"), values=("SUCCEEDED",)),
+        ),
+        failed=(
+            Phase(field=_DEPLOYMENT_STATUS, values=("Failed", "ValidationFailed")),
+            Phase(field=("status", "jobStatus"), values=("STOPPED",)),
+        ),
     ),
     kueue=Queueing(framework="ray.io/rayjob"),
     groups=(_VOLCANO,),

@@ -7,8 +7,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import ANY_ITEM, ANY_KEY, Conditions, Count, Derived, Nodes, PodSet, Queueing, Resource, Trial
-from gen.resources.jobset import CLAIMS, COUNTS, TEMPLATE
+from gen.resources.base import (
+    ANY_ITEM,
+    ANY_KEY,
+    Awaited,
+    Conditions,
+    Count,
+    Derived,
+    Nodes,
+    PodSet,
+    Queueing,
+    Resource,
+    Trial,
+)
+from gen.resources.jobset import CLAIMS, COUNTS, JOBSET, TEMPLATE
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"trainer.kubeflow.org/v1alpha1": ()}
 
@@ -43,6 +55,8 @@ TRAINJOB: Final = Resource(
     trial=Trial(
         index={"jobset.sigs.k8s.io/replicatedjob-name": "node", "batch.kubernetes.io/job-completion-index": "0"}
     ),
+    # `pkg/runtime/framework/plugins/jobset` gives it the name of the TrainJob
+    awaited=Awaited(instead=JOBSET),
     kueue=Queueing(framework="trainer.kubeflow.org/trainjob", appends=("spec", "runtimePatches")),
     derived=(
         Derived(suffix="-node-0-{0}-xxxxx", counts=(Count(route=("spec", "trainer", "numNodes")),)),

@@ -11,7 +11,7 @@ from gen.findings.rendered import NEVER_RAN, RUN_EDITED, UNKNOWN_USAGE
 from gen.kubernetes import at, queue_in
 from gen.resources import held_object
 from gen.resources.content import content
-from gen.resources.demand import Demand, demand
+from gen.resources.demand import Demand, StepDemand, demand, step_demands
 from gen.resources.engines import is_finished
 from gen.review.matching import Pair, workload
 from gen.rules.cron_syntax import at_once
@@ -84,6 +84,15 @@ class RunVersion:
     """The values of a run of a sweep, as JSON."""
     scheduled: bool = False
     """Whether it is a schedule, which starts runs at its times."""
+    steps: tuple[StepDemand, ...] = ()
+    """The steps of a pipeline."""
+    suspend_stops: bool = True
+    """Whether suspension stops its pods."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether its pods may run."""
+        return self.active or (self.state is RunState.SUSPENDED and not self.suspend_stops)
 
     @property
     def active(self) -> bool:
@@ -180,7 +189,16 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
         state = RunState.SUSPENDED
     queue = queue_in(run.metadata.get("labels")) or queue_in(at(held_object(run.outline), "metadata", "labels"))
     asked = _demand(run, kind, units, found)
-    return RunVersion(run.key.name, state, asked, queue, run.values, kind.is_schedule)
+    steps = _steps(run, kind, units) if kind.workflow else ()
+    return RunVersion(run.key.name, state, asked, queue, run.values, kind.is_schedule, steps, kind.suspend_stops)
+
+
+def _steps(run: RenderedObject, kind: Resource, units: Units) -> tuple[StepDemand, ...]:
+    """None if they cannot be read, which is reported with the demand."""
+    try:
+        return step_demands(run.outline, kind, units)
+    except ValueError:
+        return ()
 
 
 def _demand(run: RenderedObject, kind: Resource, units: Units, found: Findings) -> Demand:

@@ -79,10 +79,10 @@ def usage_changes(
     for run in runs:
         left = _after(run, overlays, found)
         for version, loads in ((run.before, before), (left, after)):
-            if version is not None and version.active and version.demand.gpus:
+            if version is not None and version.counts and version.demand.gpus:
                 key = UsageKey(run.key.scope, run.key.namespace, version.queue)
                 loads[key] = loads.get(key, Load()) + version.demand
-        if left is not None and left.active:
+        if left is not None and left.counts:
             asked = left.demand
             add_request(requested, (run.key.scope, run.key.namespace), asked.gpus, asked.pods, asked.accelerators)
     rows = tuple(

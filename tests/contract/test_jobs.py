@@ -64,6 +64,7 @@ OVERLAY: dict[str, Any] = {
     "defaults": {"accelerator": "a100"},
     "networks": {"eni": {"terway": {"version": "1.0.10"}}},
     "codeSync": {"rsyncImage": "rsync:1"},
+    "pipelines": {"argo": {"serviceAccount": "gen-pipeline"}},
     "tensorboard": {"image": "registry.example.com/tb:1", "ingress": {"host": "tb.example.com"}},
 }
 BASE = {"cpu": 2, "memory": "16Gi"}

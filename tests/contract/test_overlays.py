@@ -40,10 +40,17 @@ class Case:
         overlay: dict[str, Any] = self.said["overlay"]
         return overlay
 
+    @property
+    def needed(self) -> dict[str, Any]:
+        """What the overlay must have for the kind."""
+        return {"pipelines": {"argo": {"serviceAccount": "gen-pipeline"}}} if KINDS[self.kind].own_fields else {}
+
     def outcome(self, repository: Repository, overlay: dict[str, Any]) -> tuple[Any, ...]:
         """Everything that a render makes of the case with this overlay."""
         repository.overlay(
-            yaml.safe_dump(({} if "alone" in self.said else COMMON) | self.said.get("extra", {}) | overlay)
+            yaml.safe_dump(
+                ({} if "alone" in self.said else COMMON) | self.needed | self.said.get("extra", {}) | overlay
+            )
         )
         done = render(repository.root, (), ())
         texts = {path: file.text for path, file in done.files.items()}
@@ -74,7 +81,7 @@ class Case:
         for path, text in self.said.get("files", {}).items():
             repository.write(f"overlays/dev/{path}", text)
         if "base" in self.said:
-            repository.overlay(yaml.safe_dump(self.said["base"]), name="base")
+            repository.overlay(yaml.safe_dump(self.needed | self.said["base"]), name="base")
 
 
 EVERY = [Case(kind, said) for said in CASES for kind in said.get("kinds", KINDS)]

@@ -80,7 +80,7 @@ def _templates(node: Any, route: str = "") -> Iterator[tuple[str, Body]]:
         if key in _PARTIAL:
             continue
         here = f"{route}.{key}".lstrip(".")
-        if key == "template" and "containers" in child.get("spec", {}):
+        if key == "template" and isinstance(child, dict) and "containers" in child.get("spec", {}):
             yield here, child
         else:
             yield from _templates(child, here)

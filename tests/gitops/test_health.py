@@ -78,6 +78,15 @@ OTHERS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
             "Degraded",
         ),
     ],
+    # `pkg/apis/workflow/v1alpha1/workflow_phase.go` of argoproj/argo-workflows 4.1
+    "argoproj.io/Workflow": [
+        ("it was not seen", {}, "Progressing"),
+        ("it waits", {"phase": "Pending"}, "Progressing"),
+        ("it runs", {"phase": "Running", "conditions": [condition("PodRunning")]}, "Progressing"),
+        ("it succeeded", {"phase": "Succeeded", "conditions": [condition("Completed")]}, "Healthy"),
+        ("a step failed", {"phase": "Failed", "conditions": [condition("Completed")]}, "Degraded"),
+        ("it is invalid", {"phase": "Error", "message": "invalid spec"}, "Degraded"),
+    ],
     # `ray-operator/controllers/ray/rayjob_controller.go` of ray-project/kuberay 1.7
     "ray.io/RayJob": [
         ("the cluster starts", {"jobDeploymentStatus": "Initializing", "rayClusterName": "a-x"}, "Progressing"),

@@ -190,7 +190,7 @@ def test_a_declaration_is_checked(robots: Repository, changed: dict[str, Any], e
 
 def test_a_name_of_gen_is_taken(robots: Repository) -> None:
     robots.overlay(OVERLAY + yaml.safe_dump({"kinds": {"pytorch": ROBOT}}))
-    assert "overlays/dev/overlay.yaml:19:3: gen has a kind `pytorch`" in messages(robots)
+    assert "overlays/dev/overlay.yaml:20:3: gen has a kind `pytorch`" in messages(robots)
 
 
 def test_overlays_declare_a_kind_in_the_same_way(robots: Repository) -> None:

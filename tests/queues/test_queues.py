@@ -29,7 +29,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "volcano": {"queue": "research"},
     "yunikorn": {"queue": "root.research"},
 }
-PAIRS = [(kind, name) for kind in KINDS for name in EXAMPLES]
+PAIRS = [(kind, name) for kind in KINDS if not KINDS[kind].own_fields for name in EXAMPLES]
 
 
 def profile(name: str) -> QueueProfile:

@@ -18,6 +18,9 @@ from tests.support import Repository
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+WITH_PODS = [kind for kind, model in KINDS.items() if not model.own_fields]
+"""Kinds whose own objects have pods, and not those of their steps."""
+
 
 def asked(text: str, **units: Mapping[str, int]) -> Demand:
     body = yaml.safe_load(text)
@@ -26,7 +29,7 @@ def asked(text: str, **units: Mapping[str, int]) -> Demand:
     return demand(body, resource, units)
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", WITH_PODS)
 def test_the_demand_of_each_kind_matches_its_job(repo: Repository, kind: str) -> None:
     limited = "timeout" not in KINDS[kind].unsupported_fields()
     repo.job(job_text(kind, with_schema=False) + ("timeout: 90m\n" if limited else ""))
@@ -39,7 +42,7 @@ def test_the_demand_of_each_kind_matches_its_job(repo: Repository, kind: str) ->
     assert found.pods == 2 + leading, "and those that lead"
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", WITH_PODS)
 def test_unchanged_runs_are_counted_from_an_outline(repo: Repository, kind: str) -> None:
     fields = {"timeout": "1h", "env": {"A": "b"}, "files": {"/a": "b"}, "data": {"nas": "/data"}, "network": "host"}
     fields = {name: value for name, value in fields.items() if name not in KINDS[kind].unsupported_fields()}

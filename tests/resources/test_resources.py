@@ -125,6 +125,7 @@ def test_facts_are_complete(resource: Resource) -> None:
 def test_the_registry_is_complete() -> None:
     assert len({id(resource) for resource in EVERY}) == len(EVERY)
     assert {str(resource) for resource in EVERY if resource.key in RUNS} == {
+        "argoproj.io/Workflow",
         "batch.volcano.sh/Job",
         "batch/Job",
         "jobset.x-k8s.io/JobSet",

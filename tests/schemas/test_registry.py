@@ -10,7 +10,7 @@ import yaml
 
 from gen.diagnostics import BugError
 from gen.kinds import KINDS
-from gen.schemas.registry import DEFINITIONS, Schemas, minor_version, schemas, versions
+from gen.schemas.registry import DEFINITIONS, Schemas, is_partial, minor_version, schemas, versions
 from scripts.closed_schema import OWN, closed_schema, layout
 from tests.support import SHARED
 
@@ -58,6 +58,7 @@ COMPLETE = {"restartPolicy", "completions"}
 
 def test_every_api_version_of_every_kind_is_compared() -> None:
     rendered = {(version, kind.facts.kind) for kind in KINDS.values() for version in kind.facts.versions}
+    rendered = {gvk for gvk in rendered if not is_partial(*gvk)}
     assert {gvk for gvk in rendered if "." in gvk[0]} <= set(CRDS)
     documents = [json.loads(path.read_text("utf-8"))["properties"] for path in OWN.glob("*_*.json")]
     assert {(one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in documents} == set(CRDS)
@@ -137,7 +138,7 @@ def types(mine: Schema, theirs: Schema, name: str) -> Iterator[str]:
     def kinds(schema: Schema) -> set[str]:
         if schema.get("x-kubernetes-int-or-string") or "oneOf" in schema:
             return {"integer", "string"}
-        given = schema["type"]
+        given = schema.get("type", "object")
         return ({given} if isinstance(given, str) else set(given)) - {"null"}
 
     if kinds(mine) != kinds(theirs):

@@ -15,6 +15,7 @@ from gen.kubernetes import (
     QUEUE,
     RUN,
     RUN_LABEL,
+    STEP_LABEL,
     VOLUME_LABEL,
     Body,
     present,
@@ -33,7 +34,12 @@ def job_labels(plan: Plan, component: str) -> dict[str, str]:
 
 
 def run_labels(plan: Plan, component: str) -> dict[str, str]:
-    return {**job_labels(plan, component), RUN_LABEL: RUN}
+    return {**job_labels(plan, component), **own_labels(plan)}
+
+
+def own_labels(plan: Plan) -> dict[str, str]:
+    """Labels that no other run has, and no other step of a pipeline."""
+    return {RUN_LABEL: RUN, STEP_LABEL: plan.step} if plan.step else {RUN_LABEL: RUN}
 
 
 def run_metadata(plan: Plan, name: str, component: str) -> Body:
@@ -44,10 +50,10 @@ def run_metadata(plan: Plan, name: str, component: str) -> Body:
     return _metadata(name, plan.namespace, labels, {**plan.annotations, **lifecycle})
 
 
-def trial_metadata(plan: Plan) -> Body:
-    """Metadata of the trials of a search, which engines do not know.
+def inner_metadata(plan: Plan) -> Body:
+    """Metadata of a trial of a search or of a step of a pipeline, which engines do not know.
 
-    They are a part of the search, so labels that can change without a new run are not in it.
+    It is a part of the object around it, so labels that can change without a new run are not in it.
     """
     return _metadata(plan.run, plan.namespace, {**run_labels(plan, plan.kind), **queue_labels(plan)}, {})
 

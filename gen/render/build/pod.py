@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.kubernetes import COMPONENT, HOSTNAME, RUN, RUN_LABEL, ZONE, Body, present
+from gen.kubernetes import COMPONENT, HOSTNAME, ZONE, Body, present
 from gen.render.build.code import code_container
-from gen.render.build.metadata import run_labels
+from gen.render.build.metadata import own_labels, run_labels
 from gen.render.build.parts import pod_volumes, resources, volume_mounts
 from gen.render.build.transfer import copy_container, started
 from gen.render.build.wait import wait_container
@@ -39,9 +39,9 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
         priorityClassName=plan.priority,
         imagePullSecrets=[{"name": name} for name in plan.pull_secrets],
         nodeSelector=single,
-        affinity=present(nodeAffinity=_node_affinity(several), podAntiAffinity=_apart(pod)),
+        affinity=present(nodeAffinity=_node_affinity(several), podAntiAffinity=_apart(plan, pod)),
         tolerations=[dict(toleration) for toleration in pod.nodes.tolerations],
-        topologySpreadConstraints=_constraints(pod.nodes.spread),
+        topologySpreadConstraints=_constraints(plan, pod.nodes.spread),
         # the group of git-sync; `OnRootMismatch` avoids a walk through large volumes
         securityContext={"fsGroup": 65533, "fsGroupChangePolicy": "OnRootMismatch"} if ssh else None,
         initContainers=[
@@ -85,28 +85,33 @@ def _node_affinity(labels: dict[str, tuple[str, ...]]) -> Body:
     return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
 
 
-def _apart(pod: PodPlan) -> Body:
+def _apart(plan: Plan, pod: PodPlan) -> Body:
     """Two pods of a role on one node would need the same ports; a job can keep its pods on different nodes, too."""
     spread = pod.nodes.spread
     if spread is not None and spread.level == "node":
-        selector = _of_run(spread)
+        selector = _of_run(plan, spread)
     elif pod.effect.spread and pod.role.most > 1:
-        selector = {"matchLabels": {RUN_LABEL: RUN, COMPONENT: pod.role.name}}
+        selector = {"matchLabels": {**own_labels(plan), COMPONENT: pod.role.name}}
     else:
         return {}
     term = {"labelSelector": selector, "topologyKey": HOSTNAME}
     return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
 
 
-def _constraints(spread: Spread | None) -> list[Body]:
+def _constraints(plan: Plan, spread: Spread | None) -> list[Body]:
     if spread is None or spread.level != "zone":
         return []
-    apart = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": _of_run(spread)}
+    apart = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": _of_run(plan, spread),
+    }
     return [apart]
 
 
-def _of_run(spread: Spread) -> Body:
+def _of_run(plan: Plan, spread: Spread) -> Body:
     if len(spread.roles) == 1:
-        return {"matchLabels": {RUN_LABEL: RUN, COMPONENT: spread.roles[0]}}
+        return {"matchLabels": {**own_labels(plan), COMPONENT: spread.roles[0]}}
     roles = {"key": COMPONENT, "operator": "In", "values": list(spread.roles)}
-    return {"matchLabels": {RUN_LABEL: RUN}, "matchExpressions": [roles]}
+    return {"matchLabels": own_labels(plan), "matchExpressions": [roles]}

@@ -9,7 +9,7 @@ import orjson
 from gen.diagnostics import Location
 from gen.kubernetes import METRICS, RUN, VALUES, Body
 from gen.render.build.arena import show_to_arena, state_of
-from gen.render.build.metadata import platform_metadata, run_metadata, storage_metadata, trial_metadata
+from gen.render.build.metadata import inner_metadata, platform_metadata, run_metadata, storage_metadata
 from gen.render.build.metrics import metrics_annotation
 from gen.render.build.pod import pod_template
 from gen.render.build.queue import put_into_queue, queue_run, queued_pods, set_value
@@ -48,7 +48,7 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     workload: Body = {
         "apiVersion": plan.api_version,
         "kind": job.facts.kind,
-        "metadata": run_metadata(plan, plan.run, plan.kind) if plan.search is None else trial_metadata(plan),
+        "metadata": inner_metadata(plan) if plan.inner else run_metadata(plan, plan.run, plan.kind),
         "spec": job.workload(plan, pods),
     }
     if plan.metrics and plan.search is None:
@@ -71,6 +71,7 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         folder=plan.folder,
         of_run=True,
         main_container=plan.container,
+        step=plan.step,
         suspend=facts.suspend or (),
         queue=plan.queue.profile if plan.queue is not None and plan.queue.declared else None,
     )

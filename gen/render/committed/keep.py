@@ -43,6 +43,7 @@ def keep(
     manifests = _as_committed(run, valid, job, plan, overlay)
     kept = [_kept(one, run, manifests, plan) for one in (run.workload, *run.others)]
     shared = [one.with_body(filled(one.body, run.run)) for one in valid.manifests if not one.of_run]
+    written = [one for one in valid.manifests if not one.embedded]
     workload = kept[0].body
     if plan.state == "suspended" and _queue(workload):
         hint = f"remove `state`, or start a new run with `gen render --restart {plan.source}`"
@@ -51,7 +52,7 @@ def keep(
     else:
         report_faults(kept, valid, run, plan, overlay, found)
     files = emit(Sealed((*kept, *shared)), overlay.name, str(run.record))
-    asked = _demand(workload, overlay) if plan.state == "active" else Demand()
+    asked = _demand(workload, overlay) if plan.counts else Demand()
     return replace(
         fresh,
         files=tuple(files),
@@ -63,7 +64,7 @@ def keep(
             run=run.run,
             kept=tuple(file.path for file in files[: len(kept)]),
             claims=tuple(f"{overlay.name}/{plan.namespace}/{claim}" for claim in sorted(_claims(workload))),
-            fresh=tuple(file for file, one in zip(fresh.files, valid.manifests, strict=True) if one.of_run),
+            fresh=tuple(file for file, one in zip(fresh.files, written, strict=True) if one.of_run),
         ),
     )
 

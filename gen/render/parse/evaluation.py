@@ -23,8 +23,8 @@ MAX_INSERTED = 1 << 20
 _TOO_LONG = f"the expressions of the job insert more than {MAX_INSERTED} characters"
 MAX_REPORTED = 100
 """Findings of one job. More would not help, and a file can be constructed to have ten thousand."""
-_FIXED = frozenset({"params", "name", "kind"})
-"""Fields without expressions, or evaluated before the others."""
+_FIXED = frozenset({"params", "name", "kind", "steps"})
+"""Fields without expressions, or evaluated before the others, or for each step of its own."""
 
 
 _FOREIGN = (

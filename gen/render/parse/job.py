@@ -51,6 +51,8 @@ class WrittenJob:
     overlay: Overlay | None
     data: dict[str, Data]
     layers: Layers
+    step: str = ""
+    """Name of the step of a pipeline, if it is one."""
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.layers.place(route, key=key)
@@ -90,7 +92,7 @@ class JobInput:
 def read_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> WrittenJob | None:
     """A job file with the defaults of an overlay; None if it cannot be used at all."""
     kind = _kind(source, found)
-    if kind is None or (overlay is not None and not _named(kind, source, overlay, found)):
+    if kind is None or (overlay is not None and not named_kind(kind, source.place(("kind",)), overlay, found)):
         return None
     written = cast("dict[str, Data]", source.data)
     _check_file_name(source, found)
@@ -123,12 +125,14 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
     if own is not None:
         data = {**data, **own.fields}
         data.pop(SWEEP, None)
+    if written.model.own_fields:
+        data = _without_common(data, written.model)
     job_values = {"name": written.name, "namespace": written.namespace, "kind": written.kind}
     name, params = (own.name, own.params) if own is not None else (written.name, {})
     run, params = (TRIAL, searched(data[SEARCH])) if SEARCH in data else (f"{name}-{RUN}", params)
     texts = evaluated(data, job_values, run, params, overlay, layers, found)
-    if overlay is not None and not texts.failed:
-        warn_unused_params(source, data, found)
+    if overlay is not None and not texts.failed and not written.step:
+        warn_unused_params(source, written.data, found)
     hidden = report_secrets(texts.data, layers, found, texts.failed)
     job, left_out = _validated(written.model, texts.data, texts.failed | hidden, layers, found)
     if job is None:
@@ -140,6 +144,12 @@ def searched(search: Data) -> dict[str, str | None]:
     """Placeholders for the values of the parameters of a search, which can have any form."""
     params = search.get("params") if isinstance(search, dict) else None
     return {str(name): parameter(str(name)) for name in params} if isinstance(params, dict) else {}
+
+
+def _without_common(data: dict[str, Data], model: type[Job]) -> dict[str, Data]:
+    """The fields of a pipeline itself. Its steps have the others; volumes are for TensorBoard, too."""
+    own = model.own_fields | ({"data"} if data.get("tensorboard") else frozenset())
+    return {name: value for name, value in data.items() if name in own}
 
 
 def parse_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> JobInput | None:
@@ -185,14 +195,14 @@ def _kind(source: Source, found: Findings) -> str | None:
     elif isinstance(kind, str) and kind not in KINDS and is_named(kind):
         return None  # its declaration has an error
     elif not isinstance(kind, str) or kind not in KINDS:
-        found.error(UNKNOWN_KIND, source.place(("kind",)), *_unknown_kind(source.data, kind))
+        found.error(UNKNOWN_KIND, source.place(("kind",)), *unknown_kind(source.data, kind))
     else:
         return kind
     return None
 
 
-def _unknown_kind(data: dict[str, Data], kind: Data) -> tuple[str, str]:
-    """Message and hint."""
+def unknown_kind(data: dict[str, Data], kind: Data) -> tuple[str, str]:
+    """Message and hint about a kind of job that gen does not know."""
     if not isinstance(kind, str):
         return f"`kind`: expected a string, got {shown(kind)}", f"write one kind: {', '.join(f'`{k}`' for k in KINDS)}"
     meant = kind_meant(kind)
@@ -203,17 +213,17 @@ def _unknown_kind(data: dict[str, Data], kind: Data) -> tuple[str, str]:
     return f"unknown kind of job {shown(kind)}", f"did you mean `{meant}`?" if meant else did_you_mean(kind, KINDS)
 
 
-def _named(kind: str, source: Source, overlay: Overlay, found: Findings) -> bool:
+def named_kind(kind: str, place: Location, overlay: Overlay, found: Findings) -> bool:
     """Whether the kind is one of gen, of the overlay, or of a plugin that the overlay names."""
     if is_declared(kind) and kind not in overlay.fields.kinds:
         message = f"overlay `{overlay.name}` does not declare the kind `{kind}`"
         hint = "declare it under `kinds` of the overlay, or exclude the job in `select`"
-        found.error(UNKNOWN_KIND, source.place(("kind",)), message, hint)
+        found.error(UNKNOWN_KIND, place, message, hint)
         return False
     plugin = unnamed_plugin(KIND_GROUP, kind, overlay.fields.plugins)
     if plugin is not None:
         message = f"kind `{kind}` comes from plugin `{plugin}`, which overlay `{overlay.name}` does not name"
-        found.error(PLUGIN_NOT_NAMED, source.place(("kind",)), message, f"add `{plugin}` to `plugins` of the overlay")
+        found.error(PLUGIN_NOT_NAMED, place, message, f"add `{plugin}` to `plugins` of the overlay")
     return plugin is None
 
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from gen.diagnostics import with_article
+from gen.diagnostics import counted, with_article
 from gen.findings.files import TOO_LARGE
 from gen.findings.grants import NOT_GRANTED
 from gen.findings.jobs import INVALID_LABEL, NAME_TOO_LONG, POD_METADATA, RESERVED_METADATA
@@ -49,7 +49,7 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     name = context.name
     route = ("name",) if context.job.name else ()
     scheduled = context.job.schedule is not None
-    hashed = context.overlay.fields.runs.naming != "stable" and not scheduled
+    hashed = (context.overlay.fields.runs.naming != "stable" or bool(context.run.step)) and not scheduled
     _check_limit(context, route, hashed=hashed)
     tensorboard = bool(context.job.tensorboard)
     roles = (pod.role for pod in pods)
@@ -60,9 +60,19 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     if len(name) + room > MAX_NAME:
         digits = "-<hash>" if hashed else "-<time>" if scheduled else ""
         shown = f"`{digits if suffix != TENSORBOARD else ''}{suffix}`"
+        if context.run.step:
+            _report_long_step(context, suffix, len(name) + room - MAX_NAME)
+            return
         which = f"the name `{name}` of a run" if context.given.values else "the name"
         message = f"{which} has {len(name)} characters and is longer than {MAX_NAME} with the suffix {shown}"
         context.error(NAME_TOO_LONG, route, message, _shorten(context, MAX_NAME - room))
+
+
+def _report_long_step(context: Context, suffix: str, more: int) -> None:
+    name = f"{context.run.pipeline}-<hash>-{context.run.step}"
+    message = f"the object of the step is named `{name}`, which is too long with the suffix `{suffix}`"
+    hint = f"shorten the name of the job or of the step by {counted(more, 'character')}"
+    context.error(NAME_TOO_LONG, (), message, hint, key=True)
 
 
 def _shorten(context: Context, most: int) -> str:

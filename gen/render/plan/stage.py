@@ -9,7 +9,7 @@ from gen.findings.grants import UNKNOWN_NAMESPACE
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
 from gen.kinds.plan import Plan
 from gen.kinds.role import Target
-from gen.kubernetes import RUN, TRIAL
+from gen.kubernetes import TRIAL
 from gen.model.metric import known_metrics
 from gen.queues.base import Gang
 from gen.render.plan.context import Context
@@ -48,9 +48,10 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         )
         return None
     job = given.job
-    stable = overlay.fields.runs.naming == "stable"
+    # a workflow with the same name would not run again
+    stable = overlay.fields.runs.naming == "stable" and not (job.own_fields or run.step)
     stable = stable or job.schedule is not None
-    name = run.name if stable else f"{run.name}-{RUN}"
+    name = run.name if stable else run.hashed
     context = Context(run, overlay, grant, name if job.search is None else TRIAL, found)
     served = overlay.fields.operators.get(job.kind, job.facts.served[0])
     api_version = job.facts.api_version(served)
@@ -70,7 +71,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     _check_kind(context, target)
     data = plan_data(context)
     places = plan_places(context)
-    pods = plan_pods(context, data, places, network, target)
+    pods = plan_pods(context, data, places, network, target) if not job.own_fields else ()
     check_schedulers(context, queue, pods)
     check_name(context, pods)
     search = plan_search(context, api_version, pods)
@@ -88,7 +89,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         api_version=api_version,
         served=served,
         pods=pods if search is None else logged(search, pods),
-        files=data.files,
+        files=data.files if not job.own_fields else {},
         storage=tuple(sorted({*data.storage, *places.volumes})),
         tensorboard=plan_tensorboard(context, data),
         queue=queue,
@@ -105,10 +106,11 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         values=given.values,
         can_suspend=context.object_facts.suspend is not None,
         stable=stable,
-        arena=job.arena if overlay.fields.compat.arena else "",
+        arena=job.arena if overlay.fields.compat.arena and not run.step else "",
         engines=overlay.engines,
         labels=job.labels,
         annotations=job.annotations,
+        step=run.step,
     )
     if search is not None:
         check_alone(context, job.companions(plan))

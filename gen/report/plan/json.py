@@ -11,9 +11,10 @@ from gen.report.sanitize import escape_json
 from gen.review.data import DataAction
 from gen.review.fields import MISSING, FieldChange
 from gen.review.review import ObjectAction
-from gen.review.runs import RunAction, RunState
+from gen.review.runs import RunAction
 
 if TYPE_CHECKING:
+    from gen.resources.demand import StepDemand
     from gen.review.behind import BehindRun
     from gen.review.rendered_object import ObjectKey
     from gen.review.review import ObjectChange, Review
@@ -99,7 +100,20 @@ def _side(side: RunVersion | None) -> dict[str, Any] | None:
         "pods": asked.pods,
         "gpus": asked.gpus,
         "gpuHours": asked.gpu_hours,
-        "counted": side.state is RunState.ACTIVE,
+        "counted": side.counts,
+        "steps": [_step(step) for step in side.steps],
+    }
+
+
+def _step(step: StepDemand) -> dict[str, Any]:
+    asked = step.demand
+    return {
+        "name": step.name,
+        "kind": step.kind,
+        "depth": step.depth,
+        "pods": asked.pods,
+        "gpus": asked.gpus,
+        "gpuHours": asked.gpu_hours,
     }
 
 

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gen.diagnostics import Diagnostic
+    from gen.resources.demand import StepDemand
     from gen.review.review import Review
     from gen.review.runs import RunAction, RunChange
     from gen.review.usage import Usage
+
+_DEEPEST = 16
+"""Steps after each other that are indented."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class RunView:
     state: Phrase
     """Empty for an active run."""
     values: tuple[str, ...] = ()
-    """For the runs of a sweep, which are one row: the values of each."""
+    """For the runs of a sweep, which are one row: the values of each. For a pipeline, its steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +185,13 @@ def _run(run: RunChange) -> RunView:
         replaces=run.replaces,
         demand=demand_phrase(run.latest.demand),
         state=state_phrase(run),
+        values=tuple(map(_step, run.latest.steps)),
     )
+
+
+def _step(step: StepDemand) -> str:
+    """Indented by the steps that it waits for."""
+    return f"{'  ' * min(step.depth, _DEEPEST)}{step.name}: {step.kind}, {demand_phrase(step.demand)}"
 
 
 def _data(review: Review) -> Iterator[DataView]:

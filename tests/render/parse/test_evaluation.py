@@ -41,7 +41,7 @@ def test_a_wrong_parameter_is_reported_where_it_stands_alone(repo: Repository, p
     if "[" not in params:
         assert {str(f.place) for f in repo.render()[0].findings} == {
             "jobs/team/demo.yaml:4:14",
-            "overlays/dev/overlay.yaml:18:14",
+            "overlays/dev/overlay.yaml:19:14",
         }
 
 

@@ -120,7 +120,7 @@ def test_a_rule_that_makes_no_image_is_to_blame(repo: Repository, rule: str, ima
     repo.overlay(OVERLAY + f"images:\n  - {{from: nothing, to: x}}\n  - {rule}\n")
     repo.job(JOB.format(kind="pytorch").replace("a:1", image))
     (found,) = repo.render()[0].findings
-    assert (found.code, found.place.file, found.place.line) == ("invalid-image", "overlays/dev/overlay.yaml", 20)
+    assert (found.code, found.place.file, found.place.line) == ("invalid-image", "overlays/dev/overlay.yaml", 21)
 
 
 @pytest.mark.parametrize("to", ["https://mirror.example.com/", "a b/", "-x/"])

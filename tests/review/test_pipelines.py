@@ -1,0 +1,71 @@
+"""Pipelines in a plan: their steps, and the GPUs of their widest moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.report.plan.text import as_text
+from tests.history import branch
+from tests.support import OVERLAY
+
+if TYPE_CHECKING:
+    from tests.history import History
+
+JOB = """\
+kind: pipeline
+image: registry.example.com/train:1
+command: python main.py
+cpu: 1
+memory: 1Gi
+steps:
+  prepare: {kind: batch, timeout: 1h}
+  left: {kind: pytorch, needs: [prepare], gpus: 4, timeout: 2h}
+  right: {kind: pytorch, needs: [prepare], gpus: 2, workers: 2, timeout: 3h}
+  last: {kind: pytorch, needs: [left, right], gpus: 6, timeout: 1h}
+"""
+
+
+def test_a_plan_shows_the_steps_with_the_widest_moment(history: History) -> None:
+    history.job(JOB.replace("python", "sh"), name="other")
+    branch(history)
+    history.job(JOB)
+    (run,) = history.report()["runs"]
+    after = run["after"]
+    assert (run["action"], after["gpus"], after["pods"], after["gpuHours"]) == ("started", 8, 5, 40)
+    assert [(one["name"], one["kind"], one["depth"], one["gpus"]) for one in after["steps"]] == [
+        ("prepare", "Job", 0, 0),
+        ("left", "PyTorchJob", 1, 4),
+        ("right", "PyTorchJob", 1, 4),
+        ("last", "PyTorchJob", 2, 6),
+    ]
+    shown = as_text(history.plan())
+    assert "\n      right: PyTorchJob, 2 pods, 4 GPUs, at most 12 GPU-hours\n" in shown
+    assert "\n        last: PyTorchJob, 1 pod, 6 GPUs, at most 6 GPU-hours\n" in shown
+
+
+def test_an_edited_step_replaces_the_run(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.job(JOB.replace("gpus: 6", "gpus: 5"))
+    report = history.report()
+    assert [run["action"] for run in report["runs"]] == ["replaced"]
+    assert report["summary"]["runs"]["started"] == report["summary"]["runs"]["stopped"] == 1
+
+
+def test_a_label_is_no_edit_of_a_run(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.job(JOB + "labels: {cost: a}\n")
+    assert [run["action"] for run in history.report()["runs"]] == []
+
+
+def test_a_suspended_pipeline_still_counts(history: History) -> None:
+    """Its steps go on, so suspending it must not free the quota for another job."""
+    history.overlay(OVERLAY.replace('  "*":\n', '  "*":\n    gpus: 8\n'))
+    history.job(JOB)
+    branch(history)
+    history.job(JOB + "state: suspended\n")
+    (run,) = history.report()["runs"]
+    assert (run["action"], run["after"]["counted"]) == ("suspended", True)
+    history.job(JOB, name="other")
+    assert "over-quota" in {finding.code for finding in history.render()[0].findings}
