@@ -331,6 +331,13 @@ def test_the_name_leaves_room_for_trials_and_their_pods(team: Repository) -> Non
     assert team.codes() == ["name-too-long"]
 
 
+def test_a_trial_is_no_array(team: Repository) -> None:
+    job(team, "workers: 3\narray: true\n", kind="batch")
+    assert "invalid-value" in team.codes()
+    job(team, "workers: 1\n", kind="batch")
+    assert team.codes() == []
+
+
 def test_lists_show_trials_at_the_same_time(team: Repository) -> None:
     text = JOB.format(kind="pytorch", more="gpus: 2\n", space="[0.1, 0.2]")
     team.job(text.replace("maxTrials: 4", "maxTrials: 4, parallelTrials: 3"))
