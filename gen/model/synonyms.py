@@ -52,6 +52,8 @@ JOB: Final = _names({
     "attemptTimeout": "taskTimeout timeoutPerAttempt",
     "remove it; a job starts as soon as it is applied. `kind: jobset` starts roles after each other with `dependsOn`":
         "after dependsOn dependencies dependences waitFor",
+    "remove it; the platform owner sets who gets messages about runs, with `gitops.argocd.notify` in the overlay":
+        "notify notifications notification onExit webhook email alerts",
     "params": "parameters variables vars values",
     "schedule": "cron cronjob crontab schedules",
     "schedule.timeZone": "timeZone",

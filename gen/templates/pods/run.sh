@@ -97,11 +97,10 @@ while [ -n "$outputs" ]; do
   to=${outputs%%"$line"*} outputs=${outputs#*"$line"}
   [ -n "$(ls -A "$from")" ] || say "there are no files in $from"
   say "copying from $from to $to"
-  upload "$from" "$to" && "$home/bin/rclone" --config '' check --one-way -- "$from" "$to"
-  failed=$?
-  if [ "$failed" != 0 ]; then
+  if ! upload "$from" "$to" || ! "$home/bin/rclone" --config '' check --one-way -- "$from" "$to"; then
     say "cannot copy $from to $to"
-    [ "$status" != 0 ] || status=$failed
+    # EX_IOERR of sysexits.h, which no rule for exit codes of the command matches by accident
+    [ "$status" != 0 ] || status=74
   fi
 done
 exit "$status"

@@ -255,7 +255,7 @@ def test_a_copy_that_fails_fails_the_pod(broken: str, store: StoreServer, bucket
     (pod.out / "model").write_text("x")
     target = f"S0:{bucket.name}/r"
     code, _, err = pod.run(["--output", "0", str(pod.out), target], "true")
-    assert code != 0
+    assert code == 74
     assert f"gen: cannot copy {pod.out} to {target}" in err
     code, _, _ = pod.run(["--output", "0", str(pod.out), target], "sh", "-c", "exit 17")
     assert code == 17, "the failure of the command is the first one"
