@@ -5,13 +5,14 @@ Every command is made from its file in `gen.commands`, which is imported when th
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from gen import __version__
-from gen.commands import COMMANDS
+from gen.commands import COMMANDS, COMPLETION
 
 ARGUMENTS: Final = "gen.arguments"
 
@@ -21,6 +22,14 @@ class Commands(TyperGroup):
 
     Arguments of click are typed as Any, because some releases of typer bundle their own copy of click.
     """
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command, or answer a shell that asks for completions."""
+        if COMPLETION in os.environ:
+            from typer.completion import completion_init  # type: ignore[attr-defined] # noqa: PLC0415 - not exported, and rare
+
+            completion_init()
+        return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's interface
         return list(COMMANDS)

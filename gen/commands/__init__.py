@@ -25,6 +25,10 @@ COMMANDS: Final = {
     "set": "Change fields of job files; comments, order and layout stay.",
     "import": "Make jobs from submissions of another tool, such as Arena.",
     "init": "Create a repository with a first job, rendered, and CI.",
+    "completion": "Print a script by which bash, zsh or fish completes gen.",
     "schema": "Print the JSON Schema that editors check files with.",
 }
 """Summary by name. A name is that of the module, too."""
+
+COMPLETION: Final = "_GEN_COMPLETE"
+"""Environment variable with which the script of a shell starts gen for completions."""

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gen.commands import words
 from gen.commands.result import Result
 from gen.commands.schema import SCHEMAS
 from gen.diagnostics import UsageError, near
@@ -28,6 +29,7 @@ class Request:
             help="Code of a finding, or a field such as `gpus` or `overlay.volumes.size`. [default: list all findings]",
             metavar="CODE|FIELD",
             show_default=False,
+            autocompletion=words.findings_and_fields,
         ),
     ] = None
 

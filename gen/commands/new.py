@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from gen.commands import words
 from gen.commands.compared import repository
 from gen.commands.options import Root
 from gen.commands.result import Result
@@ -58,7 +59,7 @@ OPTIONAL: Mapping[str, Any] = {
 class Request:
     """Arguments of `gen new`."""
 
-    kind: Annotated[str, typer.Argument(help="Kind of job.", metavar="KIND")]
+    kind: Annotated[str, typer.Argument(help="Kind of job.", metavar="KIND", autocompletion=words.kinds)]
     name: Annotated[str, typer.Argument(help="Name of the job.", metavar="NAME")]
     namespace: Annotated[
         str | None, typer.Option("--namespace", help="Namespace. [default: the only one below jobs/]")

@@ -7,11 +7,21 @@ from typing import Annotated
 
 import typer
 
+from gen.commands import words
+
 Jobs = Annotated[
     tuple[str, ...],
-    typer.Argument(help="Job files, folders or patterns. [default: all jobs]", metavar="JOB", show_default=False),
+    typer.Argument(
+        help="Job files, folders or patterns. [default: all jobs]",
+        metavar="JOB",
+        show_default=False,
+        autocompletion=words.jobs,
+    ),
 ]
-Overlays = Annotated[tuple[str, ...], typer.Option("--overlay", help="Only this overlay; may be repeated.")]
+Overlays = Annotated[
+    tuple[str, ...],
+    typer.Option("--overlay", help="Only this overlay; may be repeated.", autocompletion=words.overlays),
+]
 Root = Annotated[
     Path | None,
     typer.Option("--root", help="Repository. [default: the nearest parent folder with jobs/ and overlays/]"),

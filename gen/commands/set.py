@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gen.commands import words
 from gen.commands.compared import refused, repository
 from gen.commands.options import Root
 from gen.commands.result import Result
@@ -55,10 +56,17 @@ FORMATS = REPORTERS
 class Request:
     """Arguments of `gen set`."""
 
-    jobs: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB")]
+    jobs: Annotated[
+        str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB", autocompletion=words.jobs)
+    ]
     assignments: Annotated[
         tuple[str, ...],
-        typer.Argument(help="Such as `state=finished` or `env.DEBUG=on`.", metavar="FIELD=VALUE", show_default=False),
+        typer.Argument(
+            help="Such as `state=finished` or `env.DEBUG=on`.",
+            metavar="FIELD=VALUE",
+            show_default=False,
+            autocompletion=words.fields,
+        ),
     ] = ()
     unset: Annotated[tuple[str, ...], typer.Option("--unset", help="Remove this field; may be repeated.")] = ()
     root: Root = None
