@@ -32,7 +32,7 @@ TASK: Final[dict[str, tuple[str, str]]] = {
     "PackagePath": ("gen fetches no packages", "put the program into the image, or fetch it with `code: {git: <URL>}`"),
     "OutputMappingConfigs": ("the overlay configures copies", "remove it"),
     "RedirectLocalInfo": _LOGS,
-    "MaxConcurrentNum": ("all pods of a job run together", "split the job, or use a `sweep`"),
+    "MaxConcurrentNum": ("all instances may run at the same time", "remove it"),
     "FailedAction": ("failed pods are kept", "remove it"),
     "RestartComputeNode": ("nodes belong to the cluster", "remove it"),
     "ResourceMaxRetryCount": ("nodes belong to the cluster", "remove it"),
@@ -52,10 +52,10 @@ TASK: Final[dict[str, tuple[str, str]]] = {
 }
 """Values that no job has: the reason and the remedy."""
 _VARIABLES: Final = {
-    "BATCH_TASK_INSTANCE_INDEX": "NODE_RANK",
-    "BATCH_TASK_INSTANCE_NUM": "NNODES",
+    "BATCH_TASK_INSTANCE_INDEX": "JOB_COMPLETION_INDEX",
+    "BATCH_TASK_INSTANCE_NUM": "TASK_COUNT",
 }
-"""Variables of BatchCompute, and those of a job of kind `batch` with the same value."""
+"""Variables of BatchCompute, and those of an array with the same value."""
 
 
 def carry_task(draft: JobDraft, task: Record, zone: str, environments: dict[str, Record], image: str) -> None:
@@ -64,11 +64,11 @@ def carry_task(draft: JobDraft, task: Record, zone: str, environments: dict[str,
     instances = task.number("TaskInstanceNum")
     if instances is not None and instances > 1 and "workers" not in draft.fields:
         draft.set(instances, "workers", place=task.place("TaskInstanceNum"))
+    _array(draft, task)
     if retries := task.number("MaxRetryCount"):
         draft.set(retries, "retries", place=task.place("MaxRetryCount"))
-        draft.set("Never", "restart", place=task.place("MaxRetryCount"))
     if timeout := task.number("Timeout"):
-        draft.set(quantity.duration(timeout), "timeout", place=task.place("Timeout"))
+        draft.set(quantity.duration(timeout), "attemptTimeout", place=task.place("Timeout"))
     for entry in task.records("EnvVars"):
         name, value = entry.text("Name"), entry.text("Value")
         if name:
@@ -79,6 +79,16 @@ def carry_task(draft: JobDraft, task: Record, zone: str, environments: dict[str,
     _machine(draft, task, environments)
 
 
+def _array(draft: JobDraft, task: Record) -> None:
+    """Instances are independent: they do not meet, and a failed one is tried again alone."""
+    workers = int(draft.fields.get("workers", 1))
+    if workers == 1:
+        return
+    parallel = task.number("MaxConcurrentNum")
+    limited = parallel is not None and 0 < parallel < workers
+    draft.set({"parallel": parallel} if limited else True, "array", place=task.place("TaskInstanceNum"))
+
+
 def _program(draft: JobDraft, task: Record, image: str) -> None:
     application = task.record("Application")
     commands = [one.text("Command") for one in application.records("Commands")] or application.texts("Commands")
@@ -87,7 +97,7 @@ def _program(draft: JobDraft, task: Record, image: str) -> None:
         application.take("DeliveryForm")
     if commands:
         cases = "\n".join(f"  {number}) {one} ;;" for number, one in enumerate(commands))
-        command = f'case "$NODE_RANK" in\n{cases}\nesac\n'
+        command = f'case "$JOB_COMPLETION_INDEX" in\n{cases}\nesac\n'
         draft.set(len(commands), "workers", place=application.place("Commands"))
         task.take("TaskInstanceNum")
     used = [name for name in _VARIABLES if re.search(rf"\b{name}\b", command)]

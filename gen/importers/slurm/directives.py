@@ -11,6 +11,7 @@ from gen import quantity
 from gen.findings.imports import INVALID_COMMAND_LINE
 from gen.importers.draft import label, literal
 from gen.importers.slurm.reasons import HANDLED, REASONS
+from gen.model.pods import MAX_PODS
 from gen.model.sweep import MAX_RUNS
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _sizes(draft: JobDraft, last: dict[str, Option]) -> Wanted:
         draft.set(cpus * per_node if "cpus-per-task" in last else (of_gpus or 1) * gpus, "cpu", place=draft.place)
     _memory(draft, last, cpus * per_node, gpus)
     return Wanted(
-        nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=_array(draft, last.get("array"))
+        nodes=nodes, per_node=per_node, cpus_per_task=cpus, gpus=gpus, indices=_array(draft, last.get("array"), nodes)
     )
 
 
@@ -131,26 +132,36 @@ def _memory(draft: JobDraft, last: dict[str, Option], cpus: int, gpus: int) -> N
             draft.set(f"{int(match['number']) * factor}{_UNITS[match['unit'].upper()]}", "memory", place=option.place)
 
 
-def _array(draft: JobDraft, option: Option | None) -> tuple[int, ...]:
+def _array(draft: JobDraft, option: Option | None, nodes: int) -> tuple[int, ...]:
+    """Indices of the tasks. Tasks of one node are an array; those of several nodes, or with gaps, a sweep."""
     if option is None:
         return ()
-    text, percent, _ = option.value.partition("%")
+    text, percent, limit = option.value.partition("%")
+    ranges = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
+    if not all(ranges):
+        message = f"`--array`: expected numbers, got `{option.value[:40]}`"
+        draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `0-9` or `1,3,5`")
+        return ()
+    indices = [one for match in ranges if match is not None for one in _indices(match)[: MAX_PODS + 1]]
+    first, *others = dict.fromkeys(indices)
+    if nodes == 1 and others and [*dict.fromkeys(indices)] == list(range(first, first + len(others) + 1)):
+        parallel = int(limit) if limit.isdecimal() and len(limit) < len(str(MAX_PODS)) else 0
+        limited = 0 < parallel <= len(others)
+        draft.set({"parallel": parallel} if limited else True, "array", place=option.place)
+        draft.set(len(others) + 1, "workers", place=option.place)
+        return (first,)
     if percent:
         draft.drop(option.place, "the limit of the array", "all runs may start", "use a queue with a quota")
-    indices: list[int] = []
-    for part in text.split(","):
-        match = _RANGE.fullmatch(part.strip())
-        if match is None:
-            message = f"`--array`: expected numbers, got `{option.value[:40]}`"
-            draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `0-9` or `1,3,5`")
-            return ()
-        first = int(match["first"])
-        indices += range(first, int(match["last"] or first) + 1, int(match["step"] or 1) or 1)[: MAX_RUNS + 1]
-    if len(indices) > MAX_RUNS:
-        hint = "split the array, or compute the tasks in one job of kind `batch` by `$NODE_RANK`"
+    if len(others) >= MAX_RUNS:
+        hint = "split the array, or number the tasks without gaps"
         message = f"the array has more than {MAX_RUNS} tasks, the most runs of a sweep"
         draft.found.error(INVALID_COMMAND_LINE, option.place, message, hint)
-    return tuple(dict.fromkeys(indices))
+    return (first, *others)
+
+
+def _indices(match: re.Match[str]) -> range:
+    first = int(match["first"])
+    return range(first, int(match["last"] or first) + 1, int(match["step"] or 1) or 1)
 
 
 def _image(draft: JobDraft, last: dict[str, Option], image: str) -> None:

@@ -81,7 +81,7 @@ def _program(draft: JobDraft, body: Body, wanted: Wanted, *, bash: bool) -> None
         hint = "start the processes in `command`, such as with `torchrun --nproc-per-node`"
         draft.drop(place, f"{wanted.per_node} tasks on each node", "a pod runs the command once", hint)
     exports = _variables(draft, body, wanted, kind)
-    command = literal(exports) + draft_array(draft, wanted) + literal(body.text)
+    command = literal(exports) + _task_index(draft, wanted) + literal(body.text)
     if not body.text.strip():
         hint = "add `command` to the job"
         found = draft.found
@@ -90,10 +90,13 @@ def _program(draft: JobDraft, body: Body, wanted: Wanted, *, bash: bool) -> None
     draft.set(["bash", "-c", command] if bash else command, "command", place=place)
 
 
-def draft_array(draft: JobDraft, wanted: Wanted) -> str:
-    """The index of a task of an array: a parameter of the sweep."""
+def _task_index(draft: JobDraft, wanted: Wanted) -> str:
+    """The index of a task: that of the pod in an array, or a parameter of a sweep."""
     if not wanted.indices:
         return ""
+    if "array" in draft.fields:
+        first = f"$((JOB_COMPLETION_INDEX + {wanted.indices[0]}))" if wanted.indices[0] else '"$JOB_COMPLETION_INDEX"'
+        return f"export SLURM_ARRAY_TASK_ID={first}\n"
     draft.set({"matrix": {"task": list(wanted.indices)}}, "sweep", place=draft.place)
     return 'export SLURM_ARRAY_TASK_ID="{{ params.task }}"\n'
 
@@ -126,11 +129,13 @@ def _variables(draft: JobDraft, body: Body, wanted: Wanted, kind: str) -> str:
     for name in sorted(body.variables):
         if name in constants:
             lines.append(f"export {name}={constants[name]}\n")
-        elif name in _RANKS and kind == "batch" and wanted.per_node == 1:
+        elif name in _RANKS and kind == "batch" and wanted.per_node == 1 and "array" not in draft.fields:
             lines.append(f'export {name}="${_RANKS[name]}"\n')
         elif name == "SLURM_LOCALID" and wanted.per_node == 1:
             lines.append("export SLURM_LOCALID=0\n")
-        elif not (name.startswith("SLURM_ARRAY_TASK_ID") and wanted.indices):
+        elif name == "SLURM_ARRAY_TASK_COUNT" and "array" in draft.fields:
+            lines.append('export SLURM_ARRAY_TASK_COUNT="$TASK_COUNT"\n')
+        elif not (name == "SLURM_ARRAY_TASK_ID" and wanted.indices):
             hint = (
                 "use a variable of the kind in its place; `gen explain` and `docs/operators.md` have those of each kind"
             )

@@ -61,8 +61,8 @@ def test_a_task_is_an_indexed_job() -> None:
         "image": "hub/x:1",
         "workers": 3,
         "retries": 2,
-        "restart": "Never",
-        "timeout": "1d",
+        "array": True,
+        "attemptTimeout": "1d",
         "env": {"LR": "1e-3"},
         "placement": {"zone": "ap-guangzhou-2"},
     }
@@ -136,18 +136,26 @@ def test_tasks_find_their_environment() -> None:
     assert "Password" not in text_of(job, "")
 
 
+def test_instances_at_the_same_time_are_limited() -> None:
+    (job,), _ = read(with_task(MaxConcurrentNum=2))
+    assert job.fields["array"] == {"parallel": 2}
+    (job,), found = read(with_task(TaskInstanceNum=1, MaxConcurrentNum=2))
+    assert "array" not in job.fields
+    assert any(one.message.startswith("`MaxConcurrentNum` is not carried") for one in found)
+
+
 def test_commands_of_instances_are_one_command() -> None:
     (job,), _ = read(
         with_task(Application={"Commands": [{"Command": "a"}, {"Command": "b $BATCH_TASK_INSTANCE_INDEX"}]})
     )
     assert job.fields["workers"] == 2
     assert job.fields["command"] == (
-        'export BATCH_TASK_INSTANCE_INDEX="$NODE_RANK"\n'
-        'case "$NODE_RANK" in\n  0) a ;;\n  1) b $BATCH_TASK_INSTANCE_INDEX ;;\nesac\n'
+        'export BATCH_TASK_INSTANCE_INDEX="$JOB_COMPLETION_INDEX"\n'
+        'case "$JOB_COMPLETION_INDEX" in\n  0) a ;;\n  1) b $BATCH_TASK_INSTANCE_INDEX ;;\nesac\n'
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(TASK) - {"TaskInstanceNum"}))
+@pytest.mark.parametrize("name", sorted(set(TASK) - {"TaskInstanceNum", "MaxConcurrentNum"}))
 def test_a_value_without_a_field_is_reported(name: str) -> None:
     _, found = read(with_task(**{name: {"a": 1}}))
     (item,) = [one for one in found if one.message.startswith(f"`{name}` is not carried")]

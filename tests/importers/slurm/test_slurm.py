@@ -22,7 +22,7 @@ VALUES = {
 }  # fmt: skip
 EXPECTED: dict[str, dict[str, Any]] = {
     "account": {"labels": {"account": "proj"}},
-    "array": {"sweep": {"matrix": {"task": [0, 1, 2, 3]}}},
+    "array": {"array": True, "workers": 4},
     "chdir": {"workingDir": "/work"},
     "container-image": {"image": "nvcr.io/nvidia/pytorch:25.01"},
     "container-mounts": {"data": {"host-data": "/data"}},
@@ -130,6 +130,23 @@ def test_variables_of_slurm_have_the_values_of_the_pods() -> None:
 
 
 @pytest.mark.parametrize(
+    ("directives", "fields", "index"),
+    [
+        (["--array=0-99%10"], {"workers": 100, "array": {"parallel": 10}}, '"$JOB_COMPLETION_INDEX"'),
+        (["--array=1-300"], {"workers": 300, "array": True}, "$((JOB_COMPLETION_INDEX + 1))"),
+        (["--array=1,3,5"], {"sweep": {"matrix": {"task": [1, 3, 5]}}}, '"{{ params.task }}"'),
+        (["-N 2", "--array=0-1"], {"workers": 2, "sweep": {"matrix": {"task": [0, 1]}}}, '"{{ params.task }}"'),
+    ],
+)
+def test_arrays_of_one_node_are_arrays_and_others_sweeps(
+    directives: list[str], fields: dict[str, Any], index: str
+) -> None:
+    made = job(script(*directives, body="run $SLURM_ARRAY_TASK_ID")).fields
+    assert fields.items() <= made.items()
+    assert made["command"] == f"export SLURM_ARRAY_TASK_ID={index}\nrun $SLURM_ARRAY_TASK_ID"
+
+
+@pytest.mark.parametrize(
     ("text", "seconds"),
     [("30", "30m"), ("30:15", "30m15s"), ("2:00:00", "2h"), ("1-0", "1d"), ("1-2:30", "1d2h30m"), ("3-0:0:5", "3d5s")],
 )
@@ -151,7 +168,7 @@ def test_no_limit(text: str) -> None:
         (script("--time=tomorrow"), "error", "`--time`: expected a time, got `tomorrow`"),
         (script("--mem=lots"), "error", "`--mem`: expected a size, got `lots`"),
         (script("--array=a"), "error", "`--array`: expected numbers, got `a`"),
-        (script("--array=0-100000"), "error", "the array has more than 256 tasks"),
+        (script("--array=0-1000:2"), "error", "the array has more than 256 tasks"),
         (script("--job-name"), "error", "`--job-name` has no value"),
         (script('--comment="a'), "error", "a quote is not closed"),
         (script("-N 1", body="curl -H AKIAIOSFODNN7ABCDEFG"), "error", "`command` has what looks like"),
@@ -160,7 +177,7 @@ def test_no_limit(text: str) -> None:
         (script("--gres=gpu:a100:2"), "warning", "the type `a100` of the GPUs is not carried"),
         (script("--gres=shard:2"), "warning", "`shard:2` is not carried: it is not a GPU"),
         (script("--mem=0"), "warning", "`--mem=0` is not carried"),
-        (script("--array=0-9%2"), "warning", "the limit of the array is not carried"),
+        (script("-N 2", "--array=0-9%2"), "warning", "the limit of the array is not carried"),
         (script("--frobnicate=1"), "warning", "`--frobnicate` is not carried: gen does not know this option"),
         (script("-N 1", body="module load cuda\nx"), "warning", "`module load cuda` is not carried"),
         (script("-N 1", body="conda activate a\nx"), "warning", "`conda activate a` is not carried"),
