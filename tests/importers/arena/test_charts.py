@@ -30,7 +30,7 @@ REASONS = {
     r"/initContainers": "git-sync 4",
     r"/imagePullPolicy": "Arena pulls images always",
     r"/env(/-)?": "Arena sets the variables `workers` and `gpus`",
-    r"/Launcher/template/spec/(volumes/-|containers/0/volumeMounts/-)": "The launcher of an MPIJob has no `/dev/shm`",
+    r"/Launcher/template/spec/(volumes|containers/0/volumeMounts)(/-)?": "The launcher of an MPIJob has no `/dev/shm`",
 }
 """Values of the charts that gen does not render, and the words of the reason in `docs/import.md`."""
 FACTS = yaml.safe_load((Path(__file__).parent / "charts.yaml").read_text("utf-8"))
@@ -75,34 +75,41 @@ def test_the_reasons_are_documented(reason: str) -> None:
     assert reason in (PROJECT / "docs/import.md").read_text("utf-8").replace("\n  ", " ")
 
 
-COMMON = {"image": "a/b:1", "imagePullPolicy": "Always", "envs": {}, "nodeSelectors": {}, "workingDir": "/root"}
-SIZES = {"workers": 2, "gpuCount": 1, "cpu": "4", "memory": "8Gi"}
+COMMON: dict[str, Any] = {
+    "image": "a/b:1",
+    "imagePullPolicy": "Always",
+    "workingDir": "/root",
+    "shell": "sh",
+    "retry": 0,
+    "envs": {"gpus": "1", "workers": "2"},
+    "nodeSelectors": {},
+    "tolerations": [],
+    "imagePullSecrets": [],
+    "annotations": {},
+    "labels": {},
+    "devices": {},
+    "dataset": {},
+    "dataDirs": [],
+    "configFiles": {},
+    "useHostIPC": False,
+    "useHostPID": False,
+    "shareMemory": "2Gi",
+    "shmSize": "2Gi",
+    "useTensorboard": False,
+    "workers": 2,
+    "gpuCount": 1,
+    "cpu": "4",
+    "memory": "8Gi",
+}
+FLAGS = "--name=run --image=a/b:1 --gpus=1 --workers=2 --cpu=4 --memory=8Gi"
 VALUES: dict[str, tuple[str, dict[str, Any]]] = {
     "pytorchjob": (
-        "arena submit pytorch --name=run --image=a/b:1 --gpus=1 --workers=2 --cpu=4 --memory=8Gi 'python a.py'",
-        {
-            "workers": 2,
-            "gpuCount": 1,
-            "cpu": "4",
-            "memory": "8Gi",
-            "command": "python a.py",
-            "cleanPodPolicy": "Running",
-        },
+        f"arena submit pytorch {FLAGS} 'python a.py'",
+        {"command": "python a.py", "cleanPodPolicy": "Running", "workers": 1},  # besides the master
     ),
     "mpijob": (
-        "arena submit mpi --name=run --image=a/b:1 --gpus=1 --workers=2 --cpu=4 --memory=8Gi 'mpirun python a.py'",
-        {
-            "workers": 2,
-            "gpuCount": 1,
-            "cpu": "4",
-            "memory": "8Gi",
-            "command": "mpirun python a.py",
-            "cleanPodPolicy": "All",
-        },
-    ),
-    "volcanojob": (
-        "arena submit volcano --name=run --task-images=a/b:1 --task-replicas=2 'python a.py'",
-        {"taskName": "task", "taskImages": ["a/b:1"], "taskReplicas": 2, "command": "python a.py", "minAvailable": 1},
+        f"arena submit mpi {FLAGS} 'mpirun python a.py'",
+        {"command": "mpirun python a.py", "cleanPodPolicy": "All"},
     ),
 }
 """Commands, and the values that Arena gives to the charts for them."""
