@@ -25,6 +25,7 @@ LAYERS = (
     ("check",),
     ("rules",),
     ("overlay",),
+    ("policies",),
     ("plugins",),
     ("importers",),
     ("kinds",),

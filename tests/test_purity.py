@@ -48,6 +48,7 @@ ALLOWED = {
         {"disk", "environment"},
         "finds installed plugins, and the state of their files for the cache",
     ),
+    "gen.policies.read": ({"disk"}, "reads admission policies"),
     "gen.parallel": ({"processes"}, "starts worker processes"),
     "gen.render.build.scripts": ({"disk"}, "reads the scripts for pods that gen brings"),
     "gen.render.cache": (

@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.load.manifests import Manifests
+    from gen.policies.policy_set import PolicySet
     from gen.rules.problem import Problem
 
+POLICY_MARK = b"ValidatingAdmissionPolicy"
 _FILES_PER_PROCESS = 200
 """Minimum number of files for each process."""
 
@@ -52,6 +54,8 @@ class CheckedFile(Struct, frozen=True):
     findings: tuple[Diagnostic, ...]
     facts: tuple[tuple[int, Route, Fact], ...] = ()
     """Facts of its objects, each with document and route."""
+    policies: bool = False
+    """Whether it contains admission policies."""
 
 
 class CheckedFiles(Struct, frozen=True, kw_only=True):
@@ -74,10 +78,12 @@ class ManifestChecker:
     missing: bool = False
     """Whether kinds without a schema are skipped."""
     parallel: int = 1
+    policies: tuple[Path, ...] = ()
+    """Folders or files of admission policies for all files."""
 
     def run(self) -> CheckedFiles:
         """Check all files. UsageError if there are none."""
-        for location in self.schemas:
+        for location in (*self.schemas, *self.policies):
             if not location.exists():
                 raise UsageError(f"{location} does not exist")
         files = list(dict.fromkeys(named_files(self.paths)))
@@ -89,8 +95,10 @@ class ManifestChecker:
         )
         done = [own[file] for file in files]
         objects = sum(one.objects for one in done)
+        with_policies = any(one.policies for one in done)
         found = Findings([finding for one in done for finding in one.findings])
         found.extend(conflicts(_placed(zip(files, done, strict=True))))
+        found.extend(self._policy_findings(files, named=with_policies))
         if not objects and not found.items:
             raise UsageError(f"no manifests found in {', '.join(self.paths)}")
         return CheckedFiles(files=len(files), objects=objects, findings=found)
@@ -100,7 +108,7 @@ class ManifestChecker:
         found = Findings()
         shown = "<stdin>" if file == STDIN else file
         try:
-            raw = read_bytes(file)
+            raw = self._read(file)
         except OSError as error:
             found.error(UNREADABLE, Location(shown), f"cannot read the file: {error.strerror}", "check its permissions")
             return CheckedFile(0, tuple(found.items))
@@ -120,7 +128,47 @@ class ManifestChecker:
                     found.items.append(_finding(problem, manifests, number, route, body))
                 for problem, reason in checked.silenced:
                     found.items.append(_finding(problem, manifests, number, route, body, reason))
-        return CheckedFile(objects, tuple(found.items), tuple(known))
+        return CheckedFile(objects, tuple(found.items), tuple(known), POLICY_MARK in raw)
+
+    def _read(self, file: str) -> bytes:
+        """The bytes of a file. Standard input can be read only once."""
+        if file != STDIN:
+            return read_bytes(file)
+        if STDIN not in self._input:
+            self._input[STDIN] = read_bytes(file)
+        return self._input[STDIN]
+
+    @cached_property
+    def _input(self) -> dict[str, bytes]:
+        return {}
+
+    def _policy_findings(self, files: list[str], *, named: bool) -> Iterator[Diagnostic]:
+        """Findings of all policies: those of the option, of the overlays, and with `named` those in the files."""
+        folders = {file: self._cluster_policies(file) for file in files}
+        if not named and not self.policies and not any(folders.values()):
+            return
+        from gen.check.manifest_policies import ManifestPolicies  # noqa: PLC0415 - few manifests have policies
+
+        own = self._own_policies(files) if named else None
+        checker = ManifestPolicies(tuple((path, str(path)) for path in self.policies), own, self._kinds)
+        yield from checker.findings_of_sets()
+        for file in files:
+            manifests = read_manifests(self._read(file), "<stdin>" if file == STDIN else file, Findings())
+            if manifests is not None:
+                yield from checker.findings(file, manifests, folders[file])
+
+    def _own_policies(self, files: list[str]) -> PolicySet:
+        """The policies among the manifests, and all that they can refer to."""
+        from gen.policies.policy_set import PolicySet  # noqa: PLC0415 - few manifests have policies
+        from gen.policies.read import stored_in  # noqa: PLC0415 - as above
+
+        given = read_manifests(self._read(STDIN), "<stdin>", Findings()) if STDIN in files else None
+        more = tuple(stored_in(given)) if given is not None else ()
+        return PolicySet(tuple((Path(file), file) for file in files if file != STDIN), more)
+
+    def _cluster_policies(self, file: str) -> tuple[tuple[Path, str], ...]:
+        cluster = self._overlays.cluster_of(file) if self._overlays is not None and overlay_folder(file) else None
+        return cluster.policies if cluster is not None else ()
 
     def _checked(self, body: Any, kinds: Kinds, found: Findings) -> Checked:
         """Check an object. A faulty definition of an overlay is a finding; one that the user names is a usage error."""

@@ -41,6 +41,12 @@ class Request:
         str | None,
         typer.Option("--kubernetes-version", help="Version for all files. [default: the overlay's, or the newest]"),
     ] = None
+    policies: Annotated[
+        tuple[Path, ...],
+        typer.Option(
+            "--policy", metavar="PATH", help="File or folder of ValidatingAdmissionPolicies to apply; may be repeated."
+        ),
+    ] = ()
     parallel: Parallel = 0
 
 
@@ -49,7 +55,10 @@ def run(request: Request) -> Result[Report]:
     with suppress(UsageError):  # manifests outside of a repository have no plugins
         load_extensions(find_root(Path.cwd()))
     processes = request.parallel or os.cpu_count() or 1
-    done = ManifestChecker(request.paths, request.kubernetes, request.schemas, request.ignore_missing, processes).run()
+    checker = ManifestChecker(
+        request.paths, request.kubernetes, request.schemas, request.ignore_missing, processes, request.policies
+    )
+    done = checker.run()
     counts = {severity: sum(item.severity is severity for item in done.findings.items) for severity in Severity}
     errors, warnings, notes = (counts[one] for one in (Severity.ERROR, Severity.WARNING, Severity.NOTE))
     what = f"{counted(done.objects, 'object')} in {counted(done.files, 'file')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.findings import clusters, files, grants, imports, jobs, overlays, rendered, search, sweeps
+from gen.findings import clusters, files, grants, imports, jobs, overlays, policies, rendered, search, sweeps
 from gen.findings.code import Code
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ SECTIONS: Final = {
     "Searches": _codes(search),
     "Grants of the overlay": _codes(grants),
     "Overlays and patches": _codes(overlays),
+    "Admission policies": _codes(policies),
     "Imports": _codes(imports),
     "Rendered files and the effects of a change": _codes(rendered),
     "Clusters": _codes(clusters),

@@ -17,7 +17,7 @@ from gen.findings.files import NOT_A_FILE
 from gen.findings.overlays import EXTENDS_ITSELF, UNKNOWN_OVERLAY
 from gen.load.not_a_mapping import report_not_a_mapping
 from gen.load.source import Source, read
-from gen.repository.layout import DEFINITIONS, overlay_file, overlay_of, overlays_path
+from gen.repository.layout import DEFINITIONS, POLICIES, overlay_file, overlay_of, overlays_path
 from gen.repository.overlay_files import overlay_names
 from gen.repository.safe_files import links_in, printable_path
 
@@ -35,6 +35,8 @@ class Chain(Struct, frozen=True):
     """False if one is missing, unreadable, or extends itself."""
     definitions: tuple[Path, ...]
     """Folders of CustomResourceDefinitions, those of the overlay itself first."""
+    policies: tuple[tuple[Path, str], ...] = ()
+    """Folders of admission policies in the same order, each relative to the repository, too."""
 
 
 class Cluster(Struct, frozen=True):
@@ -43,6 +45,8 @@ class Cluster(Struct, frozen=True):
     kubernetes: str | None
     definitions: tuple[Path, ...]
     """Folders of CustomResourceDefinitions, those of the overlay itself first."""
+    policies: tuple[tuple[Path, str], ...] = ()
+    """Folders of admission policies in the same order, each relative to the repository, too."""
 
 
 @dataclass
@@ -102,21 +106,24 @@ class OverlayFiles:
         chain = self.chain(name)
         versions = (fields_of(source).get("kubernetes") for source in chain.sources)
         kubernetes = next((version for version in versions if isinstance(version, str) and version), None)
-        return Cluster(kubernetes, chain.definitions) if chain.sources else None
+        return Cluster(kubernetes, chain.definitions, chain.policies) if chain.sources else None
 
     def _chain(self, names: list[str], sources: list[Source], *, complete: bool) -> Chain:
         read = names[: len(sources)]
-        folders = [path for name in read if (path := self._definitions(name)) is not None]
-        return Chain(tuple(sources), complete, tuple(folders))
+        definitions = [path for name in read if (path := self._folder(name, DEFINITIONS)) is not None]
+        policies = [
+            (path, overlays_path(name, POLICIES)) for name in read if (path := self._folder(name, POLICIES)) is not None
+        ]
+        return Chain(tuple(sources), complete, tuple(definitions), tuple(policies))
 
-    def _definitions(self, name: str) -> Path | None:
-        """The folder of definitions of one overlay; None if there is none, or if it contains a link."""
-        folder = self.root / overlays_path(name, DEFINITIONS)
+    def _folder(self, name: str, kind: str) -> Path | None:
+        """A folder of one overlay; None if there is none, or if it contains a link."""
+        folder = self.root / overlays_path(name, kind)
         if not folder.is_dir():
             return None
         links = list(links_in(folder))
         for link in links:
-            place = Location(overlays_path(name, DEFINITIONS, printable_path(link)).rstrip("/"))
+            place = Location(overlays_path(name, kind, printable_path(link)).rstrip("/"))
             self.found.error(NOT_A_FILE, place, "links are not allowed", "replace the link with the file itself")
         return None if links else folder
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Location
     from gen.overlay.accelerator import AcceleratorFields
     from gen.overlay.patches.types import Patch
+    from gen.policies.policy_set import PolicySet
     from gen.queues import QueueProfile
     from gen.resources.base import Resource
     from gen.schemas.lookup import Kinds
@@ -41,6 +42,17 @@ class Overlay:
     """Version of the schemas, such as `1.34`."""
     definitions: tuple[Path, ...] = ()
     """Folders with CustomResourceDefinitions of its cluster, its own before those that it extends."""
+    policy_folders: tuple[tuple[Path, str], ...] = ()
+    """Folders with admission policies of its cluster in the same order, each relative to the repository, too."""
+
+    @cached_property
+    def policies(self) -> PolicySet | None:
+        """The admission policies of its cluster, read when first used and kept for this run; None without any."""
+        if not self.policy_folders:
+            return None
+        from gen.policies.policy_set import PolicySet  # noqa: PLC0415 - many overlays have none
+
+        return PolicySet(self.policy_folders)
 
     @cached_property
     def kinds(self) -> Kinds:

@@ -86,7 +86,7 @@ class OverlayReader:
         if fields is None or fields.abstract or found.failed():
             return None
         defaults = cast("dict[str, Data]", data.get("defaults", {}))
-        overlay = Overlay(name, fields, layers, defaults, patches, kubernetes, chain.definitions)
+        overlay = Overlay(name, fields, layers, defaults, patches, kubernetes, chain.definitions, chain.policies)
         return overlay if has_definitions(overlay, self.found) else None
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from gen.diagnostics import Location
 
 if TYPE_CHECKING:
+    from gen.diagnostics import Route
     from gen.kinds import Role
     from gen.render.parse.job import JobInput
     from gen.rules.problem import Problem
@@ -41,6 +42,50 @@ def deciding_field(given: JobInput, problem: Problem) -> Decided | None:
         if hint or own or (role.fields is not None and field not in given.job.model_fields_set):
             return Decided(given.place("roles", role.name, field), hint)
     return Decided(given.place(field))
+
+
+_OF_ROUTES: Final = {
+    **{name: name for name in ("image", "command", "args", "env", "labels", "annotations", "tolerations")},
+    **dict.fromkeys(("replicas", "parallelism", "completions", "numNodes", "minAvailable"), "workers"),
+    **dict.fromkeys(("cpu", "memory"), ""),
+    **dict.fromkeys(("activeDeadlineSeconds", "cleanPodPolicy", "runPolicy"), "timeout"),
+    **dict.fromkeys(("nodeSelector", "affinity", "tolerations"), "placement"),
+    **dict.fromkeys(("volumes", "volumeMounts"), "data"),
+    **dict.fromkeys(("hostNetwork", "hostPID", "hostIPC"), "network"),
+    "priorityClassName": "priority",
+    "serviceAccountName": "serviceAccount",
+    "imagePullSecrets": "imagePullSecrets",
+    "suspend": "state",
+    "backoffLimit": "retries",
+    "namespace": "kind",
+    "name": "name",
+}
+"""The fields of jobs that fields of objects come from."""
+
+
+def field_of_route(given: JobInput, route: Route) -> Location:
+    """The place in a job or in the overlay's defaults that probably decides about a route; the kind of the job else."""
+    origin = given.job.origin(route)
+    if origin is not None:
+        return given.place(*origin)
+    for step in reversed(route):
+        field = _OF_ROUTES.get(str(step)) if isinstance(step, str) else None
+        name = field if field is not None else "gpus" if "/gpu" in str(step) else None
+        name = str(step) if name == "" else name
+        if name is None:
+            continue
+        for role in given.job.replica_roles(given.name):
+            if role.replica_type in route and _sets(given, role, name):
+                return given.place("roles", role.name, name)
+        if name in given.data:
+            return given.place(name)
+    return given.place("kind")
+
+
+def _sets(given: JobInput, role: Role, name: str) -> bool:
+    roles = given.data.get("roles")
+    own = roles.get(role.name) if isinstance(roles, dict) else None
+    return isinstance(own, dict) and name in own
 
 
 def _of_role_alone(role: Role) -> str:

@@ -30,7 +30,7 @@ from gen.overlay.select import CLUSTERS, clusters_of, selects
 from gen.render.build.search import experiment
 from gen.render.build.stage import build, build_storage
 from gen.render.check import check_manifests
-from gen.render.deciding_field import Decided, deciding_field
+from gen.render.deciding_field import Decided, deciding_field, field_of_route
 from gen.render.emit import emit
 from gen.render.expand import expand, merge_findings
 from gen.render.manifest import Built, Patched, Valid
@@ -39,6 +39,7 @@ from gen.render.patch.stage import apply_patches
 from gen.render.plan.resource_quotas import plan_resource_quotas
 from gen.render.plan.stage import make_plan
 from gen.render.plan.storage import plan_storage
+from gen.render.policies import apply_policies
 from gen.render.record import SEARCH, run_record
 from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay
 from gen.render.seal import seal, unsealed
@@ -161,14 +162,18 @@ def _render_run(
     if checked is None:
         return None
     patched, valid = checked
+    apply_policies(patched, overlay, found, partial(field_of_route, given))
     if plan.search is not None:
         around = _around(valid, plan, plan.search, overlay, found, given)
         if around is None:
             return None
         outer, valid = around
+        apply_policies(outer, overlay, found, partial(field_of_route, given))
         patched = replace(
             patched, matched=patched.matched | outer.matched, deletions=patched.deletions | outer.deletions
         )
+    if found.failed():
+        return None
     sealed = seal(valid, plan.attempt)
     asked = plan.demand if plan.counts else Demand()
     record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for, run.given.own)
@@ -261,5 +266,8 @@ def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Fin
     if checked is None:
         return None
     patched, valid = checked
+    apply_policies(patched, overlay, found, lambda _: None)
+    if found.failed():
+        return None
     files = tuple(emit(unsealed(valid), overlay.name))
     return RenderedOverlay(overlay=overlay.name, files=files, matched=patched.matched, deletions=patched.deletions)

@@ -13,6 +13,7 @@ from gen.render.bundle import render_bundles
 from gen.render.committed.read import CommittedRuns
 from gen.render.crosscheck import crosscheck
 from gen.render.pipeline import render_file, render_storage
+from gen.render.policies import with_valid_policies
 from gen.render.results import RunResult
 from gen.repository.job_files import all_jobs, chosen_jobs
 
@@ -46,6 +47,7 @@ def render(
     """
     found = Findings()
     chosen = _overlays(root, overlays, kubernetes, found)
+    chosen = with_valid_policies(chosen, found)
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
     whole = not overlays and not patterns
     complete = whole and not found.failed()

@@ -29,6 +29,8 @@ RENDERED: Final = "rendered"
 OVERLAY_FILE: Final = "overlay.yaml"
 DEFINITIONS: Final = "crds"
 """Folder of an overlay with the CustomResourceDefinitions of its cluster."""
+POLICIES: Final = "policies"
+"""Folder of an overlay with the admission policies of its cluster, and their parameters."""
 ENDING: Final = ".yaml"
 """Of job files and of rendered files."""
 SIMILAR_ENDINGS: Final = (".yaml", ".yml", ".json")

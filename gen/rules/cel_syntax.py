@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gen.cel.admission import admission_environment
+from gen.diagnostics import near
 from gen.rules.fault import Fault, unknown_name
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def typed_fault(
     except NotEvaluatedError:
         return None, None
     except CompileError as error:
-        return _fault(error.message, environment), None
+        return _fault(error.message, expression, environment), None
     if types is not None and found.name.replace("null", "null_type") not in types:
         expected = " or ".join(sorted(types))
         hint = f"write an expression of the type {expected}, such as a comparison" if "bool" in types else "use a text"
@@ -55,8 +56,10 @@ def typed_fault(
     return None, found
 
 
-def _fault(message: str, environment: Environment) -> Fault:
+def _fault(message: str, expression: str, environment: Environment) -> Fault:
     if (match := _UNDECLARED.search(message)) is not None and match[1] not in environment.variables:
+        if re.search(rf"\b{re.escape(match[1])}\(", expression):
+            return _unknown_function(match[1])
         known = sorted(name for name in environment.variables if "." not in name)
         return unknown_name(f"unknown name `{match[1]}` in the expression", match[1], known, "use one of the variables")
     if (match := _FIELD.search(message)) is not None:
@@ -66,4 +69,15 @@ def _fault(message: str, environment: Environment) -> Fault:
     if message.startswith("Syntax error"):
         text = message.removeprefix("Syntax error: ").replace("'", "`")
         return Fault((), f"not a valid CEL expression: {text}", "correct its syntax: brackets, quotes and operators")
+    if message.startswith("invalid "):
+        hint = "correct the regular expression, the duration or the timestamp"
+        return Fault((), f"invalid CEL expression: {message}", hint)
     return Fault((), f"invalid CEL expression: {message}", "correct the types of the expression")
+
+
+def _unknown_function(name: str) -> Fault:
+    from gen.cel.functions import FUNCTIONS  # noqa: PLC0415 - few objects have expressions
+
+    guess = near(name, [known for known in FUNCTIONS if known[0].isalpha()])
+    hint = f"did you mean `{guess}`?" if guess else "use a function of API servers, such as `startsWith` or `matches`"
+    return Fault((), f"unknown function `{name}` in the expression", hint)

@@ -69,6 +69,13 @@ class Provenance:
         place = layer.find(inner + further)
         return place.key if key else place.value
 
+    def setting(self, body: Any, route: Route) -> Location | None:
+        """The place in a patch that set the value at `route`, or a value inside or around it; None if none did."""
+        named = labelled(body, route)
+        found = self._setting(named)
+        concerned = found is not None and route and (_leads(found, named) or _leads(named, found))
+        return self.blame(body, route) if concerned else None
+
     def _setting(self, named: Route) -> Route | None:
         """The recorded route that is nearest to `named`; the last of several."""
 

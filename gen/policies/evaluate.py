@@ -1,0 +1,230 @@
+"""The verdicts of policies on one request.
+
+From `apiserver/pkg/admission/plugin/policy/validating/dispatcher.go` and `validator.go`, with their messages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from gen.cel.errors import CelError, CompileError, CostError, NotEvaluatedError
+from gen.cel.frame import PER_CALL
+from gen.cel.values import Opaque
+from gen.policies.causes import cause
+from gen.policies.matching import NAME_LABEL, is_exempt, matches
+from gen.policies.request import unknown, variables_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.cel.program import Program
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+    from gen.policies.compiled import Compiled, Validation
+    from gen.policies.policy_set import PolicySet
+    from gen.policies.read import Stored
+    from gen.policies.request import Request
+
+_BUDGET: Final = 10_000_000
+"""Cost of all validations of a binding (`RuntimeCELCostBudget` of `apiserver/pkg/apis/cel/config.go`)."""
+_DAMAGED: Final = (TypeError, AttributeError, KeyError, ValueError, IndexError)
+"""Exceptions for policies that do not match their schema, which is reported where they are."""
+_MAX_MESSAGE: Final = 5 * 1024
+_OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What a binding of a policy says about a request, if it does not accept it."""
+
+    policy: Stored
+    binding: Stored
+    message: str
+    """The message of the policy, or the reason why it is not evaluated."""
+    route: Route
+    """Route of the part of the policy that decided."""
+    actions: tuple[str, ...] = ()
+    """`Deny`, `Warn`, `Audit`; none if the policy is not evaluated."""
+    cause: Route = ()
+    """Route of the part of the object that decided, as far as the expression shows it."""
+
+
+def verdicts(policies: PolicySet, request: Request) -> Iterator[Verdict]:
+    """The verdicts of all bound policies that do not accept a request."""
+    if is_exempt(request):
+        return
+    for policy, binding in policies.bound:
+        yield from _of_binding(policies, policy, binding, request)
+
+
+def _of_binding(policies: PolicySet, policy: Stored, binding: Stored, request: Request) -> Iterator[Verdict]:
+    evaluation = _Evaluation(policies, policy, binding, request)
+    try:
+        yield from evaluation.verdicts()
+    except NotEvaluatedError as error:
+        yield evaluation.verdict(str(error), evaluation.current, evaluated=False)
+    except CompileError as error:
+        yield evaluation.verdict(f"invalid expression: {error.message}", ("spec",), evaluated=False)
+    except _DAMAGED:
+        yield evaluation.verdict("a server refuses the policy or the binding", ("spec",), evaluated=False)
+
+
+class _Evaluation:
+    """One binding of one policy, and one request."""
+
+    def __init__(self, policies: PolicySet, policy: Stored, binding: Stored, request: Request) -> None:
+        self._policies, self._policy, self._binding, self._request = policies, policy, binding, request
+        self._spec: Body = policy.body.get("spec") or {}
+        self._bound: Body = binding.body.get("spec") or {}
+        self._ignores = self._spec.get("failurePolicy") == "Ignore"
+        self.current: Route = ("spec",)
+
+    def verdict(self, message: str, route: Route, *, evaluated: bool = True, cause: Route = ()) -> Verdict:
+        actions = tuple(self._bound.get("validationActions") or ()) if evaluated else ()
+        return Verdict(
+            policy=self._policy, binding=self._binding, message=message, route=route, actions=actions, cause=cause
+        )
+
+    def _cause(self, program: Program, compiled: Compiled, values: dict[str, Any]) -> Route:
+        def fails(body: Any) -> bool:
+            other = {**values, "object": body}
+            other["variables"] = _variables(compiled, other)
+            try:
+                return program.evaluate(other)[0] is not True
+            except (CelError, NotEvaluatedError):
+                return True
+
+        texts = {name: one.text for name, one in compiled.variables.items()}
+        return cause(program.text, texts, self._request.body, fails)
+
+    def verdicts(self) -> Iterator[Verdict]:
+        namespaces = self._policies.namespaces
+        self.current = ("spec", "matchConstraints")
+        if not matches(self._spec.get("matchConstraints"), self._request, namespaces):
+            return
+        if not matches(self._bound.get("matchResources"), self._request, namespaces):
+            return
+        self.current = ("spec",)
+        compiled = self._policies.compiled(self._policy)
+        for params in self._params():
+            if isinstance(params, str):
+                if not self._ignores:
+                    yield Verdict(
+                        policy=self._policy,
+                        binding=self._binding,
+                        message=f"failed to configure binding: {params}",
+                        route=("spec", "paramKind"),
+                        actions=("Deny",),
+                    )
+                continue
+            yield from self._validations(compiled, self._values(params))
+
+    def _params(self) -> list[Any]:
+        """The parameters to evaluate with; the text of an error instead of them if there are none."""
+        kind, reference = self._spec.get("paramKind"), self._bound.get("paramRef")
+        if not kind or not reference:
+            return [None]
+        found = self._policies.chosen_params(kind, reference, self._request.namespace)
+        if not found and reference.get("parameterNotFoundAction") == "Deny":
+            return ["no params found for policy binding with `Deny` parameterNotFoundAction"]
+        return [one.body for one in found]
+
+    def _values(self, params: Any) -> dict[str, Any]:
+        request = self._request
+        return {
+            "object": request.body,
+            "oldObject": request.old,
+            "params": params,
+            "request": variables_of(request),
+            "namespaceObject": self._namespace(),
+            "authorizer": Opaque("kubernetes.authorization.Authorizer", None),
+            "authorizer.requestResource": Opaque("kubernetes.authorization.ResourceCheck", None),
+        }
+
+    def _namespace(self) -> Any:
+        name = self._request.namespace
+        if not name or (self._request.kind == "Namespace" and not self._request.group):
+            return None
+        known = self._policies.namespaces.get(name)
+        if known is None:
+            why = f"namespace `{name}` is only known in a cluster"
+            return {"metadata": unknown(why), "spec": unknown(why), "status": unknown(why)}
+        metadata = known.get("metadata") or {}
+        labels = {**(metadata.get("labels") or {}), NAME_LABEL: name}
+        return {**known, "metadata": {**metadata, "labels": labels}}
+
+    def _validations(self, compiled: Compiled, values: dict[str, Any]) -> Iterator[Verdict]:
+        matched, error = self._conditions(compiled, values)
+        if error is not None and not self._ignores:
+            yield self.verdict(error, ("spec", "matchConditions"))
+        if not matched or error is not None:
+            return
+        values["variables"] = _variables(compiled, values)
+        left: float = _BUDGET
+        for validation in compiled.validations:
+            self.current, program = validation.route, validation.program
+            try:
+                found, cost = program.evaluate(values, min(left, PER_CALL))
+                text = None if found is True else _message(validation, values)
+            except CelError as problem:
+                cost = PER_CALL if isinstance(problem, CostError) else 0
+                failed = _failed(program, problem) if left > cost else _OUT_OF_BUDGET
+                text = None if self._ignores else failed
+            left -= cost
+            if text is not None:
+                where = self._cause(program, compiled, values)
+                yield self.verdict(text, validation.route, cause=where)
+
+    def _conditions(self, compiled: Compiled, values: dict[str, Any]) -> tuple[bool, str | None]:
+        """Whether the conditions match, and the errors of those that cannot be evaluated."""
+        errors = []
+        for route, program in compiled.conditions:
+            self.current = route
+            try:
+                if program.evaluate({**values, "namespaceObject": None})[0] is False:
+                    return False, None
+            except CelError as problem:
+                errors.append(_failed(program, problem))
+        if not errors:
+            return True, None
+        return True, errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+
+
+def _variables(compiled: Compiled, values: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a policy, each evaluated when it is first read."""
+    found: dict[str, Any] = {}
+
+    def lazy(name: str, program: Program) -> Any:
+        def read() -> Any:
+            try:
+                value = found[name] = program.evaluate({**values, "variables": found})[0]
+            except CostError:
+                raise
+            except CelError as error:
+                raise CelError(f'composited variable "{name}" fails to evaluate: {error}') from None
+            return value
+
+        return read
+
+    for name, program in compiled.variables.items():
+        found[name] = lazy(name, program)
+    return found
+
+
+def _failed(program: Program, error: CelError) -> str:
+    return f"expression '{program.text}' resulted in error: {error}"
+
+
+def _message(validation: Validation, values: dict[str, Any]) -> str:
+    """The message of a failed validation: of its expression if that gives one line of text."""
+    text = ""
+    if validation.message_program is not None:
+        try:
+            found = validation.message_program.evaluate(values)[0]
+            text = found.strip() if isinstance(found, str) else ""
+        except (CelError, NotEvaluatedError):
+            text = ""
+        if len(text.encode(errors="replace")) > _MAX_MESSAGE or "\n" in text:
+            text = ""
+    return text or validation.message.strip() or f"failed expression: {validation.program.text.strip()}"

@@ -1,0 +1,153 @@
+"""Policies in ours and in a real server: verdict and message, over thousands of changed objects.
+
+All bindings warn, so one request has the verdicts of all policies. `POLICY_SEED` chooses other changes, and
+`POLICY_CASES` how many of each object.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import Struct
+
+from gen.schemas.lookup import Kinds
+from tests.e2e.mutations import Mutator
+from tests.policies.support import NAMESPACE, PARAMS, bases, binding, cases, findings, policy_set
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.kubernetes import Body
+    from gen.policies.policy_set import PolicySet
+    from tests.e2e.client import Response
+    from tests.e2e.cluster import Cluster
+
+SEED = int(os.environ.get("POLICY_SEED", "20261122"))
+EACH = int(os.environ.get("POLICY_CASES", "120"))
+LEAST = 0.995
+_AT_ONCE = 3
+_READY_S = 60
+_POLL_S = 0.5
+_WARNING = re.compile(
+    r'299 - "Validation failed for ValidatingAdmissionPolicy \'(?P<policy>[^\']+)\' with binding \'[^\']+\': '
+    r'(?P<message>.*)"',
+    re.DOTALL,
+)
+CASES = cases()
+
+
+class Compared(Struct, frozen=True):
+    """The messages of both about one object, by policy."""
+
+    body: Body
+    server: dict[str, list[str]]
+    ours: dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def policies(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PolicySet]:
+    objects = [*(case.policy for case in CASES), *(binding(case.policy) for case in CASES)]
+    created = cluster.client.create("/api/v1/namespaces/default/configmaps", PARAMS)
+    assert created.status == 201, created.message
+    for body in objects:
+        collection = body["kind"].lower().replace("policy", "policies") if "Binding" not in body["kind"] else ""
+        path = f"/apis/{body['apiVersion']}/{collection or 'validatingadmissionpolicybindings'}"
+        response = cluster.client.create(path, body)
+        assert response.status == 201, (body["metadata"]["name"], response.message)
+    _wait(cluster)
+    yield policy_set(tmp_path_factory.mktemp("policies"), *objects, PARAMS, NAMESPACE)
+    for body in reversed(objects):
+        cluster.client.delete(cluster.path({**body, "metadata": {**body["metadata"], "namespace": ""}}))
+    cluster.client.delete("/api/v1/namespaces/default/configmaps/limits")
+
+
+def _wait(cluster: Cluster) -> None:
+    """Until the server evaluates every policy."""
+    deadline = time.monotonic() + _READY_S
+    waiting = [case for case in CASES if case.denied is not None]
+    while waiting:
+        assert time.monotonic() < deadline, [case.name for case in waiting]
+        time.sleep(_POLL_S)
+        waiting = [
+            case for case in waiting if case.name not in said(cluster.try_to_create_in(case.denied or {}, "default"))
+        ]
+
+
+def said(response: Response) -> dict[str, list[str]]:
+    """The messages in the warnings of a response, by policy."""
+    found: dict[str, list[str]] = {}
+    for warning in response.warnings:
+        match = _WARNING.fullmatch(warning)
+        if match is not None:
+            message = re.sub(r"\\(.)", r"\1", match["message"])
+            found.setdefault(match["policy"], []).append(message)
+    return found
+
+
+def changed(kinds: Kinds) -> Iterator[Body]:
+    """The base objects and the denied ones, each with changes of its fields."""
+    objects = [*bases().values(), *(case.denied for case in CASES if case.denied is not None)]
+    for number, body in enumerate(objects):
+        yield body
+        kind = kinds.get(body["apiVersion"], body["kind"])
+        assert kind is not None
+        mutator = Mutator(kinds.schemas)
+        chance = random.Random(SEED + number)  # noqa: S311 - no secret
+        for path, value in mutator.some(body, kind.schema, EACH, chance):
+            yield mutator.changed(body, kind.schema, path, value)
+
+
+@pytest.fixture(scope="module")
+def compared(cluster: Cluster, policies: PolicySet) -> list[Compared]:
+    objects = list(changed(Kinds("1.34")))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        responses = list(pool.map(lambda body: cluster.try_to_create_in(body, "default"), objects))
+    return [
+        Compared(body, said(response), findings(policies, body))
+        for body, response in zip(objects, responses, strict=True)
+        if response.status == 201
+    ]
+
+
+def test_every_case_is_judged_alike(cluster: Cluster, policies: PolicySet) -> None:
+    for case in CASES:
+        for body in (case.denied, case.accepted):
+            if body is not None:
+                response = cluster.try_to_create_in(body, "default")
+                assert response.status == 201, (case.name, response.message)
+                assert said(response) == findings(policies, body), case.name
+
+
+def test_verdicts_and_messages_agree(compared: list[Compared], capsys: pytest.CaptureFixture[str]) -> None:
+    denied = {(number, name): one for number, found in enumerate(compared) for name, one in found.server.items()}
+    ours = {(number, name): one for number, found in enumerate(compared) for name, one in found.ours.items()}
+    missed = {key: one for key, one in denied.items() if not _alike(one, ours.get(key))}
+    wrong = {key: one for key, one in ours.items() if key not in denied}
+    accepted = len(compared) * len(CASES) - len(denied)
+    share, fault = 1 - len(missed) / len(denied), len(wrong) / accepted
+    with capsys.disabled():
+        print(f"\nseed {SEED}: {len(compared)} objects, {len(CASES)} policies")
+        print(f"the server denied {len(denied)} times, gen denied {share:.2%} of them with the same message")
+        print(f"the server accepted {accepted} times, gen denied {fault:.3%} of them")
+        for (number, name), one in [*missed.items(), *wrong.items()][:60]:
+            print(
+                f"  {name}: {compared[number].body['kind']}: {one[0][:200]!r} / {str(ours.get((number, name)))[:200]}"
+            )
+    assert len(compared) >= 2000
+    assert share >= LEAST
+    assert fault <= 1 - LEAST
+
+
+def _alike(server: list[str], ours: list[str] | None) -> bool:
+    """Long warnings are cut by the server."""
+    return ours is not None and len(ours) == len(server) and all(map(_same, server, ours))
+
+
+def _same(server: str, ours: str) -> bool:
+    return server == ours or (server.endswith("...") and ours.startswith(server[:-3]))
