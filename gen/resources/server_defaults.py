@@ -9,26 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.quantity import canonical
+from gen.resources.pod_defaults import each_of, over, pod_spec, quality
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gen.kubernetes import Body
 
-_POD: Final = {
-    "restartPolicy": "Always",
-    "dnsPolicy": "ClusterFirst",
-    "schedulerName": "default-scheduler",
-    "terminationGracePeriodSeconds": 30,
-    "securityContext": {},
-}
-_CONTAINER: Final = {
-    "resources": {},
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-}
-_PROBE: Final = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-_MODES: Final = {"configMap": 420, "secret": 420, "projected": 420, "downwardAPI": 420}
 _DEPLOYMENT: Final = {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
 _ROLLING: Final = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}
 _JOB: Final = {
@@ -108,84 +95,11 @@ def _is_omitted(key: str, value: Any) -> bool:
     return value is None or value == [] or (value == {} and key in _MAPS)
 
 
-def _over(given: Any, defaults: Body) -> Body:
-    return {**defaults, **given} if isinstance(given, dict) else dict(defaults)
-
-
-def _list(holder: Body, field: str, each: Callable[[Body], Body]) -> Body:
-    items = holder.get(field)
-    if not isinstance(items, list):
-        return {}
-    return {field: [each(item) if isinstance(item, dict) else item for item in items]}
-
-
-def pod_spec(spec: Any, restart: str = "Always") -> Body:
-    """The spec of a pod with its defaults."""
-    found = _over(spec, {**_POD, "restartPolicy": restart})
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        found |= _list(found, field, _container)
-    found |= _list(found, "volumes", _volume)
-    if found.get("hostNetwork") is True:
-        for field in ("initContainers", "containers"):
-            found |= _list(found, field, _with_host_ports)
-    if found.get("serviceAccountName"):
-        found.setdefault("serviceAccount", found["serviceAccountName"])
-    return found
-
-
-def _container(container: Body) -> Body:
-    found = _over(container, _CONTAINER)
-    image = str(found.get("image") or "")
-    name = image.rpartition("/")[2]
-    latest = "@" not in image and (":" not in name or name.endswith(":latest"))
-    found.setdefault("imagePullPolicy", "Always" if latest else "IfNotPresent")
-    for field in ("livenessProbe", "readinessProbe", "startupProbe"):
-        if isinstance(found.get(field), dict):
-            found[field] = _probe(found[field])
-    found |= _list(found, "ports", lambda port: _over(port, {"protocol": "TCP"}))
-    found["resources"] = _resources(found["resources"])
-    return found
-
-
-def _with_host_ports(container: Body) -> Body:
-    ports = _list(container, "ports", lambda port: {"hostPort": port.get("containerPort"), **port})
-    return {**container, **ports}
-
-
-def _resources(resources: Any) -> Body:
-    """Requests default to the limits."""
-    found = dict(resources) if isinstance(resources, dict) else {}
-    limits = found.get("limits")
-    if isinstance(limits, dict):
-        found["requests"] = {**limits, **(found.get("requests") or {})}
-    return found
-
-
-def _probe(probe: Body) -> Body:
-    found = _over(probe, _PROBE)
-    if isinstance(found.get("httpGet"), dict):
-        found["httpGet"] = _over(found["httpGet"], {"path": "/", "scheme": "HTTP"})
-    return found
-
-
-def _volume(volume: Body) -> Body:
-    if len(volume) == 1:
-        return {**volume, "emptyDir": {}}
-    modes = {
-        field: _over(volume[field], {"defaultMode": mode})
-        for field, mode in _MODES.items()
-        if isinstance(volume.get(field), dict)
-    }
-    if isinstance(volume.get("hostPath"), dict):
-        modes["hostPath"] = _over(volume["hostPath"], {"type": ""})
-    return {**volume, **modes}
-
-
 def _template(holder: Body, restart: str = "Always") -> Body:
     template = holder.get("template")
     if not isinstance(template, dict):
         return {}
-    metadata = _over(template.get("metadata"), {"creationTimestamp": None})
+    metadata = over(template.get("metadata"), {"creationTimestamp": None})
     return {"template": {**template, "metadata": metadata, "spec": pod_spec(template.get("spec"), restart)}}
 
 
@@ -195,26 +109,12 @@ def _with_spec(body: Body, spec: Body, status: Body | None = None) -> Body:
 
 def _of_pod(body: Body) -> Body:
     spec = {"enableServiceLinks": True, **pod_spec(body.get("spec"))}
-    status = {"phase": "Pending", "qosClass": _quality(spec)}
+    status = {"phase": "Pending", "qosClass": quality(spec)}
     return _with_spec(body, spec, status)
 
 
-def _quality(spec: Body) -> str:
-    """The class of a pod by its resources (`pkg/apis/core/helper/qos`)."""
-    containers = [one for one in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())) if one]
-    found = [one.get("resources") or {} for one in containers if isinstance(one, dict)]
-    if not any((one.get(part) or {}).get(name) for one in found for part in one for name in ("cpu", "memory")):
-        return "BestEffort"
-    limited = all(
-        (one.get("limits") or {}).get(name) and (one.get("limits") or {})[name] == (one.get("requests") or {}).get(name)
-        for one in found
-        for name in ("cpu", "memory")
-    )
-    return "Guaranteed" if limited else "Burstable"
-
-
 def _of_deployment(body: Body) -> Body:
-    spec = _over(body.get("spec"), {**_DEPLOYMENT})
+    spec = over(body.get("spec"), {**_DEPLOYMENT})
     strategy = spec.get("strategy")
     spec["strategy"] = (
         _rolling(strategy) if not strategy or strategy.get("type") in {None, "RollingUpdate"} else strategy
@@ -223,13 +123,13 @@ def _of_deployment(body: Body) -> Body:
 
 
 def _rolling(strategy: Any) -> Body:
-    found = _over(strategy, _ROLLING)
-    found["rollingUpdate"] = _over(found["rollingUpdate"], _ROLLING["rollingUpdate"])  # type: ignore[arg-type]
+    found = over(strategy, _ROLLING)
+    found["rollingUpdate"] = over(found["rollingUpdate"], _ROLLING["rollingUpdate"])  # type: ignore[arg-type]
     return found
 
 
 def _of_stateful_set(body: Body) -> Body:
-    spec = _over(
+    spec = over(
         body.get("spec"),
         {
             "replicas": 1,
@@ -244,18 +144,18 @@ def _of_stateful_set(body: Body) -> Body:
 
 def _of_daemon_set(body: Body) -> Body:
     update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
-    spec = _over(body.get("spec"), {"revisionHistoryLimit": 10, "updateStrategy": update})
+    spec = over(body.get("spec"), {"revisionHistoryLimit": 10, "updateStrategy": update})
     names = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
     return _with_spec(body, {**spec, **_template(spec)}, dict.fromkeys(names, 0))
 
 
 def _of_replica_set(body: Body) -> Body:
-    spec = _over(body.get("spec"), {"replicas": 1})
+    spec = over(body.get("spec"), {"replicas": 1})
     return _with_spec(body, {**spec, **_template(spec)}, {"replicas": 0})
 
 
 def _job_spec(given: Any) -> Body:
-    spec = _over(given, _JOB)
+    spec = over(given, _JOB)
     if spec.get("parallelism") is None and spec.get("completions") is None:
         spec["completions"] = 1
     if spec.get("parallelism") is None:
@@ -274,18 +174,18 @@ def _of_job(body: Body) -> Body:
 
 def _of_cron_job(body: Body) -> Body:
     limits = {"successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1}
-    spec = _over(body.get("spec"), {"concurrencyPolicy": "Allow", "suspend": False, **limits})
+    spec = over(body.get("spec"), {"concurrencyPolicy": "Allow", "suspend": False, **limits})
     template = spec.get("jobTemplate")
     if isinstance(template, dict):
-        job = _over(template.get("spec"), {})
-        metadata = _over(template.get("metadata"), {"creationTimestamp": None})
+        job = over(template.get("spec"), {})
+        metadata = over(template.get("metadata"), {"creationTimestamp": None})
         spec["jobTemplate"] = {**template, "metadata": metadata, "spec": {**job, **_template(job)}}
     return _with_spec(body, spec)
 
 
 def _of_service(body: Body) -> Body:
-    spec = _over(body.get("spec"), {"type": "ClusterIP", "sessionAffinity": "None"})
-    spec |= _list(spec, "ports", lambda port: {"protocol": "TCP", "targetPort": port.get("port"), **port})
+    spec = over(body.get("spec"), {"type": "ClusterIP", "sessionAffinity": "None"})
+    spec |= each_of(spec, "ports", lambda port: {"protocol": "TCP", "targetPort": port.get("port"), **port})
     if spec["type"] != "ExternalName":
         spec.setdefault("internalTrafficPolicy", "Cluster")
     if spec["type"] in {"NodePort", "LoadBalancer"}:
@@ -296,21 +196,21 @@ def _of_service(body: Body) -> Body:
 
 
 def _of_claim(body: Body) -> Body:
-    spec = _over(body.get("spec"), {"volumeMode": "Filesystem", "resources": {}})
+    spec = over(body.get("spec"), {"volumeMode": "Filesystem", "resources": {}})
     return _with_spec(body, spec, {"phase": "Pending"})
 
 
 def _of_volume(body: Body) -> Body:
     defaults = {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
-    return _with_spec(body, _over(body.get("spec"), defaults), {"phase": "Pending"})
+    return _with_spec(body, over(body.get("spec"), defaults), {"phase": "Pending"})
 
 
 def _of_secret(body: Body) -> Body:
-    return _over(body, {"type": "Opaque"})
+    return over(body, {"type": "Opaque"})
 
 
 def _of_network_policy(body: Body) -> Body:
-    spec = _over(body.get("spec"), {"podSelector": {}})
+    spec = over(body.get("spec"), {"podSelector": {}})
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
     return {**body, "spec": spec}
