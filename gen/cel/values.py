@@ -74,6 +74,9 @@ _TAGS: Final[dict[type, str]] = {
     Type: "type",
 }
 NUMBERS: Final = frozenset({"int", "uint", "double"})
+_KEYS: Final = frozenset({"bool", *NUMBERS})
+_BOTH: Final = (0, 1)
+"""Numbers that Python takes for booleans."""
 _SHOWN: Final = {
     "null": "null_type",
     "timestamp": "google.protobuf.Timestamp",
@@ -128,13 +131,11 @@ def lookup(holder: dict[Any, Any], key: Any) -> Optional | None:
     """The value of a key in a mapping. Numbers of different types are the same key, `true` and 1 are not."""
     if isinstance(key, str):
         return Optional(holder[key]) if key in holder else None
-    kind = tag(key)
-    if kind == "double" and (math.isnan(key) or key != int(key)):
+    if tag(key) not in _KEYS or key not in holder:
         return None
-    for one, value in holder.items():
-        if equal(one, key):
-            return Optional(value)
-    return None
+    if key in _BOTH and isinstance(next(one for one in holder if one == key), bool) is not isinstance(key, bool):
+        return None
+    return Optional(holder[key])
 
 
 def contains(items: list[Any], value: Any) -> bool:

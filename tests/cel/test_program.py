@@ -140,6 +140,8 @@ def test_what_a_server_refuses(expression: str, message: str) -> None:
         "object.big.all(x, object.big.all(y, x == y || x != y))",
         "object.text.replace('a', object.text).replace('a', object.text).size() > 0",
         "lists.range(100000000).size() > 0",
+        "lists.range(1000).map(x, object.text.replace('a', object.text)).size() > 0",
+        "lists.range(100000).map(x, '%s'.format([object.big])).size() > 0",
     ],
 )
 def test_work_is_limited(expression: str) -> None:

@@ -42,7 +42,7 @@ def _find(text: str, pattern: str) -> str:
     return str(match[0]) if match is not None else ""
 
 
-@function("string::findAll(string) list(string)", "string::findAll(string, int) list(string)", work=_work)
+@function("string::findAll(string) list(string)", "string::findAll(string, int) list(string)", work=_work, after=len)
 def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
     found: list[str] = []
     for one in _each(text, pattern):

@@ -71,14 +71,19 @@ def _trim(text: str) -> str:
     return text.strip(_SPACES)
 
 
-@function("string::replace(string, string) string", "string::replace(string, string, int) string", work=text_work)
+@function(
+    "string::replace(string, string) string",
+    "string::replace(string, string, int) string",
+    work=text_work,
+    after=text_work,
+)
 def _replace(text: str, old: str, new: str, count: int = -1) -> str:
     occurrences = text.count(old) if count < 0 else min(count, text.count(old))
     _limited(len(text) + occurrences * len(new))
     return text.replace(old, new, max(count, -1))
 
 
-@function("string::split(string) list(string)", "string::split(string, int) list(string)", work=text_work)
+@function("string::split(string) list(string)", "string::split(string, int) list(string)", work=text_work, after=len)
 def _split(text: str, separator: str, count: int = -1) -> list[str]:
     if count == 0:
         return []
@@ -100,7 +105,7 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
     return text[start:last]
 
 
-@function("list(string)::join() string", "list(string)::join(string) string", work=text_work)
+@function("list(string)::join() string", "list(string)::join(string) string", work=text_work, after=text_work)
 def _join(items: list[Any], separator: str = "") -> str:
     if not all(isinstance(item, str) for item in items):
         raise CelError("no such overload")

@@ -23,7 +23,7 @@ _WRONG: Final = "no such overload"
 _LENGTH: Final = 100_000
 
 
-@function("string::format(list(dyn)) string", work=text_work)
+@function("string::format(list(dyn)) string", work=text_work, after=text_work)
 def _format(text: str, items: list[Any]) -> str:
     arguments = iter(range(len(items) + 1))
     size = 0
