@@ -62,12 +62,11 @@ class _Following:
         self.lock = threading.Lock()
         self.changed = threading.Event()
         self.stopped = False
-        asked = [one for one in questions if one.wanted or not one.scope.jobs]
-        with ThreadPoolExecutor(max_workers=len(asked) or 1) as pool:
-            answers = list(pool.map(ask, asked))
+        with ThreadPoolExecutor(max_workers=len(questions) or 1) as pool:
+            answers = list(pool.map(ask, questions))
         self.all = [
             _Followed(question=question, snapshot=snapshot, waiting=waiting)
-            for question, (snapshot, waiting) in zip(asked, answers, strict=True)
+            for question, (snapshot, waiting) in zip(questions, answers, strict=True)
         ]
         for one in self.all:
             self._watch(one)

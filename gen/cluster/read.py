@@ -41,7 +41,8 @@ class Question(Struct, frozen=True, kw_only=True):
 
 def questions(root: Path, targets: Sequence[Target], jobs: Sequence[JobFile] | None) -> list[Question]:
     """What to ask each cluster: the runs of some jobs, or of all with those that Git does not have."""
-    return [_question(root, target, jobs) for target in targets]
+    asked = [_question(root, target, jobs) for target in targets]
+    return asked if jobs is None else [one for one in asked if one.wanted]
 
 
 def _question(root: Path, target: Target, jobs: Sequence[JobFile] | None) -> Question:
@@ -57,7 +58,6 @@ def _question(root: Path, target: Target, jobs: Sequence[JobFile] | None) -> Que
 
 def read_status(asked: Sequence[Question], found: Findings) -> ClusterStatus:
     """Ask all clusters at the same time. A missing answer is a finding and hides no other answer."""
-    asked = [one for one in asked if one.wanted or not one.scope.jobs]
     with ThreadPoolExecutor(max_workers=min(len(asked), _MOST_THREADS) or 1) as pool:
         answers = list(pool.map(ask, asked))
     return joined(asked, answers, found)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FIRST_JOB = "hello"
 TEMPLATES = "templates/init"
+RETIRE_TEMPLATES = "templates/retire"
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _OWNER = re.compile(r"[-A-Za-z0-9_./@+]{2,200}")
 _NO_SOURCE = "CI fails until requirements.txt has a source of gen: add one there, as its comments show"
@@ -61,6 +62,13 @@ class Request:
             "[default: where this gen was installed from]",
         ),
     ] = None
+
+    retire: Annotated[
+        bool,
+        typer.Option(
+            "--retire", help="Add a nightly CI job for `gen retire`, which needs credentials of the clusters."
+        ),
+    ] = False
 
     @property
     def pinned_source(self) -> str:
@@ -101,8 +109,11 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
         "engines": tuple(ENGINES),
         "kind": kind,
         "job": FIRST_JOB,
+        "retire": request.retire,
     }
-    texts = dict(_templates(values))
+    texts = dict(_templates(TEMPLATES, values))
+    if request.retire:
+        texts |= _templates(RETIRE_TEMPLATES, values)
     overlay = texts.pop(OVERLAY_FILE)
     texts |= {f"schemas/{name}.schema.json": schema_text(name).encode() for name in SCHEMAS}
     if example:
@@ -122,7 +133,7 @@ def _check(request: Request) -> None:
         raise UsageError(f"`{request.owner}` is not a valid owner: write it like `@org/team` or `name@example.com`")
 
 
-def _templates(values: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
+def _templates(folder: str, values: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
     """Files of the package. `dot_` replaces a leading dot, so that tools do not apply the files to this project."""
     environment = Environment(  # noqa: S701 - the output is not HTML
         loader=PackageLoader("gen"),
@@ -130,10 +141,10 @@ def _templates(values: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    for path, file in _walk(files("gen").joinpath(TEMPLATES), ""):
+    for path, file in _walk(files("gen").joinpath(folder), ""):
         target = re.sub(r"(^|/)dot_", r"\1.", path)
         if path.endswith(".j2"):
-            text: str = environment.get_template(f"init/{path}").render(values)
+            text: str = environment.get_template(f"{folder.removeprefix('templates/')}/{path}").render(values)
             yield target.removesuffix(".j2"), text.encode()
         else:
             yield target, file.read_bytes()

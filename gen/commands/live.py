@@ -51,7 +51,11 @@ def ask(
     folder, targets = reached(root, overlays, contexts, kubeconfig, seconds, found)
     from gen.cluster.read import questions  # noqa: PLC0415 - as above
 
-    return folder, questions(folder, targets, chosen_files(folder, jobs))
+    asked = questions(folder, targets, chosen_files(folder, jobs))
+    if jobs and targets and not asked:
+        names = ", ".join(f"`{name}`" for name in jobs)
+        raise UsageError(f"no run of {names} is rendered in these overlays: run `gen render`, or see `gen list`")
+    return folder, asked
 
 
 def reached(

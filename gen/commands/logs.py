@@ -76,7 +76,7 @@ def run(request: Request) -> Stream[View[LogPiece]]:
         tail=request.tail,
         previous=request.previous,
     )
-    reader = _Reader([one for one in asked if one.wanted], wish, found)
+    reader = _Reader(asked, wish, found)
     return Stream(pieces=reader.pieces(follow=request.follow), code=lambda: reader.code)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gen.diagnostics import UsageError
 from tests.cluster.world import READS, RUNNING, unscheduled, waiting
 
 if TYPE_CHECKING:
@@ -294,6 +295,14 @@ def _eventually(here: World, name: str) -> dict[str, object]:
         if row["reason"]:
             break
     return row
+
+
+def test_a_job_that_is_not_rendered(world: Make) -> None:
+    here = world("unrendered")
+    here.job()
+    here.repository.job("kind: pytorch\nimage: a:1\ncommand: x\n", "new", "unrendered")
+    with pytest.raises(UsageError, match="no run of `unrendered/new` is rendered"):
+        here.gen("status", "unrendered/new", "--wait", "succeeded")
 
 
 def test_hostile_text_from_the_cluster_is_neutral(world: Make) -> None:
