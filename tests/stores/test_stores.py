@@ -93,6 +93,15 @@ def test_a_path_cannot_leave_the_prefix(path: str, repo: Repository) -> None:
     assert report.findings[0].code in ("invalid-value", "invalid-character")
 
 
+def test_a_folder_of_the_container_cannot_name_a_credential(repo: Repository) -> None:
+    """The kubelet would put its value into the arguments, which the script prints."""
+    folder = "/x$(RCLONE_CONFIG_S0_SECRET_ACCESS_KEY)"
+    inputs = {f"{folder}/in": {"store": "files", "path": "a"}}
+    pod = rendered(repo, EXAMPLES["cos"][0], inputs=inputs, outputs={f"{folder}/out": {"store": "files", "path": "b"}})
+    for container in (*pod["initContainers"], *pod["containers"]):
+        assert not [part for part in container["command"] if "$(" in part.replace("$$", "")]
+
+
 @pytest.mark.parametrize("path", ["$(HOME)", "$$(HOME)", "$HOME", "a b", "'; touch x", "`x`", "数据", "-o"])
 def test_a_path_reaches_rclone_as_it_is_written(path: str, repo: Repository) -> None:
     """The kubelet replaces `$$` by `$`, and would replace `$(HOME)`."""

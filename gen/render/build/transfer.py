@@ -13,6 +13,7 @@ from gen.kinds.transfer_plan import OWN_FOLDER
 from gen.kubernetes import Body, present
 from gen.render.build.parts import resources, volume_mounts
 from gen.render.build.scripts import script
+from gen.render.plan.places import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ _SHELL = ("sh", "-c")
 
 def copy_container(transfer: TransferPlan) -> Body:
     tool = f"{OWN_FOLDER}/bin/rclone" if transfer.wraps else ""
-    pairs = (part for step in transfer.inputs for part in (step.source, step.path))
+    pairs = (part for step in transfer.inputs for part in (step.source, literal(step.path)))
     return present(
         name=NAME,
         image=transfer.image,
@@ -49,4 +50,4 @@ def _options(transfer: TransferPlan) -> Iterator[str]:
     if transfer.log is not None:
         yield from ("--log", transfer.log.folder, transfer.log.target)
     for output in transfer.outputs:
-        yield from ("--output", output.pod, output.path, output.target)
+        yield from ("--output", output.pod, literal(output.path), output.target)
