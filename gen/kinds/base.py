@@ -102,7 +102,7 @@ class Job(JobFields, ABC):
         if cls.facts.deadline is None:
             missing["timeout"] = f"a {kind} has no field that limits its run time"
         if cls.facts.scheduled_by is None:
-            missing["schedule"] = "a CronJob starts Jobs only, and gen has no other way to start a run at set times"
+            missing["schedule"] = "Argo Workflows has no condition for the end of a run"
         if cls.facts.trial is None:
             missing["search"] = f"no pod of {with_article(kind)} has the metrics of a trial in its log"
         return {**missing, **cls.unsupported}

@@ -71,13 +71,18 @@ class PipelineJob(Job):
         return ()
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:  # noqa: ARG002 - the steps have pods
-        return {
-            "entrypoint": MAIN,
-            "serviceAccountName": plan.service_account,
-            "podGC": {"strategy": "OnWorkflowSuccess"},
-            "podMetadata": {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}},
-            "templates": [_graph(plan.steps), *(one for step in plan.steps for one in _templates(step))],
-        }
+        return workflow_spec(plan.steps, plan.service_account or "")
+
+
+def workflow_spec(steps: tuple[StepPlan, ...], account: str) -> Body:
+    """The `spec` of a workflow, whose executor has this ServiceAccount."""
+    return {
+        "entrypoint": MAIN,
+        "serviceAccountName": account,
+        "podGC": {"strategy": "OnWorkflowSuccess"},
+        "podMetadata": {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}},
+        "templates": [_graph(steps), *(one for step in steps for one in _templates(step))],
+    }
 
 
 def _graph(steps: tuple[StepPlan, ...]) -> Body:

@@ -150,6 +150,8 @@ class SchedulePlan(Struct, frozen=True, kw_only=True):
     failed: int
     at_once: int
     """Runs that can overlap."""
+    account: str = ""
+    """ServiceAccount of the workflows that start the runs; empty if none are needed."""
 
 
 class SearchPlan(Struct, frozen=True, kw_only=True):
@@ -255,7 +257,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def inner(self) -> bool:
         """Whether another object creates the one of the run."""
-        return bool(self.step) or self.search is not None
+        return bool(self.step) or self.search is not None or self.in_workflow
+
+    @property
+    def in_workflow(self) -> bool:
+        """Whether a workflow starts each run of the schedule."""
+        return self.schedule is not None and bool(self.schedule.facts.workflow)
 
     @property
     def counts(self) -> bool:
@@ -277,6 +284,6 @@ class Plan(Struct, frozen=True, kw_only=True):
         for pod in self.pods:
             if pod.accelerator:
                 total[pod.accelerator] = total.get(pod.accelerator, 0) + pod.role.gpus * pod.role.most
-        pods = sum(pod.role.most for pod in self.pods)
+        pods = sum(pod.role.most for pod in self.pods) + self.in_workflow
         gpus = sum(pod.role.gpus * pod.role.most for pod in self.pods)
         return Demand(pods, gpus, self.timeout, total).times(self.at_once)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
+from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema, model_validator
 
 from gen.kinds.declared import Declaration, DeclaredPods
@@ -12,7 +13,9 @@ from gen.model.base import Model
 from gen.model.names import JobName, Label
 from gen.model.scalars import Text, Truth, conflict, matching
 from gen.model.untyped import Fields
+from gen.resources.argo import CRON_WORKFLOW
 from gen.resources.base import Conditions, Count, Phase, Phases, PodSet, Queueing, Resource
+from gen.resources.waiting import waiting
 
 _STEPS = r"(?:\.[A-Za-z][A-Za-z0-9]*)"
 SpecRoute = Annotated[
@@ -171,6 +174,10 @@ class DeclaredKind(Model):
 
     def _facts(self, pods: dict[str, DeclaredPods]) -> Resource:
         group, _, version = self.api_version.partition("/")
+        facts = self._resource(group, version, pods)
+        return replace(facts, scheduled_by=CRON_WORKFLOW) if waiting(facts) is not None else facts
+
+    def _resource(self, group: str, version: str, pods: dict[str, DeclaredPods]) -> Resource:
         return Resource(
             group=group,
             kind=self.kind,

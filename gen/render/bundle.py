@@ -19,6 +19,7 @@ from gen.render.results import RenderedOverlay
 from gen.render.seal import unsealed
 from gen.repository.layout import RenderedPath, settings_file
 from gen.resources.apps import DEPLOYMENT
+from gen.resources.argo import CRON_WORKFLOW, WORKFLOW
 from gen.resources.core import CONFIG_MAP, DATA, INGRESS, RESOURCE_QUOTA, SERVICE
 from gen.resources.katib import EXPERIMENT
 
@@ -80,7 +81,9 @@ def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
     yield from (CONFIG_MAP.key, SERVICE.key, DEPLOYMENT.key)
     yield from (one.key for queue in overlay.granted_queues for one in queue.companions)
     listed = [KINDS[kind].facts.scheduled_by for kind in overlay.fields.operators if kind in KINDS]
-    yield from (schedule.key for schedule in listed if schedule is not None)
+    yield from (schedule.key for schedule in listed if schedule is not None and not schedule.workflow)
+    if overlay.fields.pipelines is not None:
+        yield from (WORKFLOW.key, CRON_WORKFLOW.key)
     if overlay.fields.tensorboard.ingress is not None:
         yield INGRESS.key
 

@@ -20,8 +20,8 @@ from gen.render.combinations import combinations, named
 from gen.render.job_run import JobRun
 from gen.render.parse.job import parse_run
 from gen.render.parse.unused_params import used_params
-from gen.render.record import NOT_PART_OF_RUN, SEARCH, SWEEP
-from gen.render.run_names import SCHEDULE, most_characters, run_name
+from gen.render.record import NOT_PART_OF_RUN, SCHEDULE, SEARCH, SWEEP
+from gen.render.run_names import most_characters, run_name
 from gen.render.run_values import RunValues
 
 if TYPE_CHECKING:

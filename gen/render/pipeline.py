@@ -40,7 +40,7 @@ from gen.render.plan.resource_quotas import plan_resource_quotas
 from gen.render.plan.stage import make_plan
 from gen.render.plan.storage import plan_storage
 from gen.render.policies import apply_policies
-from gen.render.record import SEARCH, run_record
+from gen.render.record import SCHEDULE, SEARCH, run_record
 from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOverlay
 from gen.render.seal import seal, unsealed
 from gen.render.sweep import settle
@@ -50,12 +50,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from gen.kinds.plan import Plan, SearchPlan
+    from gen.kinds.plan import Plan
     from gen.load import Source
     from gen.overlay.overlay import Overlay
     from gen.render.committed.read import CommittedRuns
     from gen.render.expand import Expanded
     from gen.render.job_run import JobRun
+    from gen.render.manifest import Manifest
     from gen.render.parse.job import JobInput
     from gen.repository.layout import JobFile
     from gen.rules.problem import Problem
@@ -163,8 +164,8 @@ def _render_run(
         return None
     patched, valid = checked
     apply_policies(patched, overlay, found, partial(field_of_route, given))
-    if plan.search is not None:
-        around = _around(valid, plan, plan.search, overlay, found, given)
+    if plan.search is not None or plan.in_workflow:
+        around = _around(valid, plan, overlay, found, given)
         if around is None:
             return None
         outer, valid = around
@@ -200,16 +201,28 @@ def _render_run(
 
 
 def _around(
-    valid: Valid, plan: Plan, search: SearchPlan, overlay: Overlay, found: Findings, given: JobInput
+    valid: Valid, plan: Plan, overlay: Overlay, found: Findings, given: JobInput
 ) -> tuple[Patched, Valid] | None:
-    """The search around the run, with its patches, and all objects with it instead of the run; None after an error."""
+    """The search or the schedule around the run, with its patches, and all objects with it; None after an error."""
     (workload,) = (manifest for manifest in valid.manifests if manifest.is_workload)
-    built = Built((experiment(workload, plan, search),))
-    checked = _checked(built, overlay, found, lambda _: Decided(given.place(SEARCH)), proven=False)
+    built, *inner = _outer(workload, plan, given)
+    field = SEARCH if plan.search is not None else SCHEDULE
+    checked = _checked(Built((built,)), overlay, found, lambda _: Decided(given.place(field)), proven=False)
     if checked is None:
         return None
     patched, (around,) = checked[0], checked[1].manifests
-    return patched, Valid(tuple(around if manifest is workload else manifest for manifest in valid.manifests))
+    others = (manifest for manifest in valid.manifests if manifest is not workload)
+    return patched, Valid((around, *inner, *others))
+
+
+def _outer(workload: Manifest, plan: Plan, given: JobInput) -> tuple[Manifest, ...]:
+    """The object in Git, and the run if it is a part of that as a text."""
+    if plan.search is not None:
+        return (experiment(workload, plan, plan.search),)
+    assert plan.schedule is not None  # noqa: S101 - one of the two
+    from gen.render.build.cron_workflow import cron_workflow  # noqa: PLC0415 - few jobs have one
+
+    return cron_workflow(workload, plan, plan.schedule, given.job.facts)
 
 
 def _checked_run(run: JobRun, plan: Plan, overlay: Overlay, found: Findings) -> tuple[Patched, Valid] | None:

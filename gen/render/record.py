@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gen.load import Data
     from gen.render.run_values import RunValues
 
+SCHEDULE: Final = "schedule"
+"""The field of jobs with runs that are named after their times."""
 SWEEP: Final = "sweep"
 """The field that gives a job several runs. Only the values of a run are a part of it."""
 SEARCH: Final = "search"

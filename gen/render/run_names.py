@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import orjson
 
 from gen.kubernetes import MAX_NAME
-from gen.render.plan.names import TENSORBOARD, VALUES_DIGITS, longest_name, longest_run_suffix
+from gen.render.plan.names import MORE_TIME, TENSORBOARD, VALUES_DIGITS, longest_name, longest_run_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,8 +24,6 @@ _EXACT = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 _LIKE_A_DECIMAL = re.compile(r"[0-9]+p[0-9]+")
 _OTHER = re.compile(r"[^a-z0-9]+")
-SCHEDULE: Final = "schedule"
-"""The field of jobs with runs that are named after their times."""
 _MOST_OF_A_VALUE = 16
 _VALUE_DIGITS = 4
 _SHORTEST = 3
@@ -38,6 +36,8 @@ def most_characters(facts: Resource, roles: Iterable[str], *, hashed: bool, sche
     if not hashed or scheduled:
         room = min(room, MAX_NAME - len(TENSORBOARD))
     holder = facts.scheduled_by if scheduled and facts.scheduled_by is not None else facts
+    if scheduled and holder.workflow:
+        room -= MORE_TIME
     return min(room, longest_name(holder, hashed=hashed and not scheduled) or room)
 
 

@@ -28,7 +28,15 @@ _RUN, _TRIAL = RUN.encode(), TRIAL.encode()
 def seal(valid: Valid, attempt: int) -> Sealed:
     """Replace `RUN` with the hash of the run, also in objects that outlive the run."""
     digest = run_hash(valid, attempt)
-    return Sealed(with_steps(manifest.with_body(filled(manifest.body, digest)) for manifest in valid.manifests))
+    return Sealed(with_steps(manifest.with_body(_sealed(manifest, digest)) for manifest in valid.manifests))
+
+
+def _sealed(manifest: Manifest, digest: str) -> Body:
+    """Argo names the runs of a schedule, so `TRIAL` stays in the object of a step."""
+    if not manifest.embedded:
+        return filled(manifest.body, digest)
+    body: Body = orjson.loads(orjson.dumps(manifest.body).replace(_RUN, digest.encode()))
+    return body
 
 
 def unsealed(valid: Valid) -> Sealed:

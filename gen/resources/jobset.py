@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.resources.argo import CRON_WORKFLOW
 from gen.resources.base import (
     ANY_ITEM,
     Awaited,
@@ -51,6 +52,7 @@ JOBSET: Final = Resource(
         failed=(Phase(field=_TERMINAL_STATE, values=("Failed",)),),
     ),
     kueue=Queueing(framework="jobset.x-k8s.io/jobset"),
+    scheduled_by=CRON_WORKFLOW,
     claims=(CLAIMS,),
     pod_index=(JOB_INDEX, INDEX),
     derived=(

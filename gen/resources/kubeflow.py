@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 
 from msgspec.structs import replace
 
+from gen.resources.argo import CRON_WORKFLOW
 from gen.resources.base import (
     ANY_KEY,
     Awaited,
@@ -101,6 +102,7 @@ def _training(
         status=_STATUS,
         # after success and failure, in one update with the condition (`pkg/controller.v1` of the training operator)
         awaited=Awaited(ended=("status", "completionTime")),
+        scheduled_by=CRON_WORKFLOW,
         derived=(
             *derived,
             # each pod and its headless Service

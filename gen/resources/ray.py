@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.resources.argo import CRON_WORKFLOW
 from gen.resources.base import (
     ANY_ITEM,
     Awaited,
@@ -85,6 +86,7 @@ RAYJOB: Final = Resource(
             Phase(field=("status", "jobStatus"), values=("STOPPED",)),
         ),
     ),
+    scheduled_by=CRON_WORKFLOW,
     kueue=Queueing(framework="ray.io/rayjob"),
     groups=(_VOLCANO,),
     elastic=True,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.resources.argo import CRON_WORKFLOW
 from gen.resources.base import (
     ANY_ITEM,
     ANY_KEY,
@@ -57,6 +58,7 @@ TRAINJOB: Final = Resource(
     ),
     # `pkg/runtime/framework/plugins/jobset` gives it the name of the TrainJob
     awaited=Awaited(instead=JOBSET),
+    scheduled_by=CRON_WORKFLOW,
     kueue=Queueing(framework="trainer.kubeflow.org/trainjob", appends=("spec", "runtimePatches")),
     derived=(
         Derived(suffix="-node-0-{0}-xxxxx", counts=(Count(route=("spec", "trainer", "numNodes")),)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.resources.argo import CRON_WORKFLOW
 from gen.resources.base import ANY_ITEM, Count, Derived, Group, Pattern, Phase, Phases, PodSet, Resource, Trial
 
 SCHEDULER: Final = "volcano"
@@ -22,6 +23,7 @@ VOLCANO_JOB: Final = Resource(
     pods=(PodSet(template=(*_TASK, "template"), counts=(Count(route=(*_TASK, "replicas")),)),),
     indices=("volcano.sh/task-index",),  # `pkg/controllers/job/job_controller_util.go`
     is_run=True,
+    scheduled_by=CRON_WORKFLOW,
     retries=("spec", "maxRetry"),
     ttl=("spec", "ttlSecondsAfterFinished"),
     # an aborted job can only be resumed by a Command object, so for an engine it has failed

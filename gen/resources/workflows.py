@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from msgspec import Struct
 
+from gen.kubernetes import TRIAL
 from gen.resources.pods import follow
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ def manifest_text(body: Body) -> str:
     """An object as a text in a workflow.
 
     Argo replaces `{{…}}` in it, which JSON can write without two braces, so that no value of a job becomes a template.
-    The text is YAML, too, and characters that a reviewer cannot see are escaped.
+    `TRIAL` is the name of the workflow. The text is YAML, too, and characters that a reviewer cannot see are escaped.
     """
-    text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
-    return _UNSEEN.sub(_escaped, text.replace("{{", r"\u007b\u007b")) + "\n"
+    text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode().replace("{{", r"\u007b\u007b")
+    return _UNSEEN.sub(_escaped, text.replace(TRIAL, "{{workflow.name}}")) + "\n"
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -214,9 +214,11 @@ def _demand(run: RenderedObject, kind: Resource, units: Units, found: Findings) 
 def _at_once(schedule: RenderedObject, asked: Demand) -> int:
     """Runs of a schedule that can overlap. Without a time limit, any number could; gen renders no such schedule."""
     spec = at(schedule.outline, "spec")
-    if at(spec, "concurrencyPolicy") != "Allow" or asked.seconds is None or schedule_fault(at(spec, "schedule")):
+    several = at(spec, "schedules")
+    cron = several[0] if isinstance(several, list) and several else at(spec, "schedule")
+    if at(spec, "concurrencyPolicy") != "Allow" or asked.seconds is None or schedule_fault(cron):
         return 1
-    return at_once(spec["schedule"], asked.seconds)
+    return at_once(cron, asked.seconds)
 
 
 def _edited(pair: Pair) -> bool:

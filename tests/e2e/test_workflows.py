@@ -46,6 +46,21 @@ def test_argo_accepts_a_rendered_workflow(rendered: Rendered, argo: Ask) -> None
     assert argo([{"workflow": rendered.body}]) == [{}]
 
 
+def test_argo_accepts_a_schedule_and_names_its_runs(argo: Ask) -> None:
+    schedules = [one.body for one in all_rendered() if one.body["kind"] == "CronWorkflow"]
+    assert schedules
+    for body in schedules:
+        create = body["spec"]["workflowSpec"]["templates"][1]
+        valid, replaced = argo(
+            [{"cron": body}, {"template": create, "variables": {"workflow.name": "demo-1700000000"}}]
+        )
+        assert valid == {}
+        assert replaced["object"]["metadata"]["name"] == "demo-1700000000"
+        (launcher,) = replaced["object"]["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"]
+        command = 'mpirun python train.py --out /data/demo-1700000000 --literal "{{workflow.name}}"'
+        assert launcher["command"] == ["sh", "-c", command]
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [

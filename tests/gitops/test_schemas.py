@@ -19,6 +19,7 @@ CRDS = {
     ("argoproj.io/v1alpha1", "AppProject"): "argoproj.io/appprojects.yaml",
     ("argoproj.io/v1alpha1", "Application"): "argoproj.io/applications.yaml",
     ("argoproj.io/v1alpha1", "ApplicationSet"): "argoproj.io/applicationsets.yaml",
+    ("argoproj.io/v1alpha1", "CronWorkflow"): "argoproj.io/cronworkflows.yaml",
     ("argoproj.io/v1alpha1", "Workflow"): "argoproj.io/workflows.yaml",
     ("kustomize.toolkit.fluxcd.io/v1", "Kustomization"): "kustomize.toolkit.fluxcd.io/kustomizations.yaml",
     ("notification.toolkit.fluxcd.io/v1beta3", "Alert"): "notification.toolkit.fluxcd.io/alerts.yaml",

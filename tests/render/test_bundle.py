@@ -17,7 +17,10 @@ from gen.resources.engines import storage_annotations
 from tests.gitops.project import permitted
 from tests.gitops.source_ignore import taken
 from tests.kinds.foreign import FOREIGN
-from tests.support import OVERLAY, PROJECT, Repository, cases, copy_case, tree
+from tests.support import OVERLAY as EVERYTHING
+from tests.support import PROJECT, Repository, cases, copy_case, tree
+
+OVERLAY = EVERYTHING.replace("pipelines: {argo: {serviceAccount: gen-pipeline}}\n", "")
 
 COMPARE = "argocd.argoproj.io/compare-options"
 ENGINE_FOLDERS = tuple(f"{name}/" for name in ENGINES)
@@ -330,11 +333,12 @@ def test_flux_takes_what_gen_writes_for_the_overlay_and_no_other_file(jobs: Repo
 
 def test_no_job_or_volume_changes_the_source_of_flux(repo: Repository) -> None:
     """Another source would have two artifacts of one commit, of which Kustomizations may apply the wrong one."""
-    source = bundle(repo, NAMED + BOTH)["GitRepository dev"]
+    named = EVERYTHING.replace('  "*":', "  team:")
+    source = bundle(repo, named + BOTH)["GitRepository dev"]
     for kind in KINDS:
         repo.job(yaml.safe_dump({"kind": kind, **KINDS[kind].example}), name=kind)
     repo.job("kind: batch\nimage: a:1\ncommand: x\ndata: {nas: /data}\ntensorboard: true\n", name="data")
-    after = bundle(repo, NAMED + BOTH)
+    after = bundle(repo, named + BOTH)
     assert {"Kustomization dev.jobs.team", "Kustomization dev.storage.team"} <= after.keys()
     assert after["GitRepository dev"] == source
 
@@ -503,6 +507,12 @@ def test_a_bundle_permits_the_first_job_of_a_listed_kind(repo: Repository) -> No
     repo.job("kind: batch\nimage: a:1\ncommand: x\n")
     after = bundle(repo, listed)
     assert {key: body for key, body in after.items() if key in without} == without
+
+
+def test_a_bundle_permits_workflows_if_the_overlay_has_pipelines(repo: Repository) -> None:
+    """Also after the last one is removed, so that an engine can prune it."""
+    repo.job("kind: batch\nimage: a:1\ncommand: x\n")
+    assert kinds_of(bundle(repo, EVERYTHING + BOTH)) == [*COMPANIONS, "CronWorkflow", "Workflow", "Job"]
 
 
 def test_kinds_of_jobs_from_the_cache_count(repo: Repository, tmp_path: Path) -> None:

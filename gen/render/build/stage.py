@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import orjson
+from msgspec.structs import replace
 
 from gen.diagnostics import Location
 from gen.kubernetes import METRICS, RUN, VALUES, Body
@@ -51,18 +52,18 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         "metadata": inner_metadata(plan) if plan.inner else run_metadata(plan, plan.run, plan.kind),
         "spec": job.workload(plan, pods),
     }
-    if plan.metrics and plan.search is None:
-        workload["metadata"].setdefault("annotations", {})[METRICS] = metrics_annotation(plan.metrics)
-    if plan.values:
-        workload["metadata"].setdefault("annotations", {})[VALUES] = orjson.dumps(plan.values).decode()
-    facts = job.facts if plan.schedule is None else plan.schedule.facts
+    if not plan.inner:
+        describe_run(workload, plan)
+    facts = job.facts if plan.schedule is None or plan.in_workflow else plan.schedule.facts
+    if plan.in_workflow:
+        facts = replace(facts, suspend=None)
     if plan.state == "suspended" and facts.suspend is not None:
         set_value(workload, facts.suspend, value=True)
     if plan.queue is not None:
         put_into_queue(plan.queue, queued, workload)
     if plan.arena:
         show_to_arena(job, plan, pods, workload)
-    if plan.schedule is not None:
+    if plan.schedule is not None and not plan.in_workflow:
         workload = scheduled(workload, plan, plan.schedule)
     yield Manifest(
         body=workload,
@@ -81,6 +82,14 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         name = body["metadata"]["name"]
         body["metadata"] = run_metadata(plan, name, plan.kind)
         yield Manifest(body=body, name=stable_name(name), source=Location(plan.source), folder=plan.folder, of_run=True)
+
+
+def describe_run(workload: Body, plan: Plan) -> None:
+    """Annotate an object of a run in Git with the metrics of the job and the values of the run."""
+    if plan.metrics:
+        workload["metadata"].setdefault("annotations", {})[METRICS] = metrics_annotation(plan.metrics)
+    if plan.values:
+        workload["metadata"].setdefault("annotations", {})[VALUES] = orjson.dumps(plan.values).decode()
 
 
 def _config_map(plan: Plan) -> Iterator[Body]:

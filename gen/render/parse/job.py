@@ -27,7 +27,7 @@ from gen.plugins.registries import KIND_GROUP
 from gen.render.parse.evaluation import evaluated
 from gen.render.parse.texts import report_texts
 from gen.render.parse.unused_params import warn_unused_params
-from gen.render.record import SEARCH, SWEEP
+from gen.render.record import SCHEDULE, SEARCH, SWEEP
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
@@ -129,7 +129,8 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
         data = _without_common(data, written.model)
     job_values = {"name": written.name, "namespace": written.namespace, "kind": written.kind}
     name, params = (own.name, own.params) if own is not None else (written.name, {})
-    run, params = (TRIAL, searched(data[SEARCH])) if SEARCH in data else (f"{name}-{RUN}", params)
+    run = TRIAL if named_later(written.model, data) else f"{name}-{RUN}"
+    params = searched(data[SEARCH]) if SEARCH in data else params
     texts = evaluated(data, job_values, run, params, overlay, layers, found)
     if overlay is not None and not texts.failed and not written.step:
         warn_unused_params(source, written.data, found)
@@ -138,6 +139,12 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
     if job is None:
         return None
     return JobInput(job, job.name or _stem(source), written.namespace, source, layers, left_out, texts.data, own)
+
+
+def named_later(model: type[Job], data: Mapping[str, Data]) -> bool:
+    """Whether a run gets its name from the object that creates it."""
+    schedule = model.facts.scheduled_by if SCHEDULE in data else None
+    return SEARCH in data or (schedule is not None and bool(schedule.workflow))
 
 
 def searched(search: Data) -> dict[str, str | None]:

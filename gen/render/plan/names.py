@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gen.resources.base import Resource
 
 TENSORBOARD = "-tensorboard"
+MORE_TIME = 2
+"""Digits of the time in the name of a workflow, beyond those of a hash (`workflow/cron/operator.go` of Argo)."""
 VALUES_DIGITS = 8
 """Digits in the name of a run of a sweep that stand for its values, if the name cannot show all of them."""
 
@@ -57,6 +59,8 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     suffix, room = longest_suffix(context.job.facts, roles, hashed=hashed or scheduled, tensorboard=tensorboard)
     if context.job.search is not None:
         suffix, room = f"-<trial>{suffix}", room + RANDOM_PART
+    elif scheduled and context.object_facts.workflow and suffix != TENSORBOARD:
+        room += MORE_TIME
     if len(name) + room > MAX_NAME:
         digits = "-<hash>" if hashed else "-<time>" if scheduled else ""
         shown = f"`{digits if suffix != TENSORBOARD else ''}{suffix}`"

@@ -39,22 +39,22 @@ def check_places(context: Context) -> None:
             context.error(
                 INVALID_SEARCH, route, message, "write `{{ params.<name> }}`, or `{{ run.id }}` for the trial"
             )
-        elif (mark := _MARK.search(text)) is not None and not _is_free(route):
+        elif (mark := _MARK.search(text)) is not None and not is_free(route):
             message = f"the parameter `{mark[1]}` has no value here: Katib chooses one for each trial"
             context.error(INVALID_SEARCH, route, message, "use it in `command`, `args` or `env`")
-        elif TRIAL in text and not (_is_free(route) or _is_path(route)):
+        elif TRIAL in text and not (is_free(route) or is_path(route)):
             message = "`run.id` is the name of a trial, which is not known here"
             hint = "use it in `command`, `args`, `env`, `subPath` or `logdir`; `run.hash` is the hash of the search"
             context.error(INVALID_SEARCH, route, message, hint)
 
 
-def _is_free(route: Route) -> bool:
+def is_free(route: Route) -> bool:
     """Whether a job can write any text there, and trials have it."""
     inner = route[2:] if route[0] == "roles" else route
     return bool(inner) and (inner[0] in PROGRAM or (inner[0] == "env" and len(inner) == 2))  # noqa: PLR2004 - and a name
 
 
-def _is_path(route: Route) -> bool:
+def is_path(route: Route) -> bool:
     """Whether it is a directory of the run."""
     return (route[0] == "data" and route[-1] == "subPath") or route == ("tensorboard", "logdir")
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gen.findings.grants import NO_PIPELINES
 from gen.findings.jobs import INVALID_EXPRESSION, INVALID_VALUE
 from gen.kinds.plan import SchedulePlan
-from gen.kubernetes import RUN
+from gen.kubernetes import RUN, TRIAL
 from gen.model.schedule import Schedule
+from gen.render.plan.placeholders import is_free, is_path
 from gen.rules.cron_syntax import at_once, never_comes
 from gen.rules.cron_values import ZONED, schedule_fault, time_zone_fault
 
@@ -37,6 +39,11 @@ def plan_schedule(context: Context) -> SchedulePlan | None:
     if job.schedule is None or facts is None:
         return None
     wanted = job.schedule if isinstance(job.schedule, Schedule) else Schedule(cron=job.schedule)
+    pipelines = context.overlay.fields.pipelines
+    if facts.workflow and pipelines is None:
+        message = f"overlay `{context.overlay.name}` has no `pipelines`, which start jobs of `kind: {job.kind}`"
+        hint = "add `pipelines: {argo: {serviceAccount: …}}` to the overlay, or use `kind: batch`"
+        context.error(NO_PIPELINES, (_FIELD,), message, hint, key=True)
     valid = _check_times(context, wanted, ("cron",) if wanted is job.schedule else ())
     _check_job(context)
     allowed = wanted.concurrency == "Allow" and valid
@@ -49,6 +56,7 @@ def plan_schedule(context: Context) -> SchedulePlan | None:
         succeeded=wanted.history.succeeded,
         failed=wanted.history.failed,
         at_once=_overlapping(context, wanted) if allowed else 1,
+        account=pipelines.argo.service_account if facts.workflow and pipelines is not None else "",
     )
 
 
@@ -80,21 +88,30 @@ def _check_job(context: Context) -> None:
     if job.state == "finished":
         message = "a job with a `schedule` cannot be `finished`: it would go on in the cluster"
         context.error(INVALID_VALUE, ("state",), message, "write `state: suspended`, or remove the job file")
-    route = next(_with_run(dict(context.given.data), ()), None)
-    if route is not None:
+    data = dict(context.given.data)
+    route = next(_with(RUN, data, ()), None)
+    if route is not None and context.object_name == TRIAL:
+        message = "`run.hash` has no value in a job with a `schedule`, which has a run at each time"
+        context.error(INVALID_EXPRESSION, route, message, "use `run.id`, which is the name of the run with its time")
+    elif route is not None:
         message = "`run` has no value in a job with a `schedule`, which has a run at each time"
         hint = "use the variable `JOB_NAME` instead of `run`, such as `$JOB_NAME` in a command of the shell"
         context.error(INVALID_EXPRESSION, route, message, hint)
+    route = next((route for route in _with(TRIAL, data, ()) if not (is_free(route) or is_path(route))), None)
+    if route is not None:
+        message = "`run.id` is the name of a run with its time, which is not known here"
+        hint = "use it in `command`, `args`, `env`, `subPath` or `logdir`"
+        context.error(INVALID_EXPRESSION, route, message, hint)
 
 
-def _with_run(value: Any, route: Route) -> Iterator[Route]:
-    """Routes of the strings that contain the hash of the run."""
+def _with(mark: str, value: Any, route: Route) -> Iterator[Route]:
+    """Routes of the strings that contain a placeholder."""
     if isinstance(value, str):
-        if RUN in value:
+        if mark in value:
             yield route
         return
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _with_run(inner, (*route, key))
+        yield from _with(mark, inner, (*route, key))
 
 
 def _overlapping(context: Context, wanted: Schedule) -> int:

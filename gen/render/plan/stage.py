@@ -12,6 +12,7 @@ from gen.kinds.role import Target
 from gen.kubernetes import TRIAL
 from gen.model.metric import known_metrics
 from gen.queues.base import Gang
+from gen.render.parse.job import named_later
 from gen.render.plan.context import Context
 from gen.render.plan.data import plan_data
 from gen.render.plan.grants import check_grants
@@ -52,7 +53,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     stable = overlay.fields.runs.naming == "stable" and not (job.own_fields or run.step)
     stable = stable or job.schedule is not None
     name = run.name if stable else run.hashed
-    context = Context(run, overlay, grant, name if job.search is None else TRIAL, found)
+    context = Context(run, overlay, grant, TRIAL if named_later(type(job), run.given.data) else name, found)
     served = overlay.fields.operators.get(job.kind, job.facts.served[0])
     api_version = job.facts.api_version(served)
     check_metadata(context)

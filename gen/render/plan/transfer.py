@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gen.findings.jobs import INVALID_VALUE, MOUNT_CONFLICT
 from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kinds.transfer_plan import OWN_FOLDER, InputPlan, LogPlan, OutputPlan, TransferPlan
-from gen.kubernetes import RUN, Body, present
+from gen.kubernetes import RUN, TRIAL, Body, present
 from gen.render.plan.images import rewritten
 from gen.render.plan.places import VOLUMES
 
@@ -151,7 +151,9 @@ def _variables(context: Context, *, several: bool) -> Iterator[Body]:
     """Variables with the name of the run and the indices of the pod."""
     facts = context.job.facts
     fields = {_INDEX.format(number): field for number, field in enumerate(facts.pod_index if several else ())}
-    if context.job.schedule is not None and facts.scheduled_by is not None:
+    if context.job.schedule is not None and context.object_name == TRIAL:
+        yield {"name": _NAME_OF_RUN, "value": TRIAL}
+    elif context.job.schedule is not None and facts.scheduled_by is not None:
         fields[_NAME_OF_RUN] = facts.scheduled_by.pod_run
     yield from ({"name": name, "valueFrom": {"fieldRef": {"fieldPath": field}}} for name, field in fields.items())
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
+from gen.kinds import KINDS
 from tests.support import OVERLAY
 
 if TYPE_CHECKING:
@@ -70,3 +73,40 @@ def test_rendering_imports_no_rule_of_the_server() -> None:
     code = "import sys, gen.render.pipeline; print([name for name in sys.modules if 'rules.server' in name])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+OTHERS = [kind for kind, model in KINDS.items() if not model.own_fields and kind != "batch"]
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_kinds_have_a_workflow_for_each_time(repo: Repository, kind: str) -> None:
+    job = {"kind": kind, **KINDS[kind].example, "env": {"RUN": "{{ run.id }}"}}
+    repo.job(yaml.safe_dump(job))
+    once = next(body for body in repo.objects() if body["kind"] == KINDS[kind].facts.kind)
+    repo.job(yaml.safe_dump({**job, "schedule": "0 3 * * *"}))
+    (body,) = repo.objects()
+    assert (body["kind"], body["metadata"]["name"]) == ("CronWorkflow", "demo")
+    _, create, wait = body["spec"]["workflowSpec"]["templates"]
+    inner = json.loads(create["resource"]["manifest"])
+    assert (inner["kind"], inner["metadata"]["name"]) == (once["kind"], "{{workflow.name}}")
+    assert wait["resource"]["flags"][1] == "{{workflow.name}}"
+    run, hashed = once["metadata"]["labels"]["gen/run"], body["metadata"]["labels"]["gen/run"]
+    plain = json.dumps(inner["spec"]).replace("{{workflow.name}}", f"demo-{run}").replace(hashed, run)
+    assert plain == json.dumps(once["spec"])
+
+
+def test_the_state_of_a_schedule_is_not_that_of_its_runs(repo: Repository) -> None:
+    repo.job(f"{JOB.replace('batch', 'pytorch')}schedule: '@daily'\nstate: suspended\n")
+    (body,) = repo.objects()
+    assert body["spec"]["suspend"] is True
+    inner = json.loads(body["spec"]["workflowSpec"]["templates"][1]["resource"]["manifest"])
+    assert "suspend" not in inner["spec"].get("runPolicy", {})
+
+
+def test_an_edit_keeps_the_name_of_the_schedule(repo: Repository) -> None:
+    repo.job(f"{JOB.replace('batch', 'pytorch')}schedule: '@daily'\n")
+    (first,) = repo.objects()
+    repo.job(f"{JOB.replace('batch', 'pytorch').replace('a:1', 'a:2')}schedule: '@daily'\n")
+    (second,) = repo.objects()
+    assert first["metadata"]["name"] == second["metadata"]["name"] == "demo"
+    assert first["metadata"]["labels"]["gen/run"] != second["metadata"]["labels"]["gen/run"]
