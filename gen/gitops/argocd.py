@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import WithJsonSchema
 
-from gen.gitops.argocd_application import BY_FIELDS, SYNC_OPTIONS, Application, ignored_differences
+from gen.gitops.argocd_application import SYNC_OPTIONS, Application, ignored_differences
 from gen.gitops.argocd_settings import RUN_ENDED, SYNC_FAILED, health_settings, notification_settings
 from gen.gitops.base import Engine, Settings, Site
 from gen.kubernetes import MANAGED_BY, Body, at, present
@@ -139,7 +139,6 @@ class ArgoCD(Engine):
             namespace=namespace,
             prune=True,
             options=(*SYNC_OPTIONS, "RespectIgnoreDifferences=true"),
-            compare=BY_FIELDS,
             ignored=ignored_differences(site),
         )
         folders = [f"{tree}/{namespace}/*" for namespace in site.granted or ("*",)]

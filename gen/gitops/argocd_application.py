@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from gen.resources.base import Pattern, Resource
 
 SYNC_OPTIONS: Final = ("ServerSideApply=true", "ApplyOutOfSyncOnly=true", "FailOnSharedResource=true")
-BY_SERVER: Final = "ServerSideDiff=true,IncludeMutationWebhook=true"
-BY_FIELDS: Final = "ServerSideDiff=false"
-"""For runs. The server's diff applies Git's tolerations over those that Kueue added to the same atomic list; it shows a
-difference for ever, and fails for a Job, whose template is immutable. Ignored differences come too late for it
-(`serverSideDiff` in `gitops-engine/pkg/diff/diff.go`)."""
+COMPARE: Final = "ServerSideDiff=false"
+"""Argo CD compares fields itself. The server's diff shows a change that the server rejects only once, such as a larger
+claim of a class that does not allow it, and then the object as in sync. For runs, it applies Git's tolerations over
+those that Kueue added to the same atomic list; it shows a difference for ever, and fails for a Job, whose template is
+immutable. Ignored differences come too late for it (`serverSideDiff` in `gitops-engine/pkg/diff/diff.go`)."""
 _RETRY = {"limit": -1, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "3m"}}
 """For ever, and with the newest commit: a namespace may be created hours after its first job."""
 
@@ -38,13 +38,12 @@ class Application(Struct, frozen=True, kw_only=True):
     namespace: str
     prune: bool
     options: tuple[str, ...] = SYNC_OPTIONS
-    compare: str = BY_SERVER
     ignored: tuple[Body, ...] = ()
 
     @property
     def metadata(self) -> Body:
         annotations = {
-            "argocd.argoproj.io/compare-options": self.compare,
+            "argocd.argoproj.io/compare-options": COMPARE,
             # Argo CD reads the folder again only after a commit that changes it
             "argocd.argoproj.io/manifest-generate-paths": ".",
         }

@@ -166,7 +166,7 @@ def test_runs_are_compared_without_the_server(jobs: Repository) -> None:
     }
     assert options == {
         "dev-jobs": "ServerSideDiff=false",
-        "dev-storage": "ServerSideDiff=true,IncludeMutationWebhook=true",
+        "dev-storage": "ServerSideDiff=false",
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.controllers.argocd.applications import errors
+from tests.controllers.argocd.applications import errors, state
 from tests.controllers.argocd.delivery import DATA, GIVEN, JOB, quiet
 from tests.controllers.provisioned import provision
 
@@ -90,8 +90,8 @@ def test_rejected_growth(delivery: Delivery) -> None:
     of_class(delivery, "20Gi")
     delivery.job(JOB, "two")
     delivery.commit()
-    # only until the next comparison, which does not ask the server again
     delivery.wait(lambda: "resize" in " ".join(errors(storage_application(delivery))), "message")
     delivery.settles("Progressing", "two")
+    assert state(storage_application(delivery))[1] == "OutOfSync"
     assert runs.items() <= delivery.runs().items()
     assert requested(delivery) == "10Gi"
