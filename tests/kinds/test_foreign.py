@@ -194,6 +194,7 @@ def test_its_project_permits_it(repo: Repository, kind: str) -> None:
         {"group": "", "kind": "ConfigMap"},
         {"group": "", "kind": "Service"},
         {"group": "apps", "kind": "Deployment"},
+        *({"group": "argoproj.io", "kind": name} for name in ("CronWorkflow", "Workflow")),  # of its `pipelines`
         {"group": "example.com", "kind": FOREIGN[kind].facts.kind},
     ]
 
