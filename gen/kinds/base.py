@@ -122,6 +122,11 @@ class Job(JobFields, ABC):
         return {}
 
     @property
+    def outlasting(self) -> str:
+        """The field, as authors write it, that lets pods run after the end of the run; empty if all end with it."""
+        return ""
+
+    @property
     def reserved(self) -> frozenset[str]:
         """`reserved_env`, for this job."""
         return self.reserved_env

@@ -53,6 +53,10 @@ class KubeflowJob(Job):
         wanted = str(next((replicas[name] for name in _TYPE_FIELDS if name in replicas), "Master")).lower()
         return next((role for role in cls.facts.pods[0].roles if role.lower() == wanted), wanted)
 
+    @property
+    def outlasting(self) -> str:
+        return "cleanup" if self.cleanup == "None" else ""
+
     def run_policy(self, plan: Plan) -> Body:
         return present(
             cleanPodPolicy=self.cleanup,

@@ -135,6 +135,10 @@ class RayJob(Job):
         return f"{value}s" if field == "keepCluster" else value
 
     @property
+    def outlasting(self) -> str:
+        return "keepCluster" if self.keep_cluster else ""
+
+    @property
     def groups(self) -> Mapping[str, RayRole]:
         """Worker groups by name."""
         return {name: role for name, role in self.roles.items() if name not in (HEAD, SUBMITTER)} or {WORKER: RayRole()}

@@ -18,6 +18,7 @@ from gen.render.plan.data import plan_data
 from gen.render.plan.grants import check_grants
 from gen.render.plan.names import check_metadata, check_name
 from gen.render.plan.networks import on_host, plan_network
+from gen.render.plan.outlasting import check_repeated
 from gen.render.plan.placeholders import warn_shared_output
 from gen.render.plan.places import plan_places
 from gen.render.plan.pods import plan_pods
@@ -76,6 +77,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     check_schedulers(context, queue, pods)
     check_name(context, pods)
     search = plan_search(context, api_version, pods)
+    check_repeated(context)
     warn_shared_output(context, pods, data.storage)
     plan = Plan(
         kind=job.kind,

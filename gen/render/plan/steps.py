@@ -11,6 +11,7 @@ from gen.findings.files import TOO_LARGE
 from gen.findings.grants import NO_PIPELINES
 from gen.findings.jobs import INVALID_VALUE
 from gen.kinds.plan import StepPlan
+from gen.render.plan.outlasting import check_followed
 from gen.resources.waiting import waiting
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def plan_steps(one: Expanded, plan: Plan | None, plans: Sequence[Plan | None], o
     _check_overlay(one, overlay)
     if plan is None or one.run is None:
         return None
+    check_followed(one.steps)
     for step in one.steps:
         _check_kind(step, one)
     size = len(orjson.dumps(one.run.given.data["steps"]))
