@@ -25,6 +25,7 @@ from gen.render.parse.unused_params import used_params
 from gen.render.run_names import most_characters
 from gen.render.run_values import RunValues
 from gen.resources.antichain import ancestors
+from gen.resources.names import is_derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -175,6 +176,17 @@ def _check_name(name: str, written: WrittenJob, steps: Mapping[str, ExpandedStep
     elif name.endswith(WAIT) and name.removesuffix(WAIT) in steps:
         message = f"`{name}` is the name of the node that waits for the step `{name.removesuffix(WAIT)}`"
         found.error(INVALID_VALUE, place, message, "choose another name for one of the two steps")
+    for other in _operated(name, steps):
+        message = f"the operator of the step `{other}` gives the name `<run>-{name}` to one of its objects"
+        found.error(INVALID_VALUE, place, message, "choose another name for one of the two steps")
+
+
+def _operated(name: str, steps: Mapping[str, ExpandedStep]) -> Iterator[str]:
+    """The steps whose operators make an object with the name of that of this step."""
+    for other, step in steps.items():
+        part = name.removeprefix(other)
+        if step.run is not None and part != name and is_derived(step.run.given.job.facts, part):
+            yield other
 
 
 def _check_needs(step: ExpandedStep, written: WrittenJob, steps: Mapping[str, object], found: Findings) -> None:

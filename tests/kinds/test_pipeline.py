@@ -200,3 +200,16 @@ def test_a_declared_kind_can_be_a_step_if_its_end_is_a_phase(repo: Repository) -
     repo.overlay(OVERLAY + declared.replace("{succeeded", "{phase: status.phase, succeeded"))
     workflow = repo.one("Workflow")
     assert workflow["spec"]["templates"][2]["resource"]["successCondition"] == "status.phase == Done"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("mpi", "a-launcher"), ("pytorch", "a-worker-0"), ("jobset", "a-worker-0"), ("jax", "a-worker-11")],
+)
+def test_a_step_cannot_have_a_name_that_an_operator_gives(repo: Repository, first: str, second: str) -> None:
+    """The operator of one step and the workflow would both create this object."""
+    common = {"image": "a:1", "command": "x"}
+    for name, wanted in ((second, ["invalid-value"]), (f"{second}-x", [])):
+        steps = {"a": {"kind": first, **common}, name: {"kind": "batch", **common}}
+        repo.job(yaml.safe_dump({"kind": "pipeline", "steps": steps}))
+        assert repo.codes() == wanted, name
