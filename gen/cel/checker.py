@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from gen.cel.errors import CompileError
+from gen.cel.escaping import RESERVED, escaped
 from gen.cel.functions import FUNCTIONS
 from gen.cel.tree import Call, Fold, Ident, ListOf, Literal, MapOf, Message, Node, Select
 from gen.cel.types import BOOL, DYN, INT, NULL, SIMPLE, Type, list_of, map_of, optional_of
@@ -118,9 +119,10 @@ class _Checker:
         fields = self._environment.messages.get(holder.name)
         if fields is None:
             raise CompileError(f"type '{shown(holder)}' does not support field selection", node.at)
-        if field not in fields:
+        found = fields.get(field) or (fields.get(escaped(field)) if field in RESERVED else None)
+        if found is None:
             raise CompileError(f"undefined field '{field}'", node.at)
-        return fields[field]
+        return found
 
     def call(self, node: Call) -> Type:
         if node.function in _FIELD_CALLS:
