@@ -30,7 +30,7 @@ def field_of(holder: Any, field: Any) -> Any:
 
 def _index(field: Any) -> int:
     kind = tag(field)
-    if kind in {"int", "uint"} or (kind == "double" and field == int(field)):
+    if kind in {"int", "uint"} or (kind == "double" and field.is_integer()):
         return int(field)
     raise CelError(f"unsupported index type '{type_name(field)}' in list")
 

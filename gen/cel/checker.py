@@ -147,21 +147,21 @@ class _Checker:
     def _overload(self, node: Call, arguments: list[Type]) -> Type:
         method = node.target is not None
         results: list[Type] = []
-        before = self.substitution
+        before, first = self.substitution, None
         for overload in FUNCTIONS[node.function]:
             if overload.method != method or len(overload.parameters) != len(arguments):
                 continue
-            fresh = before.copy()
+            fresh = before.trial()
             *parameters, result = fresh.instance((*overload.parameters, overload.result))
             if all(fresh.accepts(one, given) for one, given in zip(parameters, arguments, strict=True)):
-                if not results:
-                    self.substitution = fresh
-                results.append(self.substitution.of(result))
-        if not results:
+                first = first or fresh
+                results.append(first.of(result))
+        if first is None:
             types = [shown(before.final(one)) for one in arguments]
             given = f"{types[0]}.({', '.join(types[1:])})" if method else f"({', '.join(types)})"
             message = f"found no matching overload for '{node.function}' applied to '{given}'"
             raise CompileError(message, node.at)
+        before.accept(first)
         return results[0] if all(one == results[0] for one in results) else DYN
 
     def list_literal(self, node: ListOf) -> Type:
@@ -178,7 +178,9 @@ class _Checker:
             found = self.visit(value)
             values.append(self._unwrapped(found, value) if optional else found)
         key = self._joined(keys, [key for key, _, _ in node.entries])
-        return map_of(key, self._joined(values, [value for _, value, _ in node.entries]))
+        made = map_of(key, self._joined(values, [value for _, value, _ in node.entries]))
+        self.substitution.final(made)  # before anything compares it: its size counts against the limit
+        return made
 
     def _unwrapped(self, found: Type, node: Node) -> Type:
         found = self.substitution.of(found)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gen.cel.access import field_of, maybe_field
 from gen.cel.errors import CelError
 from gen.cel.frame import LIST_COST, MAP_COST
-from gen.cel.functions import chosen
+from gen.cel.functions import COSTS_TEXT, chosen
 from gen.cel.loops import Loop
 from gen.cel.special import SPECIAL
 from gen.cel.tree import Call, Fold, Ident, ListOf, Literal, MapOf, Message, Node, Select, children
@@ -109,7 +109,7 @@ def _list(node: ListOf, qualified: dict[int, Any]) -> Step:
     optional = node.optional
 
     def make(frame: Frame) -> list[Any]:
-        frame.spend(LIST_COST)
+        frame.spend(max(LIST_COST, len(items) * COSTS_TEXT))
         values = [item(frame) for item in items]
         if not optional:
             return values
@@ -123,7 +123,7 @@ def _map(node: MapOf, qualified: dict[int, Any]) -> Step:
     entries = [(closure(key, qualified), closure(value, qualified), maybe) for key, value, maybe in node.entries]
 
     def make(frame: Frame) -> dict[Any, Any]:
-        frame.spend(MAP_COST)
+        frame.spend(max(MAP_COST, len(entries)))
         made: dict[Any, Any] = {}
         for key, value, maybe in entries:
             at, content = key(frame), value(frame)

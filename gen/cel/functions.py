@@ -72,15 +72,46 @@ def _accepts(overload: Overload, tags: tuple[str, ...]) -> bool:
     )
 
 
-def size_of(value: Any) -> int:
-    """Characters and entries of a value, with all values inside: what a comparison reads at most."""
+MAX_SIZE: Final = 10_000_000
+"""Sizes above cost more than the limit of any expression."""
+_MAX_LISTS: Final = 300_000
+"""Lists and mappings in a value; no object that a server stores has so many."""
+
+
+def size_of(value: Any, most: int = MAX_SIZE) -> int:
+    """Characters and entries of a value, with all values inside: what a comparison reads at most.
+
+    Counting ends at `most`, because a few lists inside each other can stand for any number of values.
+    """
     if isinstance(value, str | bytes):
         return len(value)
-    if isinstance(value, list):
-        return len(value) + sum(size_of(item) for item in value if isinstance(item, str | list | dict))
-    if isinstance(value, dict):
-        return len(value) + sum(size_of(item) for item in value.values() if isinstance(item, str | list | dict))
-    return 1
+    if not isinstance(value, list | dict):
+        return 1
+    total, lists, left = 0, 0, [value]
+    while left:
+        one = left.pop()
+        total += len(one)
+        if total >= most:
+            break
+        lists += 1
+        if lists > _MAX_LISTS:
+            return 2 * MAX_SIZE
+        for item in one.values() if isinstance(one, dict) else one:
+            if isinstance(item, str | bytes):
+                total += len(item)
+            elif isinstance(item, list | dict):
+                left.append(item)
+    return total
+
+
+def smaller_size(one: Any, other: Any) -> int:
+    """The size of the smaller of two values. The larger one is not read to its end."""
+    most = 64
+    while True:
+        found = min(size_of(one, most), size_of(other, most))
+        if found < most or most > MAX_SIZE:
+            return found
+        most *= 8
 
 
 def text_work(*texts: Any) -> float:

@@ -47,5 +47,5 @@ class Loop:
 def _pairs(items: Any, *, both: bool) -> Any:
     """Keys and values of a mapping, or indices and items of a list; with one variable, keys or items."""
     if not both:
-        return [(item, None) for item in items]
-    return list(items.items()) if isinstance(items, dict) else list(enumerate(items))
+        return ((item, None) for item in items)
+    return items.items() if isinstance(items, dict) else enumerate(items)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, Final
 
 from gen.cel.errors import CompileError, NotEvaluatedError
@@ -16,6 +17,8 @@ _MAX_DEPTH = 120
 """Levels of the tree, for the same reason."""
 _MAX_CHARACTERS = 100_000
 """Of an expression (`parserExpressionSizeLimit` of cel-go)."""
+_MAX_NODES: Final = 1_000_000
+"""Of the tree. Macros that repeat their target inside each other double it each time."""
 _BINARY: Final = {
     "||": 1,
     "&&": 2,
@@ -45,10 +48,16 @@ def parse(text: str) -> Node:
 
 def _check_depth(tree: Node) -> None:
     level = [tree]
+    left = _MAX_NODES
     for _ in range(_MAX_DEPTH):
-        level = [child for node in level for child in children(node)]
-        if not level:
-            return
+        level = list(islice((child for node in level for child in children(node)), left))
+        left -= len(level)
+        if not level or not left:
+            break
+    if not left:
+        raise NotEvaluatedError("the expression has too many parts")
+    if not level:
+        return
     raise NotEvaluatedError("the expression is nested too deeply")
 
 

@@ -40,6 +40,8 @@ class Program:
             value = self._run(frame)
         except (RecursionError, MemoryError):
             raise NotEvaluatedError("the values are nested too deeply") from None
+        except (OverflowError, ValueError):  # of Python, for integers of any size in files
+            raise NotEvaluatedError("a number has more than 64 bits") from None
         return value, limit - frame.left
 
 

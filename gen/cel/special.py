@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gen.cel.access import field_of, maybe_field, shown_key
 from gen.cel.errors import CelError, CostError
 from gen.cel.frame import LIST_COST, MAP_COST
-from gen.cel.functions import COSTS_TEXT, size_of
+from gen.cel.functions import COSTS_TEXT, smaller_size
 from gen.cel.values import equal, lookup
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _equality(*, same: bool) -> Callable[[Step, Step], Step]:
     def make(left: Step, right: Step) -> Step:
         def compare(frame: Frame) -> bool:
             one, other = left(frame), right(frame)
-            frame.spend(1 + min(size_of(one), size_of(other)) * COSTS_TEXT)
+            frame.spend(1 + smaller_size(one, other) * COSTS_TEXT)
             if type(one) is str and type(other) is str:
                 return (one == other) is same
             return equal(one, other) is same
@@ -108,6 +108,8 @@ def _insert(entries: Step, *parts: Step) -> Step:
         frame.spend(MAP_COST + 1)
         values = entries(frame)
         given = [part(frame) for part in parts]
+        if len(given) == 1 and not isinstance(given[0], dict):
+            raise CelError("no such overload")
         for key, value in [given] if len(given) > 1 else given[0].items():
             if lookup(values, key) is not None:
                 raise CelError(f"insert failed: key {shown_key(key)} already exists")

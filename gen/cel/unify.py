@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.cel.errors import NotEvaluatedError
 from gen.cel.types import DYN, NULL, SIMPLE, Type
 
 _NOT_NULL: Final = frozenset(SIMPLE) - {"dyn", "null", "timestamp", "duration"} | {"list", "map", "type"}
 """Types that never are null."""
+_MAX_STEPS: Final = 1_000_000
+"""Types that are compared for one expression; mappings of mappings double them each time."""
 _SHOWN: Final = {
     "null": "null_type",
     "timestamp": "google.protobuf.Timestamp",
@@ -27,18 +30,30 @@ def shown(one: Type) -> str:
 class Substitution:
     """The types of the parameters that are known so far."""
 
-    def __init__(self, bound: dict[str, Type] | None = None, count: int = 0) -> None:
-        self._bound = bound if bound is not None else {}
-        self._count = count
+    def __init__(self, known: dict[str, Type] | None = None, count: int = 0, steps: list[int] | None = None) -> None:
+        self._known = known if known is not None else {}
+        self.bound = self._known if known is None else {}
+        self.count = count
+        self._steps = steps if steps is not None else [_MAX_STEPS]
 
-    def copy(self) -> Substitution:
+    def _step(self) -> None:
+        self._steps[0] -= 1
+        if self._steps[0] < 0:
+            raise NotEvaluatedError("the types of the expression are too large")
+
+    def trial(self) -> Substitution:
         """The same types, to try a signature."""
-        return Substitution(dict(self._bound), self._count)
+        return Substitution(self._known, self.count, self._steps)
+
+    def accept(self, trial: Substitution) -> None:
+        """Keep what a trial found."""
+        self._known.update(trial.bound)
+        self.count = trial.count
 
     def fresh(self) -> Type:
         """A parameter that nothing is known of."""
-        self._count += 1
-        return Type(f"_{self._count}")
+        self.count += 1
+        return Type(f"_{self.count}")
 
     def instance(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
         """Types of a signature, with parameters of their own."""
@@ -55,12 +70,16 @@ class Substitution:
 
     def of(self, one: Type) -> Type:
         """A type without its outermost parameter, as far as it is known."""
-        while one.is_parameter and one.name in self._bound:
-            one = self._bound[one.name]
+        while one.is_parameter:
+            found = self.bound.get(one.name) or self._known.get(one.name)
+            if found is None:
+                break
+            one = found
         return one
 
     def final(self, one: Type) -> Type:
         """A type without parameters; those that nothing is known of are `dyn`."""
+        self._step()
         one = self.of(one)
         if one.is_parameter:
             return DYN
@@ -73,6 +92,7 @@ class Substitution:
 
     def accepts(self, expected: Type, found: Type) -> bool:
         """Whether a value of a type can be given; binds the parameters of both."""
+        self._step()
         expected, found = self.of(expected), self.of(found)
         if expected == found:
             return True
@@ -88,9 +108,10 @@ class Substitution:
     def _bind(self, parameter: Type, found: Type) -> bool:
         if self._occurs(parameter, found):
             return False
-        self._bound[parameter.name] = found
+        self.bound[parameter.name] = found
         return True
 
     def _occurs(self, parameter: Type, one: Type) -> bool:
+        self._step()
         one = self.of(one)
         return one == parameter or any(self._occurs(parameter, inner) for inner in one.of)

@@ -110,6 +110,9 @@ def type_of(value: Any) -> Type:
 def equal(one: Any, other: Any) -> bool:
     """Whether two values are equal. Numbers of different types are compared by value, other types never are equal."""
     first, second = tag(one), tag(other)
+    if "dyn" in {first, second}:
+        one, other = (value() if callable(value) else value for value in (one, other))  # only known in a cluster
+        first, second = tag(one), tag(other)
     if first in NUMBERS and second in NUMBERS:
         return bool(
             int(one) == int(other) if isinstance(one, int) and isinstance(other, int) else float(one) == float(other)

@@ -87,6 +87,7 @@ class _Reader:
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._texts = variables
         self._left = dict(variables)
+        self._known: dict[str, Route | None] = {}
 
     def routes(self, node: Node, scope: Mapping[str, Route | None]) -> Iterator[Route]:
         """The routes that a tree reads; `scope` has the routes of the variables of loops."""
@@ -118,9 +119,16 @@ class _Reader:
         if isinstance(node, Ident):
             return () if node.name == "object" and node.name not in scope else scope.get(node.name)
         if isinstance(node, Select):
-            text = self._texts.get(node.field) if _is_variables(node.operand) else None
-            return self._route(parse(text), {}) if text is not None else self._step(node.operand, node.field, scope)
+            if _is_variables(node.operand) and node.field in self._texts:
+                return self._of_variable(node.field)
+            return self._step(node.operand, node.field, scope)
         return self._of_call(node, scope) if isinstance(node, Call) else None
+
+    def _of_variable(self, name: str) -> Route | None:
+        """Each found once, because variables can read each other several times."""
+        if name not in self._known:
+            self._known[name] = self._route(parse(self._texts[name]), {})
+        return self._known[name]
 
     def _of_call(self, node: Call, scope: Mapping[str, Route | None]) -> Route | None:
         if node.function in _INDEXES:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gen.policies.causes import cause
 from gen.policies.evaluate import verdicts
 from gen.policies.request import plural, request_for
 from tests.policies.support import GROUP, NAMESPACE, PARAMS, bases, findings, merged, policy_set
@@ -247,3 +248,8 @@ def test_a_set_can_be_sent_to_another_process(tmp_path: Path) -> None:
 )
 def test_the_resource_of_a_kind(kind: str, resource: str) -> None:
     assert plural(kind) == resource
+
+
+def test_variables_that_read_each_other_twice_are_followed_once() -> None:
+    texts = {f"v{number}": f"variables.v{number - 1} + variables.v{number - 1}" for number in range(1, 40)}
+    assert cause("variables.v39 == 1", {"v0": "1", **texts}, POD, lambda _: True) == ()

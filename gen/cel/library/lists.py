@@ -6,8 +6,9 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any, Final
 
-from gen.cel.errors import CelError
-from gen.cel.functions import function
+from gen.cel.errors import CelError, CostError
+from gen.cel.functions import COSTS_TEXT, function, size_of
+from gen.cel.library.times import checked_duration
 from gen.cel.values import Duration, UInt, checked_int, checked_uint, compare, contains, equal
 
 _COMPARABLE: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
@@ -23,7 +24,17 @@ def _length(items: list[Any], *_: Any) -> float:
     return len(items)
 
 
-@function(*_of_each("isSorted()", "bool"), work=_length)
+def _read(items: list[Any], *_: Any) -> float:
+    """Cost of reading each item once; more than its length only for large items."""
+    return max(len(items), size_of(items) * COSTS_TEXT)
+
+
+def _limited(size: int) -> None:
+    if size > _MAX_RANGE:
+        raise CostError("operation cancelled: actual cost limit exceeded")
+
+
+@function(*_of_each("isSorted()", "bool"), work=_read)
 def _is_sorted(items: list[Any]) -> bool:
     return all(compare(one, other) <= 0 for one, other in pairwise(items))
 
@@ -31,10 +42,11 @@ def _is_sorted(items: list[Any]) -> bool:
 @function("list(int)::sum() int", "list(double)::sum() double", "list(uint)::sum() uint", work=_length)
 @function("list(duration)::sum() duration", work=_length)
 def _sum(items: list[Any]) -> Any:
-    if items and isinstance(items[0], UInt):
-        return checked_uint(sum(map(int, items)))
-    if items and isinstance(items[0], Duration):
-        return Duration(sum(map(int, items)))
+    for kind, checked in ((UInt, checked_uint), (Duration, checked_duration)):
+        if items and isinstance(items[0], kind):
+            if not all(isinstance(item, kind) for item in items):
+                raise CelError("no such overload")
+            return checked(sum(map(int, items)))
     if any(not isinstance(item, int | float) or isinstance(item, bool) for item in items):
         raise CelError("no such overload")
     total = sum(items)
@@ -51,19 +63,19 @@ def _extreme(name: str, sign: int) -> None:
                 best = item
         return best
 
-    function(*_of_each(f"{name}()", "{}"), work=_length)(find)
+    function(*_of_each(f"{name}()", "{}"), work=_read)(find)
 
 
 _extreme("min", -1)
 _extreme("max", 1)
 
 
-@function("list(A)::indexOf(A) int", work=_length)
+@function("list(A)::indexOf(A) int", work=_read)
 def _index_of(items: list[Any], value: Any) -> int:
     return next((index for index, item in enumerate(items) if equal(item, value)), -1)
 
 
-@function("list(A)::lastIndexOf(A) int", work=_length)
+@function("list(A)::lastIndexOf(A) int", work=_read)
 def _last_index_of(items: list[Any], value: Any) -> int:
     return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], value)), -1)
 
@@ -86,6 +98,7 @@ def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
     for _ in range(min(depth, _FLAT)):
         if not any(isinstance(item, list) for item in items):
             break
+        _limited(sum(len(item) if isinstance(item, list) else 1 for item in items))
         items = [inner for item in items for inner in (item if isinstance(item, list) else [item])]
     return items
 
@@ -95,7 +108,7 @@ def _reverse(items: list[Any]) -> list[Any]:
     return items[::-1]
 
 
-@function("list(A)::distinct() list(A)", work=lambda items: len(items) ** 2)
+@function("list(A)::distinct() list(A)", work=lambda items: len(items) * _read(items))
 def _distinct(items: list[Any]) -> list[Any]:
     kept: list[Any] = []
     for item in items:
@@ -106,13 +119,12 @@ def _distinct(items: list[Any]) -> list[Any]:
 
 @function("lists.range(int) list(int)", work=lambda size: max(size, 0))
 def _range(size: int) -> list[int]:
-    if size > _MAX_RANGE:
-        raise CelError("operation cancelled: actual cost limit exceeded")
+    _limited(size)
     return list(range(size))
 
 
 def _quadratic(items: list[Any], *_: Any) -> float:
-    return len(items) ** 2
+    return max(len(items) ** 2, size_of(items) * COSTS_TEXT * len(items).bit_length())
 
 
 @function(*_of_each("sort()", "list({})"), work=_quadratic)

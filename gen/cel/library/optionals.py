@@ -49,6 +49,8 @@ def _or(value: Optional, other: Optional) -> Optional:
 
 @function("optional.unwrap(list(optional(A))) list(A)", "list(optional(A))::unwrapOpt() list(A)")
 def _unwrap(items: list[Any]) -> list[Any]:
+    if not all(isinstance(item, Optional) for item in items):
+        raise CelError("no such overload")
     return [item.value for item in items if item.present]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from typing import Final
@@ -75,7 +76,10 @@ def _compare(one: Opaque, other: Opaque) -> int:
 
 @function("kubernetes.Quantity::asApproximateFloat() double")
 def _as_float(value: Opaque) -> float:
-    return float(value.content)
+    try:
+        return float(value.content)
+    except OverflowError:
+        return math.inf if value.content > 0 else -math.inf
 
 
 @function("kubernetes.Quantity::isInteger() bool")

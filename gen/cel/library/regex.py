@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import re2
 
-from gen.cel.errors import CelError
-from gen.cel.functions import function
+from gen.cel.errors import CelError, NotEvaluatedError
+from gen.cel.functions import COSTS_TEXT, function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_SMALL_PROGRAM: Final = 500
+"""Instructions of a regular expression that are not charged."""
 
-@lru_cache(maxsize=512)
+
+@lru_cache(maxsize=128)
 def compiled(pattern: str) -> Any:
     """A compiled pattern. CelError if it is not valid."""
     options = re2.Options()
     options.log_errors = False
+    options.never_capture = True
     try:
         return re2.compile(pattern, options=options)
     except (re2.error, ValueError) as error:
         reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else str(error)
+        if "too large" in reason:  # a server has no such limit, so no operator may absorb the error
+            raise NotEvaluatedError("a regular expression is too large") from None
         raise CelError(f"error parsing regexp: {reason}") from None
 
 
 def _work(text: str, pattern: str, *_: Any) -> float:
     """Cost of a match (`CostTracker` of `apiserver/pkg/cel/library/cost.go`)."""
-    return (len(text) + 1) * 0.1 * max(len(pattern) * 0.25, 1)
+    large: float = max(compiled(pattern).programsize - _SMALL_PROGRAM, 0) * COSTS_TEXT
+    return (len(text) + 1) * COSTS_TEXT * max(len(pattern) * 0.25, 1) + large
 
 
 @function("string::matches(string) bool", "matches(string, string) bool", work=_work)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gen.cel.errors import CelError
+from gen.cel.errors import CelError, CostError
 from gen.cel.functions import COSTS_TEXT, function, text_work
 
 _MAX_TEXT: Final = 8 << 20
 """Characters of a result. An API server would run out of its cost limit before."""
+_MAX_PARTS: Final = 1_000_000
 _CASES: Final = {
     "lowerAscii": {code: code + 32 for code in range(ord("A"), ord("Z") + 1)},
     "upperAscii": {code: code - 32 for code in range(ord("a"), ord("z") + 1)},
@@ -19,7 +20,7 @@ _SPACES: Final = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".
 
 def _limited(size: int) -> None:
     if size > _MAX_TEXT:
-        raise CelError("operation cancelled: actual cost limit exceeded")
+        raise CostError("operation cancelled: actual cost limit exceeded")
 
 
 @function("string::startsWith(string) bool", work=lambda _, other: text_work(other))
@@ -87,6 +88,8 @@ def _replace(text: str, old: str, new: str, count: int = -1) -> str:
 def _split(text: str, separator: str, count: int = -1) -> list[str]:
     if count == 0:
         return []
+    if (text.count(separator) if separator else len(text)) > _MAX_PARTS:
+        raise CostError("operation cancelled: actual cost limit exceeded")
     if not separator:
         parts = list(text)
         return parts if count < 0 or len(parts) <= count else [*parts[: count - 1], text[count - 1 :]]

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.cel.errors import CelError
-from gen.cel.functions import function, text_work
+from gen.cel.functions import COSTS_TEXT, function, size_of, text_work
 from gen.cel.library.conversions import show_double
 from gen.cel.library.times import show_duration, show_timestamp
 from gen.cel.types import Type
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 _CLAUSE = re.compile(r"%(?:(?P<percent>%)|(?:\.(?P<precision>[0-9]*))?(?P<clause>.)?)", re.DOTALL)
 _PRECISION: Final = 6
 _MAX_PRECISION: Final = 1000
+_DIGITS: Final = 9
 _WRONG: Final = "no such overload"
 _LENGTH: Final = 100_000
 
 
-@function("string::format(list(dyn)) string", work=text_work, after=text_work)
+def _work(text: str, items: list[Any]) -> float:
+    return max(text_work(text, items), size_of(items) * COSTS_TEXT)
+
+
+@function("string::format(list(dyn)) string", work=_work, after=text_work)
 def _format(text: str, items: list[Any]) -> str:
     arguments = iter(range(len(items) + 1))
     size = 0
@@ -37,7 +42,7 @@ def _format(text: str, items: list[Any]) -> str:
             raise CelError(f"index {index} out of range")
         if match["clause"] is None:
             raise CelError("unexpected end of string")
-        precision = int(match["precision"]) if match["precision"] else None
+        precision = int(match["precision"][:_DIGITS]) if match["precision"] else None
         shown = _formatted(match["clause"], items[index], precision)
         size += len(shown)
         if size > _LENGTH * 10:
@@ -89,6 +94,8 @@ def _string(value: Any) -> str:
     if isinstance(value, Opaque):
         given = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
         raise _refused("string clause", given, value)
+    if callable(value):  # read now
+        return _string(value())
     raise CelError(_WRONG)
 
 

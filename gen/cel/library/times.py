@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from gen.cel.errors import CelError
+from gen.cel.errors import CelError, NotEvaluatedError
 from gen.cel.functions import function
 from gen.cel.values import MAX_INT, MIN_INT, Duration, Timestamp
 
@@ -19,9 +19,12 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST: Final = -62135596800 * _SECOND
 _LAST: Final = 253402300799 * _SECOND + 999999999
 _UNITS: Final = {"h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND, "ms": 10**6, "us": 1000, "µs": 1000, "ns": 1}
+_MAX_DURATION: Final = 1000
+"""Characters; Python converts no numbers of more than a few thousand digits."""
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|ns))+)")
 _PART = re.compile(r"(\d*)(?:\.(\d*))?(h|ms|m|s|us|µs|ns)")
 _TIMESTAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))")
+_DAY: Final = 24 * 60
 _OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)")
 
 
@@ -41,7 +44,7 @@ def checked_duration(value: int) -> Duration:
 
 def parse_duration(text: str) -> Duration:
     """A duration such as `1h30m`. CelError for any other text."""
-    if not _DURATION.fullmatch(text):
+    if len(text) > _MAX_DURATION or not _DURATION.fullmatch(text):
         raise CelError(f'time: invalid duration "{text}"')
     total = 0
     for whole, part, unit in _PART.findall(text):
@@ -85,11 +88,20 @@ def _zone(name: str) -> tzinfo:
     match = _OFFSET.fullmatch(name)
     if match:
         minutes = (int(match[2]) * 60 + int(match[3])) * (-1 if match[1] == "-" else 1)
+        if abs(minutes) >= _DAY:
+            raise CelError(f"unknown time zone {name}")
         return timezone(timedelta(minutes=minutes))
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, KeyError):
         raise CelError(f"unknown time zone {name}") from None
+
+
+def _at(value: int, zone: tzinfo) -> datetime:
+    try:
+        return (_EPOCH + timedelta(seconds=int(value) // _SECOND)).astimezone(zone)
+    except OverflowError:
+        raise NotEvaluatedError("a time is outside of the years 1 to 9999 in its time zone") from None
 
 
 def _part(name: str, of: str, *, duration: int = 0) -> None:
@@ -100,7 +112,7 @@ def _part(name: str, of: str, *, duration: int = 0) -> None:
             return abs(int(value)) // duration * (-1 if value < 0 else 1)
         if of == "millisecond":
             return int(value) % _SECOND // 10**6
-        moment = (_EPOCH + timedelta(seconds=int(value) // _SECOND)).astimezone(_zone(zone))
+        moment = _at(value, _zone(zone))
         return _PARTS[of](moment)
 
     signatures = [f"timestamp::{name}() int", f"timestamp::{name}(string) int"]

@@ -14,6 +14,8 @@ _NUMBER = r"(0|[1-9][0-9]*)"
 _FORM = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?")
 _MAX: Final = 2**64
 _PARTS: Final = 3
+_MAX_TEXT: Final = 1000
+"""Characters; Python converts no numbers of more than a few thousand digits."""
 
 
 class _Version:
@@ -37,7 +39,7 @@ class _Version:
 def _parsed(text: str, *, normalize: bool = False) -> _Version:
     if normalize:
         text = _normalized(text)
-    match = _FORM.fullmatch(text)
+    match = _FORM.fullmatch(text) if len(text) <= _MAX_TEXT else None
     if not text:
         raise CelError("Version string empty")
     if match is None or any(int(match[part]) >= _MAX for part in (1, 2, 3)):
