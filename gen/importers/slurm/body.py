@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from gen.diagnostics import Location
+from gen.findings.jobs import SECRET_VALUE
+from gen.importers.draft import is_secret
 from gen.importers.slurm.options import Option, name_of, options_of
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ _SCRATCH: Final = re.compile(
 )
 _VARIABLE: Final = re.compile(r"\$\{?(SLURM_[A-Z_]+)")
 _CONTAINER: Final = re.compile(r"\b(?:singularity|apptainer|docker|podman|shifter)\s+(?:exec|run)\b")
+_ASSIGNMENT: Final = re.compile(r"(?:^|[\s;&|(])(?P<name>[A-Za-z_]\w*)=(?P<value>\"[^\"]*\"|'[^']*'|[^\s;&|()\"']+)")
+_ONLY_EXPORT: Final = re.compile(r"\s*(?:export\s+)?[A-Za-z_]\w*=\S+\s*")
 _HOSTS: Final = re.compile(r"scontrol\s+show\s+host(?:name)?s?\b")
 
 
@@ -91,7 +95,26 @@ def _line(draft: JobDraft, body: Body, line: str, place: Location) -> None:
     if line.lstrip().startswith("#SBATCH"):
         draft.drop(place, f"`{line.strip()}`", "Slurm ignores it behind the first command", "remove it")
         return
-    body.lines.append(_without_srun(draft, body, line, place))
+    if not _is_secret_variable(draft, line, place):
+        body.lines.append(_without_srun(draft, body, line, place))
+    elif line[:1].isspace():
+        body.lines.append(f"{line[: -len(line.lstrip())]}:")  # a condition or a loop needs a command
+
+
+def _is_secret_variable(draft: JobDraft, line: str, place: Location) -> bool:
+    """Whether a line only sets a variable to a secret, which becomes a reference. Other lines with one are errors."""
+    for match in _ASSIGNMENT.finditer(line):
+        name, value = match["name"], match["value"].strip("\"'")
+        if "$(" in match["value"] or "`" in value or not is_secret(name, value):
+            continue
+        if _ONLY_EXPORT.fullmatch(line):
+            draft.variable(name, value, place)
+            return True
+        hint = "set it on a line of its own, which becomes a reference to a Secret; revoke it if it was ever pushed"
+        draft.found.error(
+            SECRET_VALUE, place, f"`{name}` in the command is a secret, judging by its name or form", hint
+        )
+    return False
 
 
 def _without_srun(draft: JobDraft, body: Body, line: str, place: Location) -> str:

@@ -212,3 +212,24 @@ def test_a_long_script_is_read_in_time() -> None:
     body = "\n".join(["srun a \\"] * 3000 + ["cd $SCRATCH; echo " + "a" * 100_000])
     jobs, _ = read(script("-N 1", body=body))
     assert len(jobs) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["export DB_PASSWORD=hunter2abc", "  DB_PASSWORD='hunter2abc'", 'DB_PASSWORD="hunter2abc"']
+)
+def test_a_secret_that_the_script_exports_is_a_reference(line: str) -> None:
+    made = job(script("--job-name=train", body=f"{line}\npython train.py"))
+    assert made.fields["env"] == {"DB_PASSWORD": {"secret": "train-env", "key": "DB_PASSWORD"}}
+    assert "hunter2abc" not in text_of(made, "")
+
+
+@pytest.mark.parametrize("line", ["DB_PASSWORD=hunter2abc python train.py", "export A=1 DB_PASSWORD=hunter2abc; run"])
+def test_a_secret_beside_a_command_is_an_error_without_its_value(line: str) -> None:
+    _, found = read(script("--job-name=train", body=line))
+    assert [one.code for one in found if one.severity is Severity.ERROR] == ["secret-value"]
+    assert "hunter2abc" not in str(found)
+
+
+def test_a_variable_that_the_script_reads_elsewhere_stays() -> None:
+    lines = 'export API_KEY="$(cat /run/secrets/key)"\nexport API_TOKEN=$TOKEN\npython train.py'
+    assert lines in str(job(script("--job-name=train", body=lines)).fields["command"])
