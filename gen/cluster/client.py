@@ -37,6 +37,7 @@ _BUSY: Final = frozenset({429, 500, 502, 503, 504})
 _ATTEMPTS: Final = 3
 _PAUSE_S: Final = 0.3
 _LONGEST_ERROR: Final = 300
+_LONGEST_LINE: Final = 16 << 20
 _CHUNK: Final = 1 << 16
 _MOST_CONNECTIONS: Final = 256
 """A watch holds one for each kind and namespace."""
@@ -234,6 +235,9 @@ def _lines(response: Any) -> Iterator[bytes]:
         for part in response.stream(_CHUNK):
             *whole, rest = (rest + part).split(b"\n")
             yield from whole
+            if len(rest) > _LONGEST_LINE:  # a program that ends no line must not fill the memory
+                yield rest
+                rest = b""
     except (urllib3.exceptions.HTTPError, OSError):
         return
     if rest:

@@ -76,6 +76,8 @@ class Snapshot(Struct, kw_only=True):
 
     def add(self, body: Body, version: str, kind: str) -> None:
         """Add or replace a run. Items of lists do not have their kind."""
+        if not isinstance(body.get("metadata"), dict):
+            return
         self.runs[str(at(body, "metadata", "uid"))] = {**body, "apiVersion": version, "kind": kind}
 
     def knows(self, resource: Resource, namespace: str) -> bool:
@@ -118,7 +120,8 @@ def read_pods(api: Api, snapshot: Snapshot, scope: Scope) -> None:
 def slim(body: Body) -> Body:
     """An object without what takes the most memory and is not shown."""
     metadata = body.get("metadata")
-    kept = {key: value for key, value in metadata.items() if key != "managedFields"} if metadata else metadata
+    fields = metadata if isinstance(metadata, dict) else {}
+    kept = {key: value for key, value in fields.items() if key != "managedFields"}
     return {**body, "metadata": kept}
 
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"")
 _PLAIN: Final = re.compile(r"(?:(?!:(?:\s|$)|\s#|[,\[\]{}]).)+")
-_ENTRY: Final = re.compile(r"([\w./-]{1,256})[\"']?:\s+(?=(\S.*))")
+_ENTRY: Final = re.compile(r"([\w./-]{1,256})[\"']?(?:=|\s*:\s*)[\"']?(?=(\S.*))")
+_PAIR: Final = re.compile(
+    r"\bname[\"']?\s*:\s*[\"']?([\w./-]{1,256})[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*[\"']?(?=(\S.*))"
+)
 _LONG: Final = 1000
 """Characters of a longer line that are looked at."""
 _NEAR: Final = 300
@@ -78,6 +81,5 @@ def _cut(text: str, width: int) -> str:
 def _has_secret(line: str, whole: str) -> bool:
     if any(True for _ in known_secrets([whole])):
         return True
-    return any(
-        names_secret(name) and not is_harmless(name, value.rstrip("]} ")) for name, value in _ENTRY.findall(line)
-    )
+    entries = (*_ENTRY.findall(line), *_PAIR.findall(line))
+    return any(names_secret(name) and not is_harmless(name, value.rstrip("]}\"' ")) for name, value in entries)

@@ -60,6 +60,9 @@ def test_a_line_that_is_not_there_is_not_shown(place: tuple[int, int]) -> None:
         "password: hunter2",
         "env: {DB_PASSWORD: hunter2}",
         "- MY_API_KEY: abc",
+        '{"password":"hunter2"}',
+        "- {name: DB_PASSWORD, value: hunter2}",
+        "export DB_PASSWORD=hunter2",
         "command: curl https://user:pass0rd@example.com/x",
     ],
 )
