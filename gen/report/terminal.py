@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from gen.report.sanitize import sanitize
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _GAP: Final = 2
+_LONGEST: Final = 400
+"""Characters of a wrapped line."""
 _SHORTEST: Final = 16
 """A column is not cut shorter; then columns are left out."""
 _VERY_SHORT: Final = 8
@@ -91,3 +96,20 @@ def _total(widths: Mapping[str, int]) -> int:
 def _cell(text: str, width: int, *, right: bool) -> str:
     text = text if len(text) <= width else text[: width - 1] + "…"
     return text.rjust(width) if right else text.ljust(width)
+
+
+def wrapped(line: str, terminal: Terminal) -> Iterator[str]:
+    """The line, in several lines if the terminal is narrower."""
+    line = sanitize(line)
+    line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    if terminal.width is None or len(line) <= terminal.width:
+        yield line
+        return
+    indent = " " * (len(line) - len(line.lstrip()))
+    yield from textwrap.wrap(
+        line.strip(),
+        max(terminal.width, 20),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_on_hyphens=False,
+    )

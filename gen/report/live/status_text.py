@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +10,7 @@ from gen.diagnostics import counted
 from gen.report.accelerators import accelerators
 from gen.report.live.view import age
 from gen.report.sanitize import sanitize
-from gen.report.terminal import Column, table
+from gen.report.terminal import Column, table, wrapped
 from gen.report.text import finding_lines
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ _COLOURS: Final = {
     Phase.UNKNOWN: "magenta",
 }
 _MOST_MESSAGES: Final = 20
-_LONGEST: Final = 400
 NOT_IN_GIT: Final = "not in Git"
 
 
@@ -46,12 +44,12 @@ def _lines(status: ClusterStatus, terminal: Terminal) -> Iterator[str]:
         if made.left_out and not status.changed:
             yield terminal.fit(f"(no room for {', '.join(made.left_out)})")
     for run in [run for run in status.runs if run.message][:_MOST_MESSAGES]:
-        yield from _wrapped(f"{run.namespace}/{run.name}: {run.message}", terminal)
+        yield from wrapped(f"{run.namespace}/{run.name}: {run.message}", terminal)
     for finding in status.findings:
         for line in finding_lines(finding):
-            yield from _wrapped(line, terminal)
+            yield from wrapped(line, terminal)
     if not status.changed:
-        yield from _wrapped(_summary(status), terminal)
+        yield from wrapped(_summary(status), terminal)
 
 
 def _columns(status: ClusterStatus) -> list[Column]:
@@ -101,16 +99,3 @@ def _summary(status: ClusterStatus) -> str:
     parts += [f"{unknown} not in Git"] if unknown else []
     text = counted(len(status.runs), "run")
     return "; ".join([f"{text}: {named}" if named else text, *([", ".join(parts)] if parts else [])])
-
-
-def _wrapped(line: str, terminal: Terminal) -> Iterator[str]:
-    """The line, in several lines if the terminal is narrower."""
-    line = sanitize(line)
-    line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
-    if terminal.width is None or len(line) <= terminal.width:
-        yield line
-        return
-    indent = " " * (len(line) - len(line.lstrip()))
-    yield from textwrap.wrap(
-        line.strip(), max(terminal.width, 20), initial_indent=indent, subsequent_indent=f"{indent}    "
-    )

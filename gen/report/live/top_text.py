@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from gen.report.sanitize import sanitize
-from gen.report.terminal import Column, table
+from gen.report.terminal import Column, table, wrapped
 from gen.report.text import finding_lines
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def _lines(top: Top, terminal: Terminal) -> Iterator[str]:
     if not top.nodes and not top.findings:
         yield "no node has accelerators"
     for finding in top.findings:
-        yield from (terminal.fit(line) if terminal.width else line for line in finding_lines(finding))
+        for line in finding_lines(finding):
+            yield from wrapped(line, terminal)
 
 
 def _models(nodes: Sequence[NodeUse], *, several: bool) -> Iterator[Column]:
