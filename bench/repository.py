@@ -65,7 +65,7 @@ def make_repository(root: Path, size: int) -> str:
     overlay = root / "overlays/cluster/overlay.yaml"
     overlay.parent.mkdir(parents=True)
     overlay.write_text(OVERLAY, "utf-8")
-    kinds = sorted(KINDS)
+    kinds = sorted(name for name, model in KINDS.items() if "steps" not in model.model_fields)  # these consist of jobs
     for index in range(size):
         path = root / f"jobs/team-{index % NAMESPACES}/job-{index}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
