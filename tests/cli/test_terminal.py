@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.support import Repository
 
+pytestmark = pytest.mark.slow  # programs on pseudo-terminals
+
 JOB = """\
 kind: pytorch
 image: registry.example.com/team/train:1.0

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gen.load import Source
     from gen.overlay.overlay import Overlay
 
+pytestmark = pytest.mark.slow  # every field with every kind
+
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "jobs.yaml").read_text("utf-8"))
 OVERLAY: dict[str, Any] = {
     "kubernetes": "1.34",

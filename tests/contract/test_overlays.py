@@ -23,6 +23,8 @@ from tests.support import Repository
 if TYPE_CHECKING:
     from gen.diagnostics import Route
 
+pytestmark = pytest.mark.slow  # every field with every kind and profile
+
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "overlays.yaml").read_text("utf-8"))
 COMMON: dict[str, Any] = {"kubernetes": "1.34"}
 """Fields of every case, but for those that say `alone`."""
