@@ -55,8 +55,11 @@ def _path(path: object, folder: int) -> str:
 def watched() -> Iterator[list[str]]:
     """Paths that are written, made or removed meanwhile, and processes and connections that are begun."""
     heard: list[str] = []
+    cached = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # a module that is imported for the first time would be heard
     _heard.append(heard)
     try:
         yield heard
     finally:
         _heard.pop()
+        sys.dont_write_bytecode = cached
