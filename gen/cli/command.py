@@ -15,6 +15,7 @@ import typer
 
 from gen.commands import COMMANDS
 from gen.commands.result import Stream
+from gen.commands.terminal import is_terminal
 from gen.diagnostics import UsageError
 from gen.report.formats import REPORTERS
 
@@ -58,7 +59,9 @@ def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..
         raise typer.Exit(result.exit_code)
 
     hints = get_type_hints(module.Request, include_extras=True)
-    parameters = [_parameter(field.name, hints[field.name], field.default) for field in fields(module.Request)]
+    own = module.Request.__annotations__  # options that several commands have come after those of the command
+    ordered = sorted(fields(module.Request), key=lambda field: field.name not in own)
+    parameters = [_parameter(field.name, hints[field.name], field.default) for field in ordered]
     if formats is not None:
         parameters.append(_format_option(formats))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # read by `inspect.signature`
@@ -71,10 +74,11 @@ def _formatted(output: Any, formats: Mapping[str, Callable[[Any], str]] | None, 
     if formats is None:
         text: str = output
         return text
-    from gen.cli.terminal import is_terminal, shown  # noqa: PLC0415 - not needed for commands without formats
+    if "full" in formats and (chosen.value == "full" or (chosen.value == DEFAULT_FORMAT and is_terminal())):
+        from gen.cli.excerpts import with_excerpts  # noqa: PLC0415 - not needed for other formats
 
-    excerpts = "full" in formats and (chosen.value == "full" or (chosen.value == DEFAULT_FORMAT and is_terminal()))
-    return shown(output) if excerpts else formats[chosen.value](output)
+        return with_excerpts(output)
+    return formats[chosen.value](output)
 
 
 def output_formats(module: ModuleType, arguments: Sequence[str]) -> Mapping[str, Callable[[Any], str]] | None:

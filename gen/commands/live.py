@@ -1,17 +1,15 @@
-"""Options, clusters and terminal of the commands that read clusters."""
+"""Options and clusters of the commands that read clusters."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gen.commands.compared import repository
+from gen.commands.options import Overlays, Root
 from gen.diagnostics import Findings, UsageError
-from gen.report.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,34 +19,33 @@ if TYPE_CHECKING:
     from gen.cluster.target import Target
     from gen.repository.layout import JobFile
 
-Contexts = Annotated[
-    tuple[str, ...],
-    typer.Option(
-        "--context",
-        metavar="[OVERLAY=]CONTEXT",
-        help="Context of the kubeconfig file; may be repeated. [default: `cluster.context` of the overlay]",
-    ),
-]
-Kubeconfig = Annotated[
-    str | None, typer.Option("--kubeconfig", metavar="FILE", help="[default: KUBECONFIG, or ~/.kube/config]")
-]
-RequestTimeout = Annotated[
-    float, typer.Option("--request-timeout", min=0.1, max=600, help="Seconds that a cluster may take for an answer.")
-]
-DEFAULT_SECONDS = 10.0
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRequest:
+    """Options that all commands have that read clusters."""
+
+    overlay: Overlays = ()
+    context: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--context",
+            metavar="[OVERLAY=]CONTEXT",
+            help="Context of the kubeconfig file; may be repeated. [default: `cluster.context` of the overlay]",
+        ),
+    ] = ()
+    kubeconfig: Annotated[
+        str | None, typer.Option("--kubeconfig", metavar="FILE", help="[default: KUBECONFIG, or ~/.kube/config]")
+    ] = None
+    request_timeout: Annotated[
+        float,
+        typer.Option("--request-timeout", min=0.1, max=600, help="Seconds that a cluster may take for an answer."),
+    ] = 10.0
+    root: Root = None
 
 
-def ask(
-    root: Path | None,
-    jobs: Sequence[str],
-    overlays: Sequence[str],
-    contexts: Sequence[str],
-    kubeconfig: str | None,
-    seconds: float,
-    found: Findings,
-) -> tuple[Path, list[Question]]:
+def ask(request: LiveRequest, jobs: Sequence[str], found: Findings) -> tuple[Path, list[Question]]:
     """The repository, and what to ask each of its clusters. UsageError without the client."""
-    folder, targets = reached(root, overlays, contexts, kubeconfig, seconds, found)
+    folder, targets = reached(request, found)
     from gen.cluster.read import questions  # noqa: PLC0415 - as above
 
     asked = questions(folder, targets, chosen_files(folder, jobs))
@@ -58,14 +55,7 @@ def ask(
     return folder, asked
 
 
-def reached(
-    root: Path | None,
-    overlays: Sequence[str],
-    contexts: Sequence[str],
-    kubeconfig: str | None,
-    seconds: float,
-    found: Findings,
-) -> tuple[Path, list[Target]]:
+def reached(request: LiveRequest, found: Findings) -> tuple[Path, list[Target]]:
     """The repository and its clusters. UsageError without the client."""
     from gen.cluster.client import require_client  # noqa: PLC0415 - `gen status --help` does not need it
 
@@ -73,10 +63,10 @@ def reached(
     from gen.cluster.target import Access, read_targets  # noqa: PLC0415 - as above
     from gen.overlay.extensions import load_extensions  # noqa: PLC0415 - as above
 
-    folder = repository(root)
+    folder = repository(request.root)
     load_extensions(folder)
-    access = Access(contexts=tuple(contexts), kubeconfig=kubeconfig, seconds=seconds)
-    return folder, read_targets(folder, overlays, access, found)
+    access = Access(contexts=request.context, kubeconfig=request.kubeconfig, seconds=request.request_timeout)
+    return folder, read_targets(folder, request.overlay, access, found)
 
 
 def chosen_files(root: Path, patterns: Sequence[str]) -> list[JobFile] | None:
@@ -90,11 +80,3 @@ def chosen_files(root: Path, patterns: Sequence[str]) -> list[JobFile] | None:
     for finding in found:
         raise UsageError(f"{finding.place}: {finding.message}")
     return jobs
-
-
-def terminal() -> Terminal:
-    """The terminal of the standard output. `COLUMNS` sets the width anywhere; `NO_COLOR` removes colours."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if is_terminal or os.environ.get("COLUMNS") else None
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return Terminal(width=width, colour=is_terminal and not plain)

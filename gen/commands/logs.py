@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gen import quantity
-from gen.commands.live import DEFAULT_SECONDS, Contexts, Kubeconfig, RequestTimeout, ask, terminal
-from gen.commands.options import Overlays, Root
+from gen.commands.live import LiveRequest, ask
 from gen.commands.result import CLEAN, VIOLATIONS, Stream
+from gen.commands.terminal import terminal
 from gen.diagnostics import Findings, UsageError
 from gen.report.formats import LOG_REPORTERS
 from gen.report.live.view import View
@@ -25,7 +25,7 @@ FORMATS = LOG_REPORTERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(LiveRequest):
     """Arguments of `gen logs`."""
 
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB")]
@@ -44,11 +44,6 @@ class Request:
     previous: Annotated[bool, typer.Option("--previous", help="Logs of the containers before their last restart.")] = (
         False
     )
-    overlay: Overlays = ()
-    context: Contexts = ()
-    kubeconfig: Kubeconfig = None
-    request_timeout: RequestTimeout = DEFAULT_SECONDS
-    root: Root = None
 
 
 def run(request: Request) -> Stream[View[LogPiece]]:
@@ -57,15 +52,7 @@ def run(request: Request) -> Stream[View[LogPiece]]:
         raise UsageError("`--previous` cannot be combined with `--follow`: the logs before a restart are complete")
     since = _seconds(request.since)
     found = Findings()
-    _, asked = ask(
-        request.root,
-        (request.job,),
-        request.overlay,
-        request.context,
-        request.kubeconfig,
-        request.request_timeout,
-        found,
-    )
+    _, asked = ask(request, (request.job,), found)
     from gen.cluster.logs import Wish  # noqa: PLC0415 - needs the client
 
     wish = Wish(

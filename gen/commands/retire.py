@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gen.commands.compared import RenderRequest, render_and_compare
-from gen.commands.live import DEFAULT_SECONDS, Contexts, Kubeconfig, RequestTimeout, ask, chosen_files
-from gen.commands.options import Jobs, Overlays, Root
+from gen.commands.live import LiveRequest, ask, chosen_files
+from gen.commands.options import Jobs
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.commands.set import change_files
 from gen.diagnostics import Findings, Location, Severity, counted
@@ -34,11 +34,10 @@ MOST_LISTED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(LiveRequest):
     """Arguments of `gen retire`."""
 
     jobs: Jobs = ()
-    overlay: Overlays = ()
     keep_failed: Annotated[bool, typer.Option("--keep-failed", help="Leave jobs with a failed run as they are.")] = (
         False
     )
@@ -46,24 +45,12 @@ class Request:
     message: Annotated[
         Path | None, typer.Option("--message", metavar="FILE", help="Write the summary there, for `git commit -F`.")
     ] = None
-    context: Contexts = ()
-    kubeconfig: Kubeconfig = None
-    request_timeout: RequestTimeout = DEFAULT_SECONDS
-    root: Root = None
 
 
 def run(request: Request) -> Result[Report]:
     """Exit code 1 if a cluster did not answer, or a file cannot be changed. All other jobs are retired even then."""
     found = Findings()
-    root, asked = ask(
-        request.root,
-        request.jobs,
-        request.overlay,
-        request.context,
-        request.kubeconfig,
-        request.request_timeout,
-        found,
-    )
+    root, asked = ask(request, request.jobs, found)
     from gen.cluster.ended import ended_jobs  # noqa: PLC0415 - needs the client
     from gen.cluster.read import read_status  # noqa: PLC0415 - as above
     from gen.cluster.wanted import wanted_runs  # noqa: PLC0415 - as above

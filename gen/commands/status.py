@@ -10,9 +10,10 @@ import typer
 
 from gen import quantity
 from gen.cluster.model import Phase
-from gen.commands.live import DEFAULT_SECONDS, Contexts, Kubeconfig, RequestTimeout, ask, terminal
-from gen.commands.options import Jobs, Overlays, Root
+from gen.commands.live import LiveRequest, ask
+from gen.commands.options import Jobs
 from gen.commands.result import CLEAN, VIOLATIONS, Result, Stream
+from gen.commands.terminal import terminal
 from gen.diagnostics import Findings, Severity, UsageError, did_you_mean
 from gen.report.formats import STATUS_REPORTERS
 from gen.report.live.view import View
@@ -35,11 +36,10 @@ WAITS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(LiveRequest):
     """Arguments of `gen status`."""
 
     jobs: Jobs = ()
-    overlay: Overlays = ()
     phase: Annotated[tuple[str, ...], typer.Option("--phase", help="Only runs in this phase; may be repeated.")] = ()
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on, and show each run that changes.")] = False
     wait: Annotated[
@@ -49,10 +49,6 @@ class Request:
         str | None,
         typer.Option("--timeout", metavar="DURATION", help="End --watch and --wait after a time such as 1h."),
     ] = None
-    context: Contexts = ()
-    kubeconfig: Kubeconfig = None
-    request_timeout: RequestTimeout = DEFAULT_SECONDS
-    root: Root = None
 
 
 def run(request: Request) -> Result[View[ClusterStatus]] | Stream[View[ClusterStatus]]:
@@ -60,15 +56,7 @@ def run(request: Request) -> Result[View[ClusterStatus]] | Stream[View[ClusterSt
     _check(request)
     deadline = None if request.timeout is None else time.monotonic() + quantity.seconds(request.timeout)
     found = Findings()
-    _, asked = ask(
-        request.root,
-        request.jobs,
-        request.overlay,
-        request.context,
-        request.kubeconfig,
-        request.request_timeout,
-        found,
-    )
+    _, asked = ask(request, request.jobs, found)
     if request.watch or request.wait:
         follower = _Follower(asked, request, found, deadline)
         return Stream(pieces=follower.pieces(), code=lambda: follower.exit_code)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen.commands.live import DEFAULT_SECONDS, Contexts, Kubeconfig, RequestTimeout, ask
-from gen.commands.options import Overlays, Root
+from gen.commands.live import LiveRequest, ask
 from gen.commands.result import CLEAN, VIOLATIONS, Stream
 from gen.diagnostics import Findings, UsageError
 from gen.report.report import Report
@@ -24,32 +23,19 @@ _DEFAULT_PORT = 6006
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(LiveRequest):
     """Arguments of `gen tensorboard`."""
 
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern for one job.", metavar="JOB")]
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Port of this machine; 0 is any that is free.")
     ] = _DEFAULT_PORT
-    overlay: Overlays = ()
-    context: Contexts = ()
-    kubeconfig: Kubeconfig = None
-    request_timeout: RequestTimeout = DEFAULT_SECONDS
-    root: Root = None
 
 
 def run(request: Request) -> Stream[str]:
     """Goes on until it is interrupted. Exit code 1 if no TensorBoard is ready."""
     found = Findings()
-    _, asked = ask(
-        request.root,
-        (request.job,),
-        request.overlay,
-        request.context,
-        request.kubeconfig,
-        request.request_timeout,
-        found,
-    )
+    _, asked = ask(request, (request.job,), found)
     from gen.cluster.board import find_board  # noqa: PLC0415 - needs the client
     from gen.cluster.errors import ClusterError  # noqa: PLC0415 - as above
     from gen.findings.clusters import NO_TENSORBOARD  # noqa: PLC0415 - as above

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gen.commands.live import DEFAULT_SECONDS, Contexts, Kubeconfig, RequestTimeout, reached, terminal
-from gen.commands.options import Overlays, Root
+from gen.commands.live import LiveRequest, reached
 from gen.commands.result import CLEAN, VIOLATIONS, Result
+from gen.commands.terminal import terminal
 from gen.diagnostics import Findings, Severity
 from gen.report.formats import TOP_REPORTERS
 from gen.report.live.view import View
@@ -19,22 +19,14 @@ FORMATS = TOP_REPORTERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(LiveRequest):
     """Arguments of `gen top`."""
-
-    overlay: Overlays = ()
-    context: Contexts = ()
-    kubeconfig: Kubeconfig = None
-    request_timeout: RequestTimeout = DEFAULT_SECONDS
-    root: Root = None
 
 
 def run(request: Request) -> Result[View[Top]]:
     """Exit code 1 if a cluster did not answer."""
     found = Findings()
-    _, targets = reached(
-        request.root, request.overlay, request.context, request.kubeconfig, request.request_timeout, found
-    )
+    _, targets = reached(request, found)
     from gen.cluster.top import read_top  # noqa: PLC0415 - needs the client
 
     top = read_top(targets, found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gen.report.sanitize import sanitize
-from gen.report.screen import columns
+from gen.report.terminal import columns
 from gen.secrets import known_secrets
 from gen.secrets.names import is_harmless, names_secret
 

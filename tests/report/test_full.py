@@ -8,7 +8,7 @@ from gen.diagnostics import Diagnostic, Location, Severity
 from gen.report.excerpt import excerpt
 from gen.report.full import full
 from gen.report.report import Report
-from gen.report.screen import Screen, columns
+from gen.report.terminal import Terminal, columns
 
 
 def shown(text: str, line: int, column: int, width: int = 80) -> tuple[str, str] | None:
@@ -103,7 +103,7 @@ def test_every_part_of_a_finding_in_a_narrow_screen() -> None:
         "overlays/dev/overlay.yaml": [""] * 11 + ["  h100: {perNode: 8}"],
     }
     report = Report((finding, warning), (), "1 error, 1 warning")
-    lines = full(report, Screen(width=50), lambda file: files.get(file, [])).splitlines()
+    lines = full(report, Terminal(width=50), lambda file: files.get(file, [])).splitlines()
     assert lines == [
         "error[invalid-value]: `gpus` is 9, and nodes with",
         "  accelerator `h100` have 8 of them",
@@ -132,4 +132,4 @@ def test_findings_are_counted_by_code() -> None:
 
 def test_a_finding_about_a_secret_has_no_excerpt() -> None:
     finding = Diagnostic(Location("a", 1, 8), "secret-value", "this looks like a token")
-    assert "plain" not in full(Report((finding,), (), ""), Screen(), lambda _: ["value: plain"])
+    assert "plain" not in full(Report((finding,), (), ""), Terminal(), lambda _: ["value: plain"])

@@ -1,4 +1,4 @@
-"""Logs for a terminal: each line after the role and the rank of its pod, in a colour of its own."""
+"""Logs for a terminal: each line after the role and the rank of its pod, in a color of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zlib
 from typing import TYPE_CHECKING, Final
 
 from gen.report.sanitize import sanitize
-from gen.report.terminal import COLOURS
+from gen.report.terminal import COLORS
 from gen.report.text import finding_lines
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _WIDTH: Final = 12
 """Columns of a usual prefix, so that texts start in the same column."""
 _STYLES = re.compile(r"\x1b\[[0-9;]*[mK]")
-"""Colours of programs, which are removed with everything else that controls a terminal."""
-_PALETTE: Final = tuple(name for name in COLOURS if name != "red")
+"""Colors of programs, which are removed with everything else that controls a terminal."""
+_PALETTE: Final = tuple(name for name in COLORS if name != "red")
 
 
 def as_text(view: View[LogPiece]) -> str:
@@ -31,8 +31,8 @@ def as_text(view: View[LogPiece]) -> str:
 def _lines(piece: LogPiece, terminal: Terminal) -> Iterator[str]:
     for line in piece.lines:
         prefix = _prefix(line, run=piece.several_runs)
-        colour = _PALETTE[zlib.crc32(prefix.encode()) % len(_PALETTE)]
-        yield f"{terminal.paint(prefix.ljust(_WIDTH), colour)} {plain(line.text)}"
+        color = _PALETTE[zlib.crc32(prefix.encode()) % len(_PALETTE)]
+        yield f"{terminal.styled(prefix.ljust(_WIDTH), color)} {plain(line.text)}"
     for finding in piece.findings:
         yield from finding_lines(finding)
 

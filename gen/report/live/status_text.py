@@ -10,7 +10,7 @@ from gen.diagnostics import counted
 from gen.report.accelerators import accelerators
 from gen.report.live.view import age
 from gen.report.sanitize import sanitize
-from gen.report.terminal import Column, table, wrapped
+from gen.report.table import Column, table, wrapped
 from gen.report.text import finding_lines
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gen.report.live.view import View
     from gen.report.terminal import Terminal
 
-_COLOURS: Final = {
+_COLORS: Final = {
     Phase.RUNNING: "green",
     Phase.SUCCEEDED: "green",
     Phase.FAILED: "red",
@@ -39,7 +39,7 @@ def as_text(view: View[ClusterStatus]) -> str:
 
 def _lines(status: ClusterStatus, terminal: Terminal) -> Iterator[str]:
     if status.runs:
-        made = table(_columns(status), terminal, {"PHASE": [_COLOURS.get(run.phase, "") for run in status.runs]})
+        made = table(_columns(status), terminal, {"PHASE": [_COLORS.get(run.phase, "") for run in status.runs]})
         yield from made.lines
         if made.left_out and not status.changed:
             yield terminal.fit(f"(no room for {', '.join(made.left_out)})")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from gen.report.sanitize import sanitize
-from gen.report.terminal import Column, table, wrapped
+from gen.report.table import Column, table, wrapped
 from gen.report.text import finding_lines
 
 if TYPE_CHECKING:

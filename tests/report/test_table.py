@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gen.report.terminal import Column, Terminal, table
+from gen.report.table import Column, table
+from gen.report.terminal import Terminal
 
 COLUMNS = (
     Column(name="NAME", texts=("a-run-with-a-long-name", "b"), rank=0, cut=True),
@@ -38,5 +39,5 @@ def test_texts_are_cut_before_columns_are_left_out() -> None:
 
 def test_colours_only_where_they_are_shown() -> None:
     colours = {"STATE": ("green", "red")}
-    assert "\x1b[32mrunning" in table(COLUMNS, Terminal(colour=True), colours).lines[1]
+    assert "\x1b[32mrunning" in table(COLUMNS, Terminal(color=True), colours).lines[1]
     assert "\x1b" not in "".join(table(COLUMNS, Terminal(), colours).lines)
