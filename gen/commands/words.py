@@ -40,14 +40,17 @@ def kinds(incomplete: str) -> list[str]:
 def fields(incomplete: str) -> list[str]:
     """`FIELD=` of jobs, or the values of a field that has few."""
     from gen.commands.schema import job_schema  # noqa: PLC0415 - only for completion
+    from gen.report.fields import document_fields  # noqa: PLC0415 - as above
 
     name, given, _ = incomplete.partition("=")
     found: dict[str, list[str]] = {}
-    for model in job_schema()["definitions"].values():
-        for field, schema in model.get("properties", {}).items():
-            found.setdefault(field, []).extend(map(str, schema.get("enum", ())))
-    values = dict.fromkeys(found.get(name, ()))
-    return [f"{name}={value}" for value in values] if given else [f"{field}=" for field in _beginning(name, found)]
+    for field in document_fields("job", job_schema()):
+        _, path = field.name.split(".", 1)
+        found.setdefault(path, []).extend(map(str, field.schema.get("enum", ())))
+    if given:
+        return [f"{name}={value}" for value in dict.fromkeys(found.get(name, ()))]
+    deeper = name.count(".")
+    return [f"{field}=" for field in _beginning(name, (one for one in found if one.count(".") == deeper))]
 
 
 def findings_and_fields(incomplete: str) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
 
 _DEPLOYMENT: Final = {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
-_ROLLING: Final = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}
+_ROLLING_UPDATE: Final = {"maxUnavailable": "25%", "maxSurge": "25%"}
 _JOB: Final = {
     "completionMode": "NonIndexed",
     "suspend": False,
@@ -123,9 +123,8 @@ def _of_deployment(body: Body) -> Body:
 
 
 def _rolling(strategy: Any) -> Body:
-    found = over(strategy, _ROLLING)
-    found["rollingUpdate"] = over(found["rollingUpdate"], _ROLLING["rollingUpdate"])  # type: ignore[arg-type]
-    return found
+    found = over(strategy, {"type": "RollingUpdate", "rollingUpdate": {}})
+    return {**found, "rollingUpdate": over(found["rollingUpdate"], _ROLLING_UPDATE)}
 
 
 def _of_stateful_set(body: Body) -> Body:

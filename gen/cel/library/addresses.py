@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any, Final
 
 from gen.cel.errors import CelError
@@ -11,7 +12,12 @@ from gen.cel.values import Opaque
 
 _IP: Final = "net.IP"
 _CIDR: Final = "net.CIDR"
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_BROADCAST: Final = IPv4Address("255.255.255.255")
+_LINK_LOCAL_MULTICAST: Final[tuple[IPv4Network | IPv6Network, ...]] = (
+    IPv4Network("224.0.0.0/24"),
+    *(IPv6Network(f"ff{flags:x}2::/16") for flags in range(16)),  # RFC 4291, section 2.7
+)
+Address = IPv4Address | IPv6Address
 
 
 def _address(text: str) -> Address:
@@ -23,7 +29,7 @@ def _address(text: str) -> Address:
         ) from None
     if "%" in text:
         raise CelError(f'IP address "{text}" with zone value is not allowed')
-    if address.version == 6 and address.ipv4_mapped is not None:  # noqa: PLR2004 - of IPv6
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         raise CelError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
     return address
 
@@ -60,7 +66,7 @@ def _network(text: str) -> _Network:
     if not valid or "%" in written:
         again = "network address parse error during conversion from string: "
         raise CelError(f"{again}{again}netip.ParsePrefix(\"{text}\"): no '/'" if not slash else f"{again}{again}{text}")
-    if address.version == 6 and address.ipv4_mapped is not None:  # noqa: PLR2004 - of IPv6
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         raise CelError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
     return _Network(address, int(length))
 
@@ -106,9 +112,8 @@ def _is_loopback(address: Opaque) -> bool:
 @function("net.IP::isLinkLocalMulticast() bool")
 def _is_link_local_multicast(address: Opaque) -> bool:
     content = address.content
-    if content.version == 4:  # noqa: PLR2004 - of IPv4
-        return content in ipaddress.ip_network("224.0.0.0/24")
-    return bool(content.packed[0] == 0xFF and content.packed[1] & 0x0F == 0x02)  # noqa: PLR2004 - scope of RFC 4291
+    same_version = (network for network in _LINK_LOCAL_MULTICAST if network.version == content.version)
+    return any(content in network for network in same_version)
 
 
 @function("net.IP::isLinkLocalUnicast() bool")
@@ -119,7 +124,7 @@ def _is_link_local_unicast(address: Opaque) -> bool:
 @function("net.IP::isGlobalUnicast() bool")
 def _is_global_unicast(address: Opaque) -> bool:
     content = address.content
-    if content.version == 4 and str(content) == "255.255.255.255":  # noqa: PLR2004 - of IPv4
+    if content == _BROADCAST:
         return False
     return not (content.is_unspecified or content.is_loopback or content.is_multicast or content.is_link_local)
 

@@ -59,7 +59,8 @@ def parse_timestamp(text: str) -> Timestamp:
     if match is None:
         raise CelError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}"')
     try:
-        moment = datetime(*(int(match[part]) for part in range(1, 7)), tzinfo=UTC)  # type: ignore[misc,arg-type]
+        year, month, day, hour, minute, second = (int(match[part]) for part in range(1, 7))
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError as error:
         raise CelError(f'parsing time "{text}": {error}') from None
     shift = (int(match[9]) * 60 + int(match[10])) * (1 if match[8] == "+" else -1) if match[8] else 0
