@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import typer
 
+from gen.cli.help import name_values
 from gen.commands import COMMANDS
 from gen.commands.result import Stream
 from gen.commands.terminal import is_terminal
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 OUTPUT = "output"
 DEFAULT_FORMAT = "text"
+MAX_WIDTH = 120
+"""Columns of help on a wider terminal."""
 
 
 def make_command(name: str, arguments: Sequence[str] = ()) -> Any:
@@ -36,10 +39,12 @@ def make_command(name: str, arguments: Sequence[str] = ()) -> Any:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
     )
     app.command(name, help=COMMANDS[name])(_function(import_module(f"gen.commands.{name}"), arguments))
-    return typer.main.get_command(app)
+    command = typer.main.get_command(app)
+    name_values(command)
+    return command
 
 
 def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..., None]:
@@ -110,7 +115,9 @@ def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
 
 def _format_option(formats: Iterable[str]) -> inspect.Parameter:
     choices = StrEnum("Output", [(name.upper(), name) for name in formats])  # type: ignore[misc] # computed choices
-    option = _annotated(choices, [typer.Option("--output", help="Output format.")])
+    option = _annotated(
+        choices, [typer.Option("--output", metavar="FORMAT", help=f"Output format: {', '.join(formats)}.")]
+    )
     return inspect.Parameter(OUTPUT, inspect.Parameter.KEYWORD_ONLY, default=choices(DEFAULT_FORMAT), annotation=option)
 
 

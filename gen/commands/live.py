@@ -38,7 +38,9 @@ class LiveRequest:
     ] = None
     request_timeout: Annotated[
         float,
-        typer.Option("--request-timeout", min=0.1, max=600, help="Seconds that a cluster may take for an answer."),
+        typer.Option(
+            "--request-timeout", metavar="SECONDS", min=0.1, max=600, help="Time that a cluster may take for an answer."
+        ),
     ] = 10.0
     root: Root = None
 

@@ -31,7 +31,8 @@ class Request(LiveRequest):
     job: Annotated[str, typer.Argument(help="Job file, NAMESPACE/NAME, or a pattern.", metavar="JOB")]
     role: Annotated[tuple[str, ...], typer.Option("--role", help="Only this role; may be repeated.")] = ()
     rank: Annotated[
-        tuple[int, ...], typer.Option("--rank", min=0, help="Only pods with this index in their role; may be repeated.")
+        tuple[int, ...],
+        typer.Option("--rank", metavar="N", min=0, help="Only pods with this index in their role; may be repeated."),
     ] = ()
     run: Annotated[
         tuple[str, ...], typer.Option("--run", help="This run; may be repeated. [default: the runs in Git]")
@@ -40,7 +41,9 @@ class Request(LiveRequest):
     since: Annotated[
         str | None, typer.Option("--since", metavar="DURATION", help="Only lines of this time until now, such as 10m.")
     ] = None
-    tail: Annotated[int | None, typer.Option("--tail", min=0, help="Only so many last lines of each container.")] = None
+    tail: Annotated[
+        int | None, typer.Option("--tail", metavar="N", min=0, help="Only so many last lines of each container.")
+    ] = None
     previous: Annotated[bool, typer.Option("--previous", help="Logs of the containers before their last restart.")] = (
         False
     )

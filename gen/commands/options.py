@@ -24,7 +24,9 @@ Overlays = Annotated[
 ]
 Root = Annotated[
     Path | None,
-    typer.Option("--root", help="Repository. [default: the nearest parent folder with jobs/ and overlays/]"),
+    typer.Option(
+        "--root", metavar="DIR", help="Repository. [default: the nearest parent folder with jobs/ and overlays/]"
+    ),
 ]
 Kubernetes = Annotated[
     str | None,
@@ -32,7 +34,11 @@ Kubernetes = Annotated[
 ]
 Base = Annotated[
     str | None,
-    typer.Option("--base", help="Git ref to compare with. [default: merge base with the default branch]"),
+    typer.Option(
+        "--base", metavar="REF", help="Git ref to compare with. [default: merge base with the default branch]"
+    ),
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Render every job, even if it did not change.")]
-Parallel = Annotated[int, typer.Option("--parallel", "-n", min=0, help="Number of processes; 0 is one per CPU.")]
+Parallel = Annotated[
+    int, typer.Option("--parallel", "-n", metavar="N", min=0, help="Number of processes; 0 is one per CPU.")
+]

@@ -68,7 +68,9 @@ class Request:
             autocompletion=words.fields,
         ),
     ] = ()
-    unset: Annotated[tuple[str, ...], typer.Option("--unset", help="Remove this field; may be repeated.")] = ()
+    unset: Annotated[
+        tuple[str, ...], typer.Option("--unset", metavar="FIELD", help="Remove this field; may be repeated.")
+    ] = ()
     root: Root = None
 
 

@@ -32,7 +32,9 @@ class Request:
     ]
     schemas: Annotated[
         tuple[Path, ...],
-        typer.Option("--schema-location", help="File or folder of CustomResourceDefinitions; may be repeated."),
+        typer.Option(
+            "--schema-location", metavar="PATH", help="File or folder of CustomResourceDefinitions; may be repeated."
+        ),
     ] = ()
     ignore_missing: Annotated[bool, typer.Option("--ignore-missing-schemas", help="Skip kinds without a schema.")] = (
         False

@@ -10,17 +10,13 @@ from msgspec import Struct
 from gen.report.sanitize import sanitize
 from gen.report.terminal import columns
 from gen.secrets import known_secrets
-from gen.secrets.names import is_harmless, names_secret
+from gen.secrets.lines import shows_secret
 
 if TYPE_CHECKING:
     from gen.diagnostics import Location
 
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"")
 _PLAIN: Final = re.compile(r"(?:(?!:(?:\s|$)|\s#|[,\[\]{}]).)+")
-_ENTRY: Final = re.compile(r"([\w./-]{1,256})[\"']?(?:=|\s*:\s*)[\"']?(?=(\S.*))")
-_PAIR: Final = re.compile(
-    r"\bname[\"']?\s*:\s*[\"']?([\w./-]{1,256})[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*[\"']?(?=(\S.*))"
-)
 _LONG: Final = 1000
 """Characters of a longer line that are looked at."""
 _NEAR: Final = 300
@@ -45,7 +41,7 @@ def excerpt(lines: list[str], place: Location, width: int) -> Excerpt | None:
     whole = lines[place.line - 1].rstrip("\r\n")
     skipped = max(place.column - 1 - _NEAR, 0) if len(whole) > _LONG else 0
     line = whole[skipped : skipped + _LONG]
-    if not line.strip() or _has_secret(line, whole):
+    if not line.strip() or _has_secret(line, lines, place.line - 1, skipped):
         return None
     begin = min(max(place.column - 1 - skipped, 0), len(line))
     end = begin + max(_length(line[begin:]), 1)
@@ -78,8 +74,10 @@ def _cut(text: str, width: int) -> str:
     return text + "…"
 
 
-def _has_secret(line: str, whole: str) -> bool:
-    if any(True for _ in known_secrets([whole])):
+def _has_secret(shown: str, lines: list[str], index: int, skipped: int) -> bool:
+    """Whether a line shows a secret, or the value of a name that stands before it."""
+    if any(True for _ in known_secrets([lines[index]])):
         return True
-    entries = (*_ENTRY.findall(line), *_PAIR.findall(line))
-    return any(names_secret(name) and not is_harmless(name, value.rstrip("]}\"' ")) for name, value in entries)
+    if skipped:
+        return shows_secret(lines[index][max(skipped - _LONG, 0) : skipped] + shown)
+    return shows_secret(shown, f"{lines[index - 1][-_LONG:]}\n" if index else "")

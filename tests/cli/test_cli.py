@@ -179,6 +179,23 @@ def test_help_fits_into_a_narrow_terminal(command: list[str]) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+TYPE = re.compile(r"<[^<>]+>|\[(?:bool|int|float|str|list|tuple|Path)\b|\b(?:TEXT|INTEGER|FLOAT|BOOLEAN|STR|INT)\b")
+"""What typer shows of types, in any of its releases."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_no_types_of_python(command: str) -> None:
+    shown = gen(command, "--help", cwd=PROJECT).stdout
+    assert TYPE.findall(shown) == []
+    assert max(map(len, shown.splitlines())) <= 120
+    assert re.search(r"^  -h, --help +Show this message", shown, re.MULTILINE)
+
+
+def test_types_of_python_are_found() -> None:
+    shown = ["JOB <list[str]>", "--root <path>", "--tail <int range>", "--root PATH TEXT", "--n [int]", "-n INTEGER"]
+    assert [text for text in shown if not TYPE.search(text)] == []
+
+
 def test_help_imports_few_modules() -> None:
     """Start-up time is nearly all imports; `bench/` measures it."""
     heavy = ["pydantic", "yaml", "jinja2", "jsonschema_rs", "gen.render.pipeline"]

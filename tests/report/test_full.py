@@ -64,10 +64,50 @@ def test_a_line_that_is_not_there_is_not_shown(place: tuple[int, int]) -> None:
         "- {name: DB_PASSWORD, value: hunter2}",
         "export DB_PASSWORD=hunter2",
         "command: curl https://user:pass0rd@example.com/x",
+        "command: train --password hunter2 --epochs 3",
+        "command: train --password 'hunter 2'",
+        "command: train --api-key=abc",
+        'args: ["--password", "hunter2"]',
+        "args: [--db-password, hunter2]",
+        "command: curl -u me:hunter2 example.com",
+        "command: 'curl -H \"Authorization: Bearer abcdef\" example.com'",
+        "x: " + "y" * 2000 + " --password hunter2",
     ],
 )
 def test_a_line_with_a_secret_is_not_shown(line: str) -> None:
-    assert shown(line, 1, 1) is None
+    assert shown(line, 1, len(line) - 4) is None
+    assert shown(line, 1, 1) is None or len(line) > 1000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  - --password\n  - hunter2",
+        "  train --password \\\n    hunter2",
+        "  password:\n    hunter2",
+        "  password: >-\n    hunter2",
+        "- name: DB_PASSWORD\n  value: hunter2",
+        '- "name": "DB_PASSWORD"\n  "value": "hunter2"',
+    ],
+)
+def test_a_line_with_the_value_of_a_secret_that_the_line_before_names_is_not_shown(text: str) -> None:
+    assert shown(text, 2, 5) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "command: train --password-file /run/password --max-tokens 4096",
+        "command: train --password $PASSWORD --epochs 3",
+        "command: train --tokenizer gpt2 --token-dir data",
+        "command: python -u train.py",
+        "env: {DEBUG: 'on'}",
+        "- value: hunter2",
+    ],
+)
+def test_a_line_about_secrets_without_a_value_is_shown(line: str) -> None:
+    assert shown(line, 1, 1) is not None
+    assert shown(f"password: hunter2\n{line}", 2, 1) is not None
 
 
 @pytest.mark.parametrize("column", [1, 50, 190])
