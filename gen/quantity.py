@@ -6,12 +6,13 @@ difference. So gen renders canonical forms only (`apimachinery/pkg/api/resource/
 
 from __future__ import annotations
 
-import re
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-_QUANTITY = re.compile(
+from gen.regex import regex
+
+_QUANTITY = regex(
     r"(?P<sign>[+-]?)(?P<digits>[0-9]*(?:\.[0-9]*)?)"
     r"(?P<suffix>Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?(?P<exponent>[0-9]{1,3}))?"
 )
@@ -30,7 +31,7 @@ MAX_STRICT_EXPONENT = 2
 """Digits of an exponent in a job."""
 MAX_LENGTH = 200
 
-_DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?")
+_DURATION = regex(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?")
 
 
 class _Quantity(NamedTuple):

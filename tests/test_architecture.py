@@ -40,7 +40,7 @@ LAYERS = (
     ("parallel",),
     ("diagnostics",),
     ("findings",),
-    ("quantity", "kubernetes"),
+    ("quantity", "kubernetes", "regex"),
 )
 """Rooms and loose modules, the highest first. A room may import itself, its own row and the rows below."""
 

@@ -6,7 +6,6 @@ same profile, and the resource is that of whole GPUs (its `README.md`, "MIG").
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import WithJsonSchema
@@ -16,13 +15,14 @@ from gen.accelerators.nvidia import NVIDIA_GPU
 from gen.model.effect import Effect
 from gen.model.profile import Problem
 from gen.model.scalars import matching
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MigProfile = Annotated[
     str,
-    matching(re.compile(r"[1-7]g\.[1-9][0-9]{0,2}gb(\.me)?"), 16, "a MIG profile", "use a form like `3g.40gb`"),
+    matching(regex(r"[1-7]g\.[1-9][0-9]{0,2}gb(\.me)?"), 16, "a MIG profile", "use a form like `3g.40gb`"),
     WithJsonSchema({"title": "MIG profile", "type": "string"}),
 ]
 

@@ -7,7 +7,6 @@ on v5e and v6e there are hosts with 8 chips for the topology `2x4`.
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import WithJsonSchema, model_validator
@@ -17,6 +16,7 @@ from gen.model.effect import Effect
 from gen.model.names import LabelValue
 from gen.model.profile import Problem
 from gen.model.scalars import Positive, conflict, matching
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,9 +25,7 @@ _TPU = "google.com/tpu"
 _CHIPS_OF_HOST = 4
 Topology = Annotated[
     str,
-    matching(
-        re.compile(r"[1-9][0-9]?x[1-9][0-9]?(x[1-9][0-9]?)?"), 8, "a topology", "use a form like `2x4` or `4x4x4`"
-    ),
+    matching(regex(r"[1-9][0-9]?x[1-9][0-9]?(x[1-9][0-9]?)?"), 8, "a topology", "use a form like `2x4` or `4x4x4`"),
     WithJsonSchema({"title": "topology", "type": "string"}),
 ]
 

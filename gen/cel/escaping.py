@@ -6,8 +6,9 @@ From Kubernetes' documentation of CustomResourceDefinitions ("Escaping of proper
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from gen.regex import regex
 
 _SIGNS: Final = {"__underscores__": "__", "__dot__": ".", "__dash__": "-", "__slash__": "/"}
 RESERVED: Final = (
@@ -16,7 +17,7 @@ RESERVED: Final = (
 )
 """Names that no variable can have."""
 _KEYWORDS: Final = ("true", "false", "null", "in", *RESERVED)
-_ESCAPED = re.compile(f"__(?:(?P<sign>underscores|dot|dash|slash)|(?P<word>{'|'.join(_KEYWORDS)}))__")
+_ESCAPED = regex(f"__(?:(?P<sign>underscores|dot|dash|slash)|(?P<word>{'|'.join(_KEYWORDS)}))__")
 
 
 def unescaped(name: str) -> str:

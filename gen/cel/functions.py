@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from gen.cel.types import Type, parse_types
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SIGNATURE = re.compile(r"(?:(?P<target>[\w.]+(?:\(.*?\))?)::)?(?P<name>[^\s(]+)\((?P<of>.*)\) (?P<result>\S.*)")
+_SIGNATURE = regex(r"(?:(?P<target>[\w.]+(?:\(.*?\))?)::)?(?P<name>[^\s(]+)\((?P<of>.*)\) (?P<result>\S.*)")
 COSTS_TEXT: Final = 0.1
 """Of one character that is read (`StringTraversalCostFactor` of `checker/cost.go` of cel-go)."""
 

@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from gen.cel.errors import CompileError
 from gen.cel.values import UInt
+from gen.regex import regex
 
 _STRING = r"""[rR]?(?:\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3}|"(?:[^"\\\n\r]|\\.)*"|'(?:[^'\\\n\r]|\\.)*')"""
 _RAW = r"""[rR](?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n\r]*"|'[^'\n\r]*')"""
-_TOKENS = re.compile(
+_TOKENS = regex(
     rf"""
     (?P<space>[ \t\n\r\f]+|//[^\n]*)
   | (?P<bytes>[bB][rR](?:\"{{3}}.*?\"{{3}}|'{{3}}.*?'{{3}}|"[^"\n\r]*"|'[^'\n\r]*')|[bB]{_RAW}|[bB]{_STRING})
@@ -36,7 +37,7 @@ _ESCAPES: Final = {
     "v": "\v",
     **{sign: sign for sign in "\\?\"'`"},
 }
-_ESCAPE = re.compile(
+_ESCAPE = regex(
     r"\\(?:(?P<sign>[abfnrtv\\?\"'`])|[xX](?P<hex>[0-9a-fA-F]{2})|u(?P<short>[0-9a-fA-F]{4})"
     r"|U(?P<long>[0-9a-fA-F]{8})|(?P<octal>[0-3][0-7]{2})|(?P<other>.|$))",
     re.DOTALL,

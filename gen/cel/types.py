@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
+
+from gen.regex import regex
 
 
 class Type(Struct, frozen=True):
@@ -38,7 +39,7 @@ TIMESTAMP: Final = Type("timestamp")
 DURATION: Final = Type("duration")
 SIMPLE: Final = {one.name: one for one in (DYN, NULL, BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION)}
 
-_TOKEN = re.compile(r"[\w.]+|[(),]")
+_TOKEN = regex(r"[\w.]+|[(),]")
 
 
 def list_of(item: Type) -> Type:

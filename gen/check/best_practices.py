@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.check.silence import Checked, silenced
 from gen.rules.gitops.best_practices import BEST_PRACTICES
 from gen.rules.gitops.runs import RUNS
 from gen.rules.object_view import ObjectView
 from gen.rules.problem import Problem
 
 if TYPE_CHECKING:
-    from gen.check.silence import Checked
     from gen.kubernetes import Body
+    from gen.rules.rule import Rule
+
+_BY_NAME = {rule.name: rule for rule in BEST_PRACTICES}
+
+
+def rule_named(name: str) -> Rule:
+    """The rule with this name. The other rules are imported only if it is one of them."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    from gen.rules.catalogue import CATALOGUE  # noqa: PLC0415 - as above
+
+    return CATALOGUE[name]
 
 
 def check_best_practices(body: Body) -> Checked | None:
@@ -26,8 +38,4 @@ def check_best_practices(body: Body) -> Checked | None:
         if rule.find is not None and rule.is_for(*pair)
         for fault in rule.find(view)
     ]
-    if not problems:
-        return None
-    from gen.check.silence import silenced  # noqa: PLC0415 - most runs have no problem and need no other rule
-
-    return silenced(problems, body)
+    return silenced(problems, body) if problems else None

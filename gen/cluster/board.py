@@ -15,6 +15,7 @@ from gen.cluster.lists import Collection, list_objects
 from gen.cluster.served import base_of
 from gen.findings.clusters import NO_TENSORBOARD
 from gen.kubernetes import COMPONENT, JOB_LABEL, at
+from gen.regex import regex
 from gen.render.plan.tensorboard import COMPONENT as BOARD
 from gen.resources.state import conditions
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
 
 _CHUNK: Final = 1 << 16
-_PREFIX = re.compile(r"--path_prefix=(/[\w./-]*)", re.ASCII)
+_PREFIX = regex(r"--path_prefix=(/[\w./-]*)", re.ASCII)
 _LOCAL: Final = "127.0.0.1"
 """No other machine can use the port."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from gen.kubernetes import COMPONENT, JOB_LABEL, RUN_LABEL, Body, at
+from gen.regex import regex
 from gen.resources import RESOURCES
 from gen.resources.state import conditions
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _STARTING: Final = frozenset({"ContainerCreating", "PodInitializing"})
-_GANG: Final = re.compile(r"pod ?group|gang", re.IGNORECASE)
+_GANG: Final = regex(r"pod ?group|gang", re.IGNORECASE)
 """Messages of schedulers about pods that wait for others of their group: Volcano, coscheduling, YuniKorn."""
 GANG: Final = "Gang"
 UNSCHEDULABLE: Final = "Unschedulable"

@@ -13,6 +13,7 @@ from gen.cluster.pods import controller
 from gen.cluster.served import Served, base_of
 from gen.cluster.snapshot import Problem
 from gen.kubernetes import JOB_LABEL, QUEUE_LABEL, RUN_LABEL, at
+from gen.regex import regex
 from gen.resources import resource_of_object
 from gen.resources.kueue import RESERVED, VISIBILITY, WORKLOAD
 from gen.resources.state import State, conditions, state_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_ASKED: Final = 20
 """Most runs with a request for their events, and most queues with a request for their order."""
-_QUOTA: Final = re.compile(r"exceeded quota|quota exceeded", re.IGNORECASE)
+_QUOTA: Final = regex(r"exceeded quota|quota exceeded", re.IGNORECASE)
 QUOTA: Final = "QuotaExceeded"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from msgspec import Struct
 from gen.diagnostics import Findings
 from gen.kubernetes import at
 from gen.load.compiled import mapping_of
+from gen.regex import regex
 from gen.render.emit import HEADER
 from gen.repository.layout import JobFile, source_job, tree_folder
 from gen.repository.safe_files import read_regular
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gen.resources.base import Resource
 
 _MAX_BYTES = 4 << 20
-_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
-_VERSION = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?v[a-z0-9]{1,30}")
+_NAME = regex(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
+_VERSION = regex(r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?v[a-z0-9]{1,30}")
 
 
 class Wanted(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from gen.commands.schema import SCHEMAS, schema_text
 from gen.diagnostics import BugError, Findings, Location, UsageError
 from gen.findings.files import IN_THE_WAY, KEPT
 from gen.kinds import KINDS
+from gen.regex import regex
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
 from gen.repository.layout import JOBS, OVERLAY_FILE, OVERLAYS, RENDERED, JobFile, is_job, overlay_file
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 FIRST_JOB = "hello"
 TEMPLATES = "templates/init"
 RETIRE_TEMPLATES = "templates/retire"
-_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
-_OWNER = re.compile(r"[-A-Za-z0-9_./@+]{2,200}")
+_NAME = regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_OWNER = regex(r"[-A-Za-z0-9_./@+]{2,200}")
 _NO_SOURCE = "CI fails until requirements.txt has a source of gen: add one there, as its comments show"
 
 FORMATS = REPORTERS

@@ -11,11 +11,12 @@ from importlib.metadata import PackageNotFoundError, distribution
 from typing import Final
 
 from gen.diagnostics import UsageError
+from gen.regex import regex
 
 DISTRIBUTION: Final = "gitops-gen"
 _HOST_AND_PATH: Final = r"(?:git@)?(?!-)[-\w.]*(?::\d+)?/[-\w.~/%+]+"
-_GIT: Final = re.compile(rf"git\+(?:https|ssh|file)://{_HOST_AND_PATH}@(?:[0-9a-f]{{64}}|[0-9a-f]{{40}})", re.ASCII)
-_ARCHIVE: Final = re.compile(rf"(?:https|file)://{_HOST_AND_PATH}#sha256=[0-9a-f]{{64}}", re.ASCII)
+_GIT: Final = regex(rf"git\+(?:https|ssh|file)://{_HOST_AND_PATH}@(?:[0-9a-f]{{64}}|[0-9a-f]{{40}})", re.ASCII)
+_ARCHIVE: Final = regex(rf"(?:https|file)://{_HOST_AND_PATH}#sha256=[0-9a-f]{{64}}", re.ASCII)
 
 
 def checked_source(source: str) -> str:

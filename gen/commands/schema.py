@@ -7,7 +7,6 @@ that the file matches none of the kinds.
 from __future__ import annotations
 
 import json
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,6 +26,7 @@ from gen.model.profile import Profile
 from gen.model.step import STEPS_HAVE, Order
 from gen.overlay.extensions import load_extensions
 from gen.overlay.fields import overlay_fields
+from gen.regex import regex
 from gen.repository.root import find_root
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ Schema = dict[str, Any]
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _TEMPLATE = "#/definitions/{model}"
 _STEP = "Step"
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+_NUMBER = regex(r"[0-9]+(\.[0-9]+)?")
 
 
 def job_schema() -> Schema:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import Findings, UsageError
+from gen.regex import regex
 from gen.repository.job_files import all_jobs
 from gen.repository.overlay_files import overlay_names
 from gen.repository.root import find_root
@@ -15,7 +15,7 @@ from gen.repository.root import find_root
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SAFE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+_SAFE: Final = regex(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 
 def jobs(incomplete: str) -> list[str]:

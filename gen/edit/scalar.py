@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 
 from gen.diagnostics import Findings
 from gen.load import Plain
 from gen.load.strict import parse
+from gen.regex import regex
 
 # characters that JSON does not escape, but YAML readers reject or take for line breaks, or terminals reorder
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+_ESCAPED = regex("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 
 _SPECIAL = ("=", "<<")
 """Strings with a meaning in YAML 1.1 that some readers reject and others apply."""

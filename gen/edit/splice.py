@@ -7,7 +7,6 @@ the expected data.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -18,15 +17,16 @@ from gen.diagnostics import Findings
 from gen.edit.change import EditError, changed
 from gen.edit.scalar import scalar
 from gen.load.strict import parse
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.edit.change import Change
 
-_BREAK = re.compile(r"\r\n|\n|\r")
-_REST = re.compile(r"[^\r\n]*")
-_HEADER = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)?")
+_BREAK = regex(r"\r\n|\n|\r")
+_REST = regex(r"[^\r\n]*")
+_HEADER = regex(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)?")
 EMPTY = "{}"
 
 

@@ -7,7 +7,6 @@ documentation and source, see `docs/gitops.md`.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import WithJsonSchema
@@ -18,6 +17,7 @@ from gen.gitops.base import Engine, Settings, Site
 from gen.kubernetes import MANAGED_BY, Body, at, present
 from gen.model.names import ObjectName
 from gen.model.scalars import Text, matching
+from gen.regex import regex
 from gen.repository.layout import object_file, object_files, rendered_path, tree_folder
 from gen.resources.core import PERSISTENT_VOLUME
 
@@ -37,7 +37,7 @@ _FOLDER = "{{ .path.path }}"
 Service = Annotated[
     str,
     # the annotation key ends with it; the prefix and the longest trigger leave this many characters
-    matching(re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,28}[a-z0-9])?"), 30, "a notification service of Argo CD"),
+    matching(regex(r"[a-z0-9](?:[-a-z0-9.]{0,28}[a-z0-9])?"), 30, "a notification service of Argo CD"),
     WithJsonSchema({"title": "service", "type": "string"}),
 ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from gen.kubernetes import Body
 from gen.model.names import ObjectName
 from gen.model.profile import Profile
 from gen.model.scalars import matching
+from gen.regex import regex
 from gen.repository.layout import object_file
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RepositoryURL = Annotated[
     str,
     matching(
-        re.compile(r"(?:https?|ssh)://[A-Za-z0-9._~%@:/+-]+"),
+        regex(r"(?:https?|ssh)://[A-Za-z0-9._~%@:/+-]+"),
         2048,
         "the URL of a Git repository",
         "use a form like `https://git.example.com/team/jobs.git` or `ssh://git@git.example.com/team/jobs.git`",
@@ -32,13 +32,13 @@ RepositoryURL = Annotated[
 ]
 Revision = Annotated[
     str,
-    matching(re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]*"), 200, "a branch or tag", "use a name like `main`"),
+    matching(regex(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]*"), 200, "a branch or tag", "use a name like `main`"),
     WithJsonSchema({"title": "branch or tag", "type": ["string", "number"]}),
 ]
 Folder = Annotated[
     str,
     matching(
-        re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*"),
+        regex(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*"),
         200,
         "a folder relative to the root of the repository",
         "use a form like `training/cluster`, without a leading `/`",

@@ -10,6 +10,7 @@ from gen.findings.imports import NEEDS_SECRET, NOT_CARRIED
 from gen.findings.jobs import SECRET_VALUE
 from gen.importers.base import ImportedJob
 from gen.model.names import name_meant
+from gen.regex import regex
 from gen.secrets import known_secrets
 from gen.secrets.names import is_harmless, names_secret
 from gen.storage.base import RESERVED_VOLUMES
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings, Location
     from gen.importers.base import Fields, Original
 
-_EXPRESSION: Final = re.compile(r"\$+(?=\{[{%#])|\{[{%#]")
+_EXPRESSION: Final = regex(r"\$+(?=\{[{%#])|\{[{%#]")
 _MAX_LABEL: Final = 63
 
 

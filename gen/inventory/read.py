@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from gen.load import read
 from gen.load.compiled import mapping_of
 from gen.overlay.read import OverlayReader
 from gen.overlay.select import selects
+from gen.regex import regex
 from gen.repository.codeowners import read_code_owners
 from gen.repository.git_history import last_changes
 from gen.repository.job_files import all_jobs, chosen_jobs
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.repository.layout import JobFile
 
-_ODD = re.compile(r"[\s\[{,:-](?:\+[0-9]|0[xo0-9]|True|TRUE|False|FALSE)")
+_ODD = regex(r"[\s\[{,:-](?:\+[0-9]|0[xo0-9]|True|TRUE|False|FALSE)")
 """Scalars that the compiled reader does not distinguish from others, which are valid."""
-_HIDDEN_BLOCK = re.compile(rf"(?m)^(?:{'|'.join(sorted(HIDDEN))}):.*\n(?:[ \t#-].*\n|\n)*")
+_HIDDEN_BLOCK = regex(rf"(?m)^(?:{'|'.join(sorted(HIDDEN))}):.*\n(?:[ \t#-].*\n|\n)*")
 
 
 def list_jobs(root: Path, patterns: Sequence[str], overlays: Collection[str], filters: Filters) -> Listing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, WithJsonSchema
@@ -15,6 +14,7 @@ from gen.model.base import Model
 from gen.model.names import ConfigKey, ObjectName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Given, Port, Positive, matching
+from gen.regex import regex
 from gen.resources.kubeflow import PYTORCHJOB
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ProcessesPerNode = Annotated[
     str,
-    matching(re.compile(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "an integer, `auto`, `cpu` or `gpu`"),
+    matching(regex(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "an integer, `auto`, `cpu` or `gpu`"),
     WithJsonSchema({"title": "integer, auto, cpu or gpu", "type": ["string", "integer"]}),
 ]
 

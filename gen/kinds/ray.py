@@ -8,7 +8,6 @@ and of the head read it one after the other (`ray-operator/controllers/ray/commo
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
@@ -21,6 +20,7 @@ from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.names import JobName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Duration, Given, Positive, Text, Truth, matching
+from gen.regex import regex
 from gen.resources.base import ANY_ITEM
 from gen.resources.ray import CLUSTER_TTL, HEAD, RAYJOB
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 WORKER: Final = "worker"
 SUBMITTER: Final = "submitter"
 _CLUSTER: Final = ("spec", "rayClusterSpec")
-_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./ -]+")
+_PLAIN = regex(r"[A-Za-z0-9_@%+=:,./ -]+")
 """Text that means the same after any number of shells."""
 
 StartParameter = Annotated[
-    str, matching(re.compile(r"[a-z][a-z0-9-]{0,62}"), 63, "a parameter of `ray start`", "use a name like `num-cpus`")
+    str, matching(regex(r"[a-z][a-z0-9-]{0,62}"), 63, "a parameter of `ray start`", "use a name like `num-cpus`")
 ]
 RayVersion = Annotated[
     str,
-    matching(re.compile(r"[0-9]+\.[0-9]+\.[0-9]+[A-Za-z0-9.+-]*"), 63, "a version of Ray", "use a form like `2.52.0`"),
+    matching(regex(r"[0-9]+\.[0-9]+\.[0-9]+[A-Za-z0-9.+-]*"), 63, "a version of Ray", "use a form like `2.52.0`"),
 ]
 Replicas = Annotated[Count, Field(le=MAX_PODS)]
 

@@ -6,7 +6,6 @@ Only some fields of a pod can be changed, and each minor version of the Trainer 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from gen.kinds.base import Job, Problem
@@ -16,6 +15,7 @@ from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.names import EnvName, ObjectName
 from gen.model.scalars import Positive, Text, matching
 from gen.networks import POD_NETWORK
+from gen.regex import regex
 from gen.resources.trainer import RESERVED_ENV, RUNTIME_KINDS, TRAINJOB, frameworks_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _IN_RUNTIME: Final = "only the runtime in the cluster sets it"
 _POD_FIELDS: Final = (
     *("serviceAccountName", "nodeSelector", "affinity", "tolerations", "imagePullSecrets", "volumes"),
 )
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+_URI: Final = regex(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 
 StorageURI = Annotated[str, matching(_URI, 2048, "a URI", "use a form like `hf://team/dataset` or `s3://bucket/path`")]
 

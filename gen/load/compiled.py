@@ -16,6 +16,7 @@ from ahocorasick_rs import BytesAhoCorasick
 
 from gen.load.go_yaml import differs
 from gen.load.yaml11 import MAX_CACHED, forms, resolved
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,8 @@ with suppress(ImportError):  # on a platform without a wheel
 
 _REFERENCES = "&*"
 _TAG = "!"
-_ESCAPED_TAG = re.compile(r"\\(?:x|u00|U000000)21")
-_OTHER_BREAKS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
+_ESCAPED_TAG = regex(r"\\(?:x|u00|U000000)21")
+_OTHER_BREAKS = regex("\r(?!\n)|[\x85\u2028\u2029]")
 """Line breaks of YAML 1.1 that a mark may follow."""
 _BEFORE_NODES = ("", ":", "-", "?", ",", "[", "{")
 MAX_CHARACTERS = 1 << 20

@@ -14,15 +14,16 @@ from yaml.error import Mark
 from gen.findings.files import IGNORED_DOCUMENT, INVALID_YAML
 from gen.load.events import Refused
 from gen.load.yaml_errors import location
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
 
-_SEPARATOR = re.compile(r"^---[^\S\n]*(?=[^\s#])", re.MULTILINE)
-_END = re.compile(r"^\.\.\.(?=\s)", re.MULTILINE)
-_NEXT = re.compile(r"^---", re.MULTILINE)
-_IGNORED = re.compile(r"^[^\S\n]*(?!\.\.\.\s)(?=[^\s#])", re.MULTILINE)
-_PRINTED = re.compile(r"[^\n\r\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SEPARATOR = regex(r"^---[^\S\n]*(?=[^\s#])", re.MULTILINE)
+_END = regex(r"^\.\.\.(?=\s)", re.MULTILINE)
+_NEXT = regex(r"^---", re.MULTILINE)
+_IGNORED = regex(r"^[^\S\n]*(?!\.\.\.\s)(?=[^\s#])", re.MULTILINE)
+_PRINTED = regex(r"[^\n\r\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """Control characters are errors everywhere."""
 
 

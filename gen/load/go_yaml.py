@@ -23,14 +23,15 @@ from yaml.events import (
 from gen.findings.files import INVALID_YAML
 from gen.load.document_ends import has_ends, without_ignored
 from gen.load.events import Refused
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
 
 _STARTS = (MappingStartEvent, SequenceStartEvent)
 _ENDS = (MappingEndEvent, SequenceEndEvent)
-_FLOW = re.compile(r"(?:^|[:\-] |[:\-]\t|[\[{,])[ \t]*[\[{][^\n]*\?", re.MULTILINE)
-_SLASH = re.compile(r"(?<!\\)(?:\\\\)*\\/")
+_FLOW = regex(r"(?:^|[:\-] |[:\-]\t|[\[{,])[ \t]*[\[{][^\n]*\?", re.MULTILINE)
+_SLASH = regex(r"(?<!\\)(?:\\\\)*\\/")
 _MAX_QUOTES = 50
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,6 +9,7 @@ from msgspec.structs import replace
 
 from gen.diagnostics import Location
 from gen.load.strict import Data
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ class Layers(Struct, frozen=True):
         return start
 
 
-_LINE = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_LINE = regex("\r\n|[\r\n\x85\u2028\u2029]")
 """Line breaks as libyaml counts them."""
 
 

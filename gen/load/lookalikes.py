@@ -10,15 +10,16 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import 
 from yaml.events import ScalarEvent, StreamEndEvent
 
 from gen.load.slips import ODD_SPACES, named
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
 _OPENING, _CLOSING = "\u201c\u2018\u201e\u201a", "\u201d\u2019\u201c\u2018"
-_ANY = re.compile(f"[{ODD_SPACES}{_OPENING}{_CLOSING}]")
-_EDGE = re.compile(f"^[{ODD_SPACES}]|[{ODD_SPACES}]$")
-_QUOTED = re.compile(f"[{_OPENING}].*[{_CLOSING}]", re.DOTALL)
+_ANY = regex(f"[{ODD_SPACES}{_OPENING}{_CLOSING}]")
+_EDGE = regex(f"^[{ODD_SPACES}]|[{ODD_SPACES}]$")
+_QUOTED = regex(f"[{_OPENING}].*[{_CLOSING}]", re.DOTALL)
 
 
 class Lookalike(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from gen.diagnostics import Location
 from gen.findings.files import ANCHOR, DUPLICATE_KEY, IGNORED_DOCUMENT, INVALID_KEY, NOT_A_NUMBER, TAG, TOO_LARGE
 from gen.load.events import MERGE, Policy, Refused, Stack
 from gen.load.yaml11 import CACHE, MAX_CACHED, resolved
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,7 +159,7 @@ class ManifestPolicy(Policy):
 _DECODED: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
 """Types of values that a tag can have."""
 _PLAIN_TAGS = frozenset({"str", "!", "timestamp", "merge"})
-_TIME = re.compile(
+_TIME = regex(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
     r"(?:[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
     r"| [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?)?"

@@ -6,7 +6,6 @@ Anchors, aliases and tags are refused.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -29,8 +28,11 @@ from gen.findings.files import (
 from gen.load.events import Policy, Refused, Stack, read_events
 from gen.load.lookalikes import lookalikes
 from gen.load.yaml_errors import explained, location
+from gen.regex import regex
 
 if TYPE_CHECKING:
+    import re
+
     from gen.diagnostics import Findings
     from gen.findings.code import Code
 
@@ -146,10 +148,10 @@ def _refused_mark(event: Any) -> Refused:
     return Refused(event, TAG, f"unsupported tag `{event.tag}`", hint)
 
 
-_FORBIDDEN = re.compile(
+_FORBIDDEN = regex(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
-_NEVER = re.compile("[\0\ufdd0-\ufdef]")
+_NEVER = regex("[\0\ufdd0-\ufdef]")
 """Refused as escapes, too: no process can receive a NUL, and gen uses noncharacters itself."""
 
 

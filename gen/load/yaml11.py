@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any, Final
+
+from gen.regex import regex
 
 
 def forms(word: str) -> tuple[str, ...]:
@@ -21,8 +22,8 @@ _WORDS: Final[dict[str, Any]] = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
 }
 _NUMERIC = frozenset("+-.0123456789")
-_INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INT = regex(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
+_FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
 def resolved(text: str) -> Any:

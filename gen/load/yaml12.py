@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from gen.load.strict import Data, Plain
+from gen.regex import regex
 
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,2})?")
+_INTEGER = regex(r"[-+]?(?:0|[1-9][0-9]{0,17})")
+_FLOAT = regex(r"[-+]?(?:\.[0-9]{1,30}|[0-9]{1,30}(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,2})?")
 MAX_EXACT = 2**53
 """Up to here each float equals exactly one integer."""
 _WORDS: dict[str, bool | None] = {

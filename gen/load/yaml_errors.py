@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from gen.diagnostics import Location
 from gen.load.slips import slip_in
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +30,10 @@ _HINTS = (
     ("found unknown escape character", "use single quotes, or double the backslash"),
 )
 _HINT = "check the indentation, quotes and brackets of this line and the one above"
-_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_BREAK = regex("\r\n|[\r\n\x85\u2028\u2029]")
 """Line breaks as libyaml counts them."""
-_ENTRY = re.compile(r"(?P<indent> *)(?:- +)?(?P<key>[^\s#'\"\[{][^:#]*):(?: +(?P<value>[^#\s].*))?")
-_BLOCK = re.compile(r"\s*(?:- +)?(?P<key>[^#]*):\s+[|>][-+0-9]*\s*(?:#.*)?")
+_ENTRY = regex(r"(?P<indent> *)(?:- +)?(?P<key>[^\s#'\"\[{][^:#]*):(?: +(?P<value>[^#\s].*))?")
+_BLOCK = regex(r"\s*(?:- +)?(?P<key>[^#]*):\s+[|>][-+0-9]*\s*(?:#.*)?")
 
 
 class YAMLProblem(Struct, frozen=True, kw_only=True):

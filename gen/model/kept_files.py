@@ -8,12 +8,13 @@ from pydantic import WithJsonSchema
 
 from gen.model.base import Model
 from gen.model.scalars import matching
+from gen.regex import regex
 from gen.repository.layout import INERT_ENDINGS
 
 KeptFiles = Annotated[
     str,
     matching(
-        re.compile(
+        regex(
             r"(?:(?!\.{1,2}/)[A-Za-z0-9._*?-]+/)*[A-Za-z0-9_*?][A-Za-z0-9._*?-]*"
             rf"(?:{'|'.join(map(re.escape, INERT_ENDINGS))})"
         ),

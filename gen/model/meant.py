@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_WHOLE = re.compile(r"(?P<digits>[1-9][0-9]{0,8}|[1-9][0-9]{0,2}(?:[_,][0-9]{3})+|0)(?:\.0+)?(?:[,;]|\s+[A-Za-z]+)?")
-_POWER = re.compile(r"(?P<digits>[1-9][0-9]?)[eE]\+?(?P<zeros>[0-9])")
+from gen.regex import regex
+
+_WHOLE = regex(r"(?P<digits>[1-9][0-9]{0,8}|[1-9][0-9]{0,2}(?:[_,][0-9]{3})+|0)(?:\.0+)?(?:[,;]|\s+[A-Za-z]+)?")
+_POWER = regex(r"(?P<digits>[1-9][0-9]?)[eE]\+?(?P<zeros>[0-9])")
 _TRUTHS = {"true": ("yes", "on", "y", "1", "enabled"), "false": ("no", "off", "n", "0", "disabled")}
-_BYTES = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[KMGTP])(?:i?B?|iB|ib|bytes?)", re.IGNORECASE)
-_DURATION = re.compile(r"(?P<number>[0-9]+)\s*(?P<unit>[a-z]+)", re.IGNORECASE)
+_BYTES = regex(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[KMGTP])(?:i?B?|iB|ib|bytes?)", re.IGNORECASE)
+_DURATION = regex(r"(?P<number>[0-9]+)\s*(?P<unit>[a-z]+)", re.IGNORECASE)
 _UNITS = {
     "d": ("days", "day", "d"),
     "h": ("hours", "hour", "hrs", "hr", "h"),

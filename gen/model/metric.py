@@ -15,10 +15,11 @@ from gen.diagnostics import did_you_mean
 from gen.model.base import LongForm, ScalarOrMapping, Section, ShortForm
 from gen.model.scalars import Given, conflict, matching, refuse, schema, shown
 from gen.model.synonyms import METRIC
+from gen.regex import regex
 
 MetricFormat = Literal["raw", "percentage"]
 _FORMATS: tuple[MetricFormat, ...] = get_args(MetricFormat)
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./@%+-]*")
+_NAME = regex(r"[A-Za-z0-9_][A-Za-z0-9_./@%+-]*")
 _MAX_NAME = 63
 _MAX_PATTERN = 200
 _MAX_METRICS = 64

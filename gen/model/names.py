@@ -8,15 +8,16 @@ from typing import Annotated
 
 from gen.kubernetes import with_hash
 from gen.model.scalars import matching, schema
+from gen.regex import regex
 
 DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_DNS_LABEL = re.compile(DNS_LABEL)
-JOB_NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
-_DNS_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+_DNS_LABEL = regex(DNS_LABEL)
+JOB_NAME = regex(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
+_DNS_SUBDOMAIN = regex(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 LABEL_KEY = r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 ENV_NAME = r"(?!\.\.|\.$)[A-Za-z_.-][A-Za-z0-9_.-]*"
 LABEL_VALUE = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?"
-_IMAGE = re.compile(
+_IMAGE = regex(
     # container runtimes take a first part in upper case for a registry, others for a folder of Docker Hub
     r"(?![^/.:]*[A-Z][^/.:]*/)(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
     r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
@@ -71,7 +72,7 @@ ObjectName = Annotated[
 ConfigKey = Annotated[
     str,
     matching(
-        re.compile(r"(?!\.\.)(?!\.$)[-._A-Za-z0-9]+"),
+        regex(r"(?!\.\.)(?!\.$)[-._A-Za-z0-9]+"),
         253,
         "a key of a Secret or ConfigMap",
         "use letters, digits, `-`, `_` and `.`",
@@ -80,13 +81,13 @@ ConfigKey = Annotated[
 ]
 LabelKey = Annotated[
     str,
-    matching(re.compile(LABEL_KEY), 317, "a label key", "use a form like `team` or `example.com/team`"),
+    matching(regex(LABEL_KEY), 317, "a label key", "use a form like `team` or `example.com/team`"),
     schema("label key", "string"),
 ]
 EnvName = Annotated[
     str,
     matching(
-        re.compile(ENV_NAME),
+        regex(ENV_NAME),
         253,
         "an environment variable name",
         "use letters, digits, `_`, `-` and `.`; do not start with a digit or `..`",
@@ -95,18 +96,18 @@ EnvName = Annotated[
 ]
 ResourceName = Annotated[
     str,
-    matching(re.compile(r"(?=.*/)" + LABEL_KEY), 317, "an extended resource name", "use a form like `nvidia.com/gpu`"),
+    matching(regex(r"(?=.*/)" + LABEL_KEY), 317, "an extended resource name", "use a form like `nvidia.com/gpu`"),
     schema("resource name", "string"),
 ]
 LabelValue = Annotated[
     str,
-    matching(re.compile(LABEL_VALUE), 63, "a label value", "use at most 63 letters, digits, `-`, `_` and `.`"),
+    matching(regex(LABEL_VALUE), 63, "a label value", "use at most 63 letters, digits, `-`, `_` and `.`"),
     schema("label value", "string", "number", "boolean"),
 ]
 PodField = Annotated[
     str,
     matching(
-        re.compile(
+        regex(
             r"metadata\.(name|namespace|uid|(labels|annotations)\['" + LABEL_KEY + r"'\])"
             r"|spec\.(nodeName|serviceAccountName)|status\.(hostIP|hostIPs|podIP|podIPs)"
         ),
@@ -119,7 +120,7 @@ PodField = Annotated[
 ContainerResource = Annotated[
     str,
     matching(
-        re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMG]i)"),
+        regex(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-[0-9]+[KMG]i)"),
         64,
         "a container resource that the downward API supports",
         "use a form like `limits.cpu` or `requests.memory`",
@@ -147,7 +148,7 @@ ImageRef = Annotated[
 ImageStart = Annotated[
     str,
     matching(
-        re.compile(r"(?!.*//)(?:[A-Za-z0-9][-A-Za-z0-9._:/]*)?"),
+        regex(r"(?!.*//)(?:[A-Za-z0-9][-A-Za-z0-9._:/]*)?"),
         256,
         "an image reference or a prefix of one",
         "use a form like `registry.example.com/mirror/`, without `https://`",
@@ -159,7 +160,7 @@ PATH = r"/(?!\.\.(?:/|$))[^\x00-\x1f/:]*"
 MountPath = Annotated[
     str,
     matching(
-        re.compile(rf"(?:{PATH})+"),
+        regex(rf"(?:{PATH})+"),
         4096,
         "an absolute path without `:` or `..`",
         "start with `/`, and resolve any `..`",

@@ -11,6 +11,7 @@ from gen.model.base import Model
 from gen.model.meant import truth_meant
 from gen.model.scalars import clipped
 from gen.model.synonyms import VALUES, normal
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
 
-_PAIR = re.compile(r"(?P<key>[A-Za-z0-9][\w.-]*)[:=](?P<value>\S+)")
+_PAIR = regex(r"(?P<key>[A-Za-z0-9][\w.-]*)[:=](?P<value>\S+)")
 """`volume:/path`, as for Arena, or `NAME=value`, as for Docker."""
-_SERVER = re.compile(r"(?P<server>[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>/\S*)")
+_SERVER = regex(r"(?P<server>[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>/\S*)")
 _ENTRIES_SHOWN = 3
 _FORMS: tuple[tuple[Any, str], ...] = (
     ("", '`""` for an empty string'),

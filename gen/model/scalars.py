@@ -16,11 +16,12 @@ from gen import quantity
 from gen.kubernetes import readable, with_hash
 from gen.load import Plain
 from gen.model.meant import bytes_meant, duration_meant, truth_meant, whole_meant
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_WHOLE = regex(r"-?(?:0|[1-9][0-9]{0,17})")
 _SHOWN = 60
 """Characters of a value in a message, so that it fits into a line of a terminal."""
 _MEBIBYTE = 1 << 20

@@ -1,7 +1,6 @@
 """Fields of a search: the values that Katib tries, and the metric that it improves."""
 
 # no postponed annotations here: pydantic would compile each annotation again when the program starts
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -12,15 +11,16 @@ from gen.model.metric import MetricName
 from gen.model.scalars import Given, Positive, conflict, refuse, schema
 from gen.model.sweep import ParamName, not_empty
 from gen.model.synonyms import SEARCH, SEARCHED
+from gen.regex import regex
 
 MAX_CHOICES = 256
 _MAX_PARAMS = 64
 _MAX_VALUE = 256
 _MAX_DIGITS = 32
 _MAX_FAILED = 3
-NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
-_UNSAFE = re.compile(r"""["'\\$`]|\{\{""")
+NUMBER = regex(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+WHOLE = regex(r"[+-]?[0-9]{1,15}")
+_UNSAFE = regex(r"""["'\\$`]|\{\{""")
 
 
 def _number(value: Any) -> Any:

@@ -1,7 +1,6 @@
 """Fields of a sweep: the values of parameters for which a job has a run each."""
 
 # no postponed annotations here: pydantic would compile each annotation again when the program starts
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -10,13 +9,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from gen.model.base import Section
 from gen.model.scalars import Given, Positive, conflict, matching, refuse, schema
 from gen.model.synonyms import SWEEP
+from gen.regex import regex
 
 MAX_RUNS = 256
 """Runs of a sweep unless the overlay grants another number, as for a matrix of GitHub Actions."""
 MAX_COMBINATIONS = 4096
 """Combinations of a matrix before `exclude`, and the largest number that an overlay can grant."""
 _MAX_VALUE = 1024
-_PARAM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PARAM = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _plain(value: Any) -> Any:

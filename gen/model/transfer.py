@@ -1,7 +1,6 @@
 """Fields of a job for files that gen copies into its pods and out of them."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
@@ -9,12 +8,13 @@ from gen.model.base import Model
 from gen.model.names import Label
 from gen.model.scalars import Size, matching, schema
 from gen.model.synonyms import TRANSFER
+from gen.regex import regex
 
 StorePath = Annotated[
     str,
     matching(
         # rclone would resolve `..`, also out of the bucket, and cannot list folders with an empty name
-        re.compile(r"(?!/)(?:(?:^|/)(?!\.{1,2}(?:/|$))[^\x00-\x1f\x7f-\x9f\u2028\u2029/\\]+)+"),
+        regex(r"(?!/)(?:(?:^|/)(?!\.{1,2}(?:/|$))[^\x00-\x1f\x7f-\x9f\u2028\u2029/\\]+)+"),
         512,
         "a path without a leading `/`, empty parts, `.` and `..`",
         "use a form like `team/dataset`",

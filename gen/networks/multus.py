@@ -6,7 +6,6 @@ exist, and the pod requests the device of a network as a resource, unless the re
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
@@ -18,6 +17,7 @@ from gen.model.names import Label, ObjectName, ResourceName
 from gen.model.profile import Problem
 from gen.model.scalars import Positive, conflict, matching
 from gen.networks.base import NetworkProfile, PodInterfaces
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _DEFAULT_INTERFACE = "eth0"
 Interface = Annotated[
     str,
-    matching(re.compile(r"[A-Za-z][A-Za-z0-9_.-]*"), 15, "a name of a network interface", "use a form like `net1`"),
+    matching(regex(r"[A-Za-z][A-Za-z0-9_.-]*"), 15, "a name of a network interface", "use a form like `net1`"),
     WithJsonSchema({"title": "interface", "type": "string"}),
 ]
 

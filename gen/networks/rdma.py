@@ -6,7 +6,6 @@ The cluster defines the resource name (`rdma/hca` on ACK, `rdma/hca_shared_devic
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, ClassVar
 
 from pydantic import WithJsonSchema
@@ -15,10 +14,11 @@ from gen.model.effect import Effect
 from gen.model.names import ResourceName
 from gen.model.scalars import Positive, matching
 from gen.networks.base import PINNED_MEMORY, Fabric
+from gen.regex import regex
 
 Capability = Annotated[
     str,
-    matching(re.compile(r"[A-Z][A-Z_]{1,40}"), 41, "a Linux capability", "use a form like `IPC_LOCK`, without `CAP_`"),
+    matching(regex(r"[A-Z][A-Z_]{1,40}"), 41, "a Linux capability", "use a form like `IPC_LOCK`, without `CAP_`"),
     WithJsonSchema({"title": "capability name", "type": "string"}),
 ]
 

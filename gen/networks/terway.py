@@ -11,7 +11,6 @@ How to request one depends on the version of Terway (tags v1.0.10 to v1.17.5, `d
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import WithJsonSchema, model_validator
@@ -20,10 +19,11 @@ from gen.model.effect import Effect
 from gen.model.names import LabelKey, LabelValue
 from gen.model.scalars import conflict, matching
 from gen.networks.base import PodInterfaces
+from gen.regex import regex
 
 Version = Annotated[
     str,
-    matching(re.compile(r"v?[0-9]{1,4}(\.[0-9]{1,4}){1,2}"), 16, "a version", "use a form like `1.0.10` or `1.11`"),
+    matching(regex(r"v?[0-9]{1,4}(\.[0-9]{1,4}){1,2}"), 16, "a version", "use a form like `1.0.10` or `1.11`"),
     WithJsonSchema({"title": "version", "type": ["string", "number"]}),
 ]
 

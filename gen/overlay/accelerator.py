@@ -1,7 +1,6 @@
 """Accelerators of an overlay: `accelerators.<name>`, or the devices of `gpu` without a name."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-import re
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Annotated, Self
@@ -15,11 +14,12 @@ from gen.model.names import LABEL_KEY, EnvName, LabelKey, LabelValue
 from gen.model.pods import Toleration
 from gen.model.profile import chosen, require_one, with_profiles
 from gen.model.scalars import Bytes, Positive, Quantity, Text, conflict, matching
+from gen.regex import regex
 
 NodeResource = Annotated[
     str,
     matching(
-        re.compile(r"hugepages-[1-9][0-9]*[KMG]i|ephemeral-storage|(?=.*/)" + LABEL_KEY),
+        regex(r"hugepages-[1-9][0-9]*[KMG]i|ephemeral-storage|(?=.*/)" + LABEL_KEY),
         317,
         "a resource of nodes",
         "use a form like `hugepages-2Mi`, `ephemeral-storage` or `vpc.amazonaws.com/efa`",

@@ -9,11 +9,12 @@ from pydantic import WithJsonSchema
 from gen.model.base import Model
 from gen.model.names import Label
 from gen.model.scalars import matching
+from gen.regex import regex
 
 ContextName = Annotated[
     str,
     matching(
-        re.compile(r"[\w.@:/+=-]+", re.ASCII),
+        regex(r"[\w.@:/+=-]+", re.ASCII),
         253,
         "a name of a context",
         "use a name that `kubectl config get-contexts` shows",

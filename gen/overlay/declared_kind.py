@@ -1,7 +1,6 @@
 """`kinds` of an overlay: custom resources that jobs can have as their kind."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
@@ -13,6 +12,7 @@ from gen.model.base import Model
 from gen.model.names import JobName, Label
 from gen.model.scalars import Text, Truth, conflict, matching
 from gen.model.untyped import Fields
+from gen.regex import regex
 from gen.resources.argo import CRON_WORKFLOW
 from gen.resources.base import Conditions, Count, Phase, Phases, PodSet, Queueing, Resource
 from gen.resources.waiting import waiting
@@ -20,23 +20,23 @@ from gen.resources.waiting import waiting
 _STEPS = r"(?:\.[A-Za-z][A-Za-z0-9]*)"
 SpecRoute = Annotated[
     str,
-    matching(re.compile(rf"spec{_STEPS}+"), 200, "a route of a field", "use a form like `spec.worker.template`"),
+    matching(regex(rf"spec{_STEPS}+"), 200, "a route of a field", "use a form like `spec.worker.template`"),
     WithJsonSchema({"title": "route", "type": "string"}),
 ]
 StatusRoute = Annotated[
     str,
-    matching(re.compile(rf"status{_STEPS}+"), 200, "a route of a field", "use a form like `status.phase`"),
+    matching(regex(rf"status{_STEPS}+"), 200, "a route of a field", "use a form like `status.phase`"),
     WithJsonSchema({"title": "route", "type": "string"}),
 ]
 SpecField = Annotated[
     str,
-    matching(re.compile(rf"[A-Za-z][A-Za-z0-9]*{_STEPS}*"), 200, "a field of `spec`", "use a form like `driver.cores`"),
+    matching(regex(rf"[A-Za-z][A-Za-z0-9]*{_STEPS}*"), 200, "a field of `spec`", "use a form like `driver.cores`"),
     WithJsonSchema({"title": "field of spec", "type": "string"}),
 ]
 ApiVersion = Annotated[
     str,
     matching(
-        re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)+/v[a-z0-9]+"),
+        regex(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)+/v[a-z0-9]+"),
         253,
         "an API version of a custom resource",
         "use a form like `sparkoperator.k8s.io/v1beta2`",
@@ -45,7 +45,7 @@ ApiVersion = Annotated[
 ]
 KubernetesKind = Annotated[
     str,
-    matching(re.compile(r"[A-Z][A-Za-z0-9]*"), 63, "a kind of Kubernetes", "use a form like `SparkApplication`"),
+    matching(regex(r"[A-Z][A-Za-z0-9]*"), 63, "a kind of Kubernetes", "use a form like `SparkApplication`"),
     WithJsonSchema({"title": "kind", "type": "string"}),
 ]
 RestartPolicy = Literal["Never", "OnFailure", "Always"]

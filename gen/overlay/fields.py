@@ -28,6 +28,7 @@ from gen.overlay.queue import QueueFields
 from gen.overlay.settings import GPU, CodeSync, Compat, Copying, Katib, Pipelines, Spot, TensorBoardDefaults
 from gen.overlay.store import StoreFields
 from gen.queues import QUEUES
+from gen.regex import regex
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
 from gen.stores import STORES
@@ -35,7 +36,7 @@ from gen.stores import STORES
 KubernetesVersion = Annotated[
     str,
     matching(
-        re.compile(r"v?1\.[0-9]{1,2}(\.[0-9]{1,3})?"),
+        regex(r"v?1\.[0-9]{1,2}(\.[0-9]{1,3})?"),
         40,
         "a Kubernetes version",
         'use a form like `"1.34"`',
@@ -85,7 +86,7 @@ class VolumeFields(Model):
 PluginName = Annotated[
     str,
     matching(
-        re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"),
+        regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"),
         100,
         "a name of a Python package",
         "use the name that `pip install` takes",
@@ -95,7 +96,7 @@ PluginName = Annotated[
 VersionRange = Annotated[
     str,
     matching(
-        re.compile(r"(?:~=|==|!=|<=|>=|<|>)[0-9][A-Za-z0-9.*+!]*(?:, ?(?:~=|==|!=|<=|>=|<|>)[0-9][A-Za-z0-9.*+!]*)*"),
+        regex(r"(?:~=|==|!=|<=|>=|<|>)[0-9][A-Za-z0-9.*+!]*(?:, ?(?:~=|==|!=|<=|>=|<|>)[0-9][A-Za-z0-9.*+!]*)*"),
         100,
         "a version range",
         "use a form like `>=1.2,<2`",

@@ -1,7 +1,6 @@
 """Grants: the resources that an overlay lets the jobs of a namespace use."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, ClassVar, Self
 
@@ -16,6 +15,7 @@ from gen.model.sweep import MAX_COMBINATIONS, MAX_RUNS
 from gen.model.synonyms import GRANT, SEARCH
 from gen.networks import NETWORKS
 from gen.queues import QUEUES
+from gen.regex import regex
 from gen.storage import STORAGE
 
 _REGISTRIES = (STORAGE, NETWORKS, ACCELERATORS, QUEUES)
@@ -40,7 +40,7 @@ Permission = Annotated[str, Field(json_schema_extra=lambda schema: schema.update
 NamespaceKey = Annotated[
     str,
     matching(
-        re.compile(rf"\*|{DNS_LABEL}"),
+        regex(rf"\*|{DNS_LABEL}"),
         63,
         "a namespace name, or `*` for all others",
         "use lower-case letters, digits and `-`; quote the `*`",

@@ -1,7 +1,6 @@
 """Settings of an overlay for GPUs, code sync and TensorBoard."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
@@ -12,11 +11,12 @@ from gen.model.names import ImageRef, LabelKey, LabelValue, ObjectName, Resource
 from gen.model.pods import Toleration
 from gen.model.scalars import Bytes, Duration, Quantity, Text, Truth, matching
 from gen.model.synonyms import GPU as GPU_SYNONYMS
+from gen.regex import regex
 
 TrialResource = Annotated[
     str,
     matching(
-        re.compile(r"[A-Z][A-Za-z]*\.v[0-9][a-z0-9]*\.[a-z0-9.-]+"),
+        regex(r"[A-Z][A-Za-z]*\.v[0-9][a-z0-9]*\.[a-z0-9.-]+"),
         253,
         "a kind as in the KatibConfig",
         "use a form like `MPIJob.v2beta1.kubeflow.org`",

@@ -1,7 +1,6 @@
 """Object stores of an overlay: `stores.<name>`, each of one service."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
@@ -14,12 +13,13 @@ from gen.model.profile import chosen, require_one
 from gen.model.scalars import Truth, conflict, matching, schema
 from gen.model.synonyms import STORE
 from gen.model.transfer import StorePath
+from gen.regex import regex
 from gen.stores import STORES, StoreProfile
 
 Bucket = Annotated[
     str,
     matching(
-        re.compile(r"[a-z0-9](?:[-a-z0-9._]{1,220}[a-z0-9])"),
+        regex(r"[a-z0-9](?:[-a-z0-9._]{1,220}[a-z0-9])"),
         222,
         "the name of a bucket",
         "use a name like `team-datasets`; write folders in `prefix`",

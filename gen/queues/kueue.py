@@ -6,7 +6,6 @@ kubernetes-sigs/kueue 0.19.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, model_validator
@@ -17,6 +16,7 @@ from gen.model.base import Model
 from gen.model.names import Label, LabelKey
 from gen.model.scalars import Text, Truth, conflict
 from gen.queues.base import Member, PodChanges, PriorityClassName, QueueProfile, Refusal, Run
+from gen.regex import regex
 from gen.resources import RESOURCES
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gen.resources.base import Resource
 
 _PREFIX = "kueue.x-k8s.io/"
-_EXTERNAL = re.compile(r"[A-Z][A-Za-z0-9]*\.v[a-z0-9]+\.[a-z0-9.-]+")
+_EXTERNAL = regex(r"[A-Z][A-Za-z0-9]*\.v[a-z0-9]+\.[a-z0-9.-]+")
 """A kind in `integrations.externalFrameworks`, which a controller of its own admits: `Kind.version.group`."""
 
 

@@ -7,7 +7,6 @@ apache/yunikorn-k8shim). It reads `applicationId` and `queue` in every version.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import orjson
@@ -16,6 +15,7 @@ from gen import quantity
 from gen.kubernetes import Body, at, present
 from gen.model.scalars import Duration, matching, schema
 from gen.queues.base import Gang, Member, PodChanges, Run
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _PREFIX = "yunikorn.apache.org/"
 QueuePath = Annotated[
     str,
     matching(
-        re.compile(r"root(?:\.[A-Za-z0-9](?:[-A-Za-z0-9_]*[A-Za-z0-9])?)+"),
+        regex(r"root(?:\.[A-Za-z0-9](?:[-A-Za-z0-9_]*[A-Za-z0-9])?)+"),
         63,
         "a path of a YuniKorn queue",
         "use a form like `root.team`",

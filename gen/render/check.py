@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from gen.check.best_practices import check_best_practices
+from gen.check.best_practices import check_best_practices, rule_named
 from gen.diagnostics import BugError, Diagnostic, Findings, Severity, message_text
 from gen.findings.jobs import UNKNOWN_FIELD
 from gen.render.manifest import Manifest, Patched, Valid
@@ -116,9 +116,7 @@ def _decided(problem: Problem, decided: Decided | None) -> tuple[Problem, Locati
 def _report(
     problem: Problem, place: Location | None, manifest: Manifest, found: Findings, silenced: str | None = None
 ) -> None:
-    from gen.rules.catalogue import CATALOGUE  # noqa: PLC0415 - where nothing is wrong, no rule is needed
-
-    rule = CATALOGUE[problem.rule]
+    rule = rule_named(problem.rule)
     where = f"{manifest.identity}, {dotted(problem.route) or 'the object'}: {problem.message}"
     severity = Severity.NOTE if silenced is not None else rule.severity_of(manifest.body)
     if place is None:

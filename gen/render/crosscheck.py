@@ -13,6 +13,7 @@ from gen.kinds import KINDS
 from gen.kubernetes import HASH_LENGTH
 from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
+from gen.regex import regex
 from gen.render.quota import check_quotas, requested_by
 from gen.render.selection import check_selection
 from gen.repository.layout import RenderedPath
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from gen.render.results import JobResult, Rendered, RenderedOverlay
     from gen.repository.layout import JobFile
 
-_REGULAR = re.compile(r"\.[*+]|[|^$()\\]")
+_REGULAR = regex(r"\.[*+]|[|^$()\\]")
 """Characters of regular expressions that are not part of names."""
-_SEPARATOR = re.compile("-")
+_SEPARATOR = regex("-")
 _MAX_EXCLUDING = 5
 """Patterns in the finding about one job."""
 

@@ -8,11 +8,12 @@ from them, so that a new version of gen computes the same one.
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import TYPE_CHECKING, Final
 
 import orjson
 from msgspec import Struct
+
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,7 +35,7 @@ _JOB_DIGITS: Final = 32
 _RESTART_DIGITS: Final = 12
 _ORDERED: Final = "env"
 """Variables can refer to earlier ones, so their order counts. The order of all other mappings has no meaning."""
-_TEXT: Final = re.compile(r"job (?P<job>[0-9a-f]{32})(?:, restart (?P<restart>[0-9a-f]{12}))?")
+_TEXT: Final = regex(r"job (?P<job>[0-9a-f]{32})(?:, restart (?P<restart>[0-9a-f]{12}))?")
 
 
 class Record(Struct, frozen=True, kw_only=True):

@@ -7,12 +7,12 @@ show, or that another value could be shown as, gets digits of its hash.
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import TYPE_CHECKING
 
 import orjson
 
 from gen.kubernetes import MAX_NAME
+from gen.regex import regex
 from gen.render.plan.names import MORE_TIME, TENSORBOARD, VALUES_DIGITS, longest_name, longest_run_suffix
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from gen.resources.base import Resource
 
-_EXACT = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
-_LIKE_A_DECIMAL = re.compile(r"[0-9]+p[0-9]+")
-_OTHER = re.compile(r"[^a-z0-9]+")
+_EXACT = regex(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_DECIMAL = regex(r"[0-9]+\.[0-9]+")
+_LIKE_A_DECIMAL = regex(r"[0-9]+p[0-9]+")
+_OTHER = regex(r"[^a-z0-9]+")
 _MOST_OF_A_VALUE = 16
 _VALUE_DIGITS = 4
 _SHORTEST = 3

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from gen.regex import regex
 from gen.report.sanitize import sanitize
 from gen.report.terminal import columns
 from gen.secrets import known_secrets
@@ -15,8 +15,8 @@ from gen.secrets.lines import shows_secret
 if TYPE_CHECKING:
     from gen.diagnostics import Location
 
-_QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"")
-_PLAIN: Final = re.compile(r"(?:(?!:(?:\s|$)|\s#|[,\[\]{}]).)+")
+_QUOTED: Final = regex(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"")
+_PLAIN: Final = regex(r"(?:(?!:(?:\s|$)|\s#|[,\[\]{}]).)+")
 _LONG: Final = 1000
 """Characters of a longer line that are looked at."""
 _NEAR: Final = 300

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from gen.regex import regex
 from gen.report.schema_types import default_text, entries, type_name
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _INDENT: Final = "    "
 _MAX_OTHERS: Final = 20
 """Fields of the same name that are listed."""
 _DEFAULTS: Final = "defaults"
-_OF_DEFAULTS: Final = re.compile(r"^(?:overlay\.)?defaults\.(?:kinds\.[^.]+\.)?")
+_OF_DEFAULTS: Final = regex(r"^(?:overlay\.)?defaults\.(?:kinds\.[^.]+\.)?")
 _KEY: Final = "<name>"
 """Stands for any key of a mapping."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from gen.regex import regex
 
 MAX_CODE_UNIT: Final = 0xFFFF
 
@@ -11,7 +12,7 @@ _INVISIBLE = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     r"\U000e0000-\U000e0fff"
 )
-_UNSAFE = re.compile(rf"[{_INVISIBLE}]|##(?=\[)")
+_UNSAFE = regex(rf"[{_INVISIBLE}]|##(?=\[)")
 """Control, zero-width and bidirectional characters, and `##[`, which CI logs interpret inside a line."""
 
 

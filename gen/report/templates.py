@@ -6,15 +6,16 @@ untrusted values of every other type, which pass through the escape function of 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, Self
+
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jinja2 import Environment
 
-_PHRASE: Final = re.compile(r"[\w ,;:.()%'→-]*")
+_PHRASE: Final = regex(r"[\w ,;:.()%'→-]*")
 
 
 class Phrase(str):

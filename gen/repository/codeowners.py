@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from gen.diagnostics import UsageError
+from gen.regex import regex
 from gen.repository.git import run_git
 from gen.repository.safe_files import MAX_BYTES, read_regular
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PLACES: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
-_SECTION = re.compile(r"\^?\[([^\]]+)\](?:\[[0-9]+\])?(.*)")
+_SECTION = regex(r"\^?\[([^\]]+)\](?:\[[0-9]+\])?(.*)")
 _MAX_PATTERNS: Final = 2000
 """Patterns that are read: files are compared with each of them."""
 

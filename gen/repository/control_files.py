@@ -5,12 +5,12 @@ Git hides diffs with `.gitattributes` and fetches with `.gitmodules`; SOPS reads
 
 from __future__ import annotations
 
-import re
 from fnmatch import translate
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
 from gen.findings.files import CONTROL_FILE
+from gen.regex import regex
 from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PATTERNS = {".gitattributes", ".gitmodules", ".sops.yaml"}.union(
     *(engine.control_files for engine in ENGINES.values())
 )
-_CONTROL_FILE = re.compile("|".join(translate(pattern) for pattern in sorted(_PATTERNS)))
+_CONTROL_FILE = regex("|".join(translate(pattern) for pattern in sorted(_PATTERNS)))
 _TOOLS = ", ".join(engine.title for engine in ENGINES.values())
 
 

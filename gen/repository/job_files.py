@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError, did_you_mean
 from gen.findings.files import INVALID_NAME, MISPLACED_FILE, NOT_A_FILE
+from gen.regex import regex
 from gen.repository.control_files import is_control_file, refuse_control_file
 from gen.repository.layout import ENDING, JOBS, LABEL, SIMILAR_ENDINGS, JobFile, job_key, jobs_path
 from gen.repository.safe_files import printable_path, unusable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings
 
-_STEM = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,200}[A-Za-z0-9])?")
+_STEM = regex(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,200}[A-Za-z0-9])?")
 
 
 def all_jobs(root: Path, found: Findings) -> list[JobFile]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
+from gen.regex import regex
 from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
@@ -50,13 +51,11 @@ STAGING: Final = f"{RENDERED}/.gen.tmp"
 Tree = Literal["jobs", "storage", "bundle"]
 """Runs of jobs, their data, or the objects that make a GitOps engine apply the other two."""
 
-LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+LABEL = regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 """A DNS label: names of namespaces and of overlays."""
 
-_JOB_FILE = re.compile(
-    rf"{JOBS}/(?P<namespace>{LABEL.pattern})/(?P<stem>[A-Za-z0-9][-A-Za-z0-9_.]*){re.escape(ENDING)}"
-)
-_OVERLAY_FOLDER = re.compile(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
+_JOB_FILE = regex(rf"{JOBS}/(?P<namespace>{LABEL.pattern})/(?P<stem>[A-Za-z0-9][-A-Za-z0-9_.]*){re.escape(ENDING)}")
+_OVERLAY_FOLDER = regex(rf"(?:.*/)?{RENDERED}/[^/]+/(?=(?:jobs|storage)/)")
 
 
 class JobFile(Struct, frozen=True, order=True):

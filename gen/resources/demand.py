@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from gen import quantity
 from gen.kubernetes import ACCELERATOR_LABEL, at
+from gen.regex import regex
 from gen.resources import held_object, resource_of_object
 from gen.resources.antichain import ancestors, longest, widest
 from gen.resources.pods import follow, matches, pod_sets, templates_by_shape
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 _REPLICAS = ("replicas", "minReplicas", "parallelism", "numWorkers", "workers", "count")
 """Common names of fields that multiply the pods of a template."""
-_ACCELERATOR: Final = re.compile(r"/.*(?:gpu|mig-|npu|dcu|mlu|tpu|xpu|gaudi|neuron|ascend|vcuda)", re.IGNORECASE)
+_ACCELERATOR: Final = regex(r"/.*(?:gpu|mig-|npu|dcu|mlu|tpu|xpu|gaudi|neuron|ascend|vcuda)", re.IGNORECASE)
 """Names of extended resources for accelerators of any vendor."""
-_PART: Final = re.compile(r"/.*(?:mem|percentage|-core|gpucore)", re.IGNORECASE)
+_PART: Final = regex(r"/.*(?:mem|percentage|-core|gpucore)", re.IGNORECASE)
 """Names of extended resources for the memory or the cores of an accelerator, such as `nvidia.com/gpumem`."""
 
 

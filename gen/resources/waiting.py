@@ -7,11 +7,11 @@ search a list. A selector that does not parse is found after the object was crea
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from gen.regex import regex
 from gen.resources.base import Conditions, Phases
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 MOST_CONDITIONS: Final = 8
 """Places of a list of conditions that are searched for a failure; operators have at most six types."""
-_KEY: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
-_VALUE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_KEY: Final = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_VALUE: Final = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
 
 class Waiting(Struct, frozen=True, kw_only=True):

@@ -5,27 +5,26 @@ A rendered file can have been edited by anyone, so any part of it can have any f
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from msgspec import Struct
 
 from gen.kubernetes import TRIAL
+from gen.regex import regex
 from gen.resources.pods import follow
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from gen.kubernetes import Body
     from gen.resources.base import Resource
 
-_NAMES = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*)(?:\.[A-Z][A-Za-z]*)?")
+_NAMES = regex(r"([A-Za-z0-9][A-Za-z0-9-]*)(?:\.[A-Z][A-Za-z]*)?")
 """Tasks in `depends`, each with its result."""
 
-_UNSEEN = re.compile(
-    "[\x7f-\xa0\xad\u0600-\u0605\u2000-\u200f\u2028-\u202f\u205f-\u2069\ufdd0-\ufdef\ufeff\ufff0-\uffff]"
-)
+_UNSEEN = regex("[\x7f-\xa0\xad\u0600-\u0605\u2000-\u200f\u2028-\u202f\u205f-\u2069\ufdd0-\ufdef\ufeff\ufff0-\uffff]")
 """Characters that readers of YAML drop or take for the end of a line, or that are invisible.
 
 YAML and JSON have no common escape for larger codes; the writer of files escapes a text with them as a whole.

@@ -7,12 +7,12 @@ entries themselves. This works for custom resources too, whose schemas rarely de
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes import HASH_LENGTH
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _MERGE_KEYS = ("name", "mountPath", "containerPort", "port", "devicePath", "key", "ip", "host", "topologyKey")
 """Merge keys of Kubernetes, in order of preference."""
-_PLAIN = re.compile(r"[\w/-]+")
-_HASH = re.compile(rf"(?<![0-9A-Za-z])[0-9a-f]{{{HASH_LENGTH}}}(?![0-9A-Za-z])")
+_PLAIN = regex(r"[\w/-]+")
+_HASH = regex(rf"(?<![0-9A-Za-z])[0-9a-f]{{{HASH_LENGTH}}}(?![0-9A-Za-z])")
 
 
 class Missing(Enum):

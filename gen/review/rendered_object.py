@@ -16,6 +16,7 @@ from gen.kubernetes import JOB_LABEL, RUN_LABEL, VALUES, Body, at, identity
 from gen.load.source import source_of
 from gen.load.strict import parse
 from gen.load.yaml12 import typed
+from gen.regex import regex
 from gen.render.emit import HEADER, untouched
 from gen.repository.layout import RenderedPath
 from gen.resources import core
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 DATA = frozenset(resource.kind for resource in core.DATA)
 
-_HEAD = re.compile(
+_HEAD = regex(
     r"apiVersion: (?:(?P<group>[a-z0-9.-]+)/)?v[a-z0-9]+\nkind: (?P<kind>\w+)\nmetadata:\n"
     r"  name: (?P<name>[a-z][a-z0-9.-]*)\n(?:  namespace: (?P<namespace>[a-z][a-z0-9-]*)\n)?"
 )
 """Start of a generated file. Files with another start are parsed."""
 
 
-_BULK = re.compile(
+_BULK = regex(
     r"^( *)(?:args|command|env|ports|securityContext|tolerations|volumeMounts|volumes):\n(?:\1[ -].*\n|\n)+",
     re.MULTILINE,
 )

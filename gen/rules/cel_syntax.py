@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.cel.admission import admission_environment
 from gen.diagnostics import near
+from gen.regex import regex
 from gen.rules.fault import Fault, unknown_name
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from gen.cel.checker import Environment
     from gen.cel.types import Type
 
-_UNDECLARED = re.compile(r"undeclared reference to '([\w.]+)'")
-_FIELD = re.compile(r"undefined field '([\w.]+)'")
+_UNDECLARED = regex(r"undeclared reference to '([\w.]+)'")
+_FIELD = regex(r"undefined field '([\w.]+)'")
 BOOLEAN: Final = frozenset({"bool"})
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-EVERY: Final = re.compile(r"@every (?P<duration>(?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+)")
+from gen.regex import regex
+
+EVERY: Final = regex(r"@every (?P<duration>(?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+)")
 _DAY: Final = 86400
 WORDS: Final = {
     "@yearly": 365 * _DAY,
@@ -28,10 +30,10 @@ FIELDS: Final[tuple[Field, ...]] = (
     (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
     (0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
-_PART = re.compile(r"(\*|\?|\w{1,18})(?:-(\w{1,18}))?(?:/([0-9]{1,18}))?", re.ASCII)
+_PART = regex(r"(\*|\?|\w{1,18})(?:-(\w{1,18}))?(?:/([0-9]{1,18}))?", re.ASCII)
 _MOST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MINUTES_OF_A_DAY = 24 * 60
-_UNIT = re.compile(r"([0-9]+(?:\.[0-9]*)?)(ns|us|µs|ms|s|m|h)")
+_UNIT = regex(r"([0-9]+(?:\.[0-9]*)?)(ns|us|µs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

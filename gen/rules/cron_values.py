@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
 from gen.diagnostics import near
+from gen.regex import regex
 from gen.rules.cron_syntax import EVERY, FIELDS, WORDS, values
 from gen.rules.fault import Fault, unknown_name
 
 _TAKES = ("minute: 0 to 59", "hour: 0 to 23", "day: 1 to 31", "month: 1 to 12", "day of the week: 0 (Sunday) to 6")
-ZONED = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
+ZONED = regex(r"(?:CRON_)?TZ=(\S+)\s+(\S.*)")
 
 
 def schedule_fault(value: Any) -> Fault | None:

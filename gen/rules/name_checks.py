@@ -5,10 +5,10 @@ From `apimachinery/pkg/util/validation/validation.go`, and `pkg/apis/core/valida
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from gen.regex import regex
 from gen.rules.fault import Fault
 
 if TYPE_CHECKING:
@@ -28,18 +28,18 @@ def text_check(pattern: str, longest: int, kind: str, remedy: str, *, propose: b
     `kind` completes "`value` is not a valid …", and `remedy` completes "use …". With `propose`, the hint suggests the
     nearest valid lower-case name.
     """
-    matches = re.compile(pattern).fullmatch
+    form = regex(pattern)
 
     @lru_cache(maxsize=4096)
     def check(value: Any) -> Fault | None:
-        if len(value) > longest and matches(value):
+        if len(value) > longest and form.fullmatch(value):
             return Fault(
                 (), f"`{value[:20]}…` is longer than {longest} characters", f"shorten it by {len(value) - longest}"
             )
-        if len(value) <= longest and matches(value):
+        if len(value) <= longest and form.fullmatch(value):
             return None
         near = _NOT_IN_NAMES.sub("-", value.lower()).strip("-") if propose else ""
-        fits = near and len(near) <= min(longest, _MAX_SHOWN_LENGTH) and matches(near)
+        fits = near and len(near) <= min(longest, _MAX_SHOWN_LENGTH) and form.fullmatch(near)
         return Fault(
             (), f"`{value}` is not a valid {kind}", f"for example, use `{near}`: {remedy}" if fits else f"use {remedy}"
         )
@@ -47,7 +47,7 @@ def text_check(pattern: str, longest: int, kind: str, remedy: str, *, propose: b
     return check
 
 
-_NOT_IN_NAMES = re.compile("[^a-z0-9]+")
+_NOT_IN_NAMES = regex("[^a-z0-9]+")
 
 dns_label = text_check(
     _LABEL,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from gen.quantity import server_amount
+from gen.regex import regex
 from gen.rules.fault import Fault
 
-_BYTES = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([kKmMgGtTpPeE])(?:i?[bB]|i)|([0-9]{1,18}) ?[bB]")
+_BYTES = regex(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([kKmMgGtTpPeE])(?:i?[bB]|i)|([0-9]{1,18}) ?[bB]")
 """Spellings of memory that are common outside of Kubernetes."""
 
 

@@ -9,6 +9,7 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING, Any
 
+from gen.regex import regex
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.name_checks import port_name
 
@@ -36,8 +37,8 @@ def endpoint_ip(value: Any) -> Fault | None:
     return None
 
 
-_LEADING_ZEROS = re.compile(r"(?:(?<=\.)|^)0+(?=[0-9])")
-_LINK_MULTICAST = re.compile(r"224\.0\.0\.|ff[0-9a-f]2:", re.IGNORECASE)
+_LEADING_ZEROS = regex(r"(?:(?<=\.)|^)0+(?=[0-9])")
+_LINK_MULTICAST = regex(r"224\.0\.0\.|ff[0-9a-f]2:", re.IGNORECASE)
 
 
 def _address(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from gen.regex import regex
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import dns_label, driver_name
@@ -67,7 +68,7 @@ _MEANT: Final = {
 _MAX_TENANT_LENGTH = 64
 
 _DEVICE = between(0, 255)
-_ISCSI_NAME = re.compile(r"iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+(?::[^,;*&$|\s]+)|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}")
+_ISCSI_NAME = regex(r"iqn\.\d{4}-\d{2}\.[-.a-zA-Z0-9]+(?::[^,;*&$|\s]+)|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}")
 _MAX_ISCSI_NAME_LENGTH = 1 << 10
 
 
@@ -104,7 +105,7 @@ _SOURCE = FieldChecks(
         "glusterfs.endpointsNamespace": dns_label,
     }
 )
-_RESERVED = re.compile(r"(?:.*\.)?(?:kubernetes|k8s)\.io", re.IGNORECASE)
+_RESERVED = regex(r"(?:.*\.)?(?:kubernetes|k8s)\.io", re.IGNORECASE)
 
 
 def sources(holder: Body) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from msgspec import Struct
 
 from gen.diagnostics import DefinitionError, Findings
 from gen.load.manifests import read_manifests
+from gen.regex import regex
 from gen.schemas.structural import ExtraChecks, close_schema
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ENDINGS = {".yaml", ".yml", ".json"}
 _MARK = b"CustomResourceDefinition"
-_NAMED = re.compile(rb"[\"']?\bkind[\"']?:\s*[\"']?([A-Za-z0-9]+)")
+_NAMED = regex(rb"[\"']?\bkind[\"']?:\s*[\"']?([A-Za-z0-9]+)")
 _MAX_FILE_BYTES = 64 << 20
 
 

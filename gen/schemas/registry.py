@@ -8,13 +8,13 @@ package, written by hand, and refer to Kubernetes' pod templates.
 from __future__ import annotations
 
 import json
-import re
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gen.diagnostics import BugError
+from gen.regex import regex
 from gen.schemas.optional_fields import drop_requirements
 from gen.schemas.times import add_time_patterns
 
@@ -36,7 +36,7 @@ _BOUNDS = {"int32": 2**31, "int64": 2**63}
 _LOOSE = {"int32": 2**63, "int64": 2**63}
 """The same for definitions, where the API server only limits numbers to 64 bits."""
 
-_FOLDER = re.compile(r"v(1\.[0-9]+)\.[0-9]+-local-strict")
+_FOLDER = regex(r"v(1\.[0-9]+)\.[0-9]+-local-strict")
 
 
 def minor_version(version: str) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from ahocorasick_rs import BytesAhoCorasick
 
+from gen.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -64,7 +66,7 @@ No pattern starts inside a word, and none reads the same text more than a few ti
 """
 Form = tuple[str, str, re.Pattern[str]]
 _BY_PART: tuple[Form, ...] = tuple(
-    (part, what, re.compile(rf"(?<!{_TOKEN})(?:{'|'.join(patterns)})"))
+    (part, what, regex(rf"(?<!{_TOKEN})(?:{'|'.join(patterns)})"))
     for what, (parts, patterns) in _FORMS.items()
     for part in parts
 )
@@ -94,7 +96,7 @@ def _parts_in(json: bytes) -> list[Form]:
     return [_BY_PART[number] for number in sorted(numbers)]
 
 
-_ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
+_ESCAPE = regex(r"\\(?:u[0-9a-f]{4}|.)")
 
 
 def _stands_in(everything: str, form: Form) -> bool:

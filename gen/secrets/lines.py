@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from gen.regex import regex
 from gen.secrets.names import is_harmless, names_secret
 
 if TYPE_CHECKING:
@@ -16,16 +16,16 @@ _SPACE: Final = r"(?:\s|\\\n){0,300}"
 """Also the end of the line of a command that goes on."""
 _NAMED: Final = (
     # `name=value`, `name: value`; the value can be in the next line
-    re.compile(rf"{_NAME}(?:=|\s{{0,300}}:{_SPACE}(?:[|>][-+0-9]{{0,3}}\s{{1,300}})?)[\"']?(?=(\S.*))"),
+    regex(rf"{_NAME}(?:=|\s{{0,300}}:{_SPACE}(?:[|>][-+0-9]{{0,3}}\s{{1,300}})?)[\"']?(?=(\S.*))"),
     # `{name: NAME, value: VALUE}`, also in two lines
-    re.compile(
+    regex(
         rf"\bname[\"']?\s{{0,300}}:\s{{0,300}}[\"']?{_NAME}\s{{0,300}},?{_SPACE}[\"']?value[\"']?\s{{0,300}}:{_SPACE}"
         r"[\"']?(?=(\S.*))"
     ),
     # `--name value`, `["--name", "value"]`, and entries of a list in two lines
-    re.compile(rf"(?<![\w-])--?{_NAME}\s{{0,300}}(?:,|\s|\\\n){_SPACE}(?:- )?[\"']?(?=([^\s\"'-][^\s\"',\]]*))"),
+    regex(rf"(?<![\w-])--?{_NAME}\s{{0,300}}(?:,|\s|\\\n){_SPACE}(?:- )?[\"']?(?=([^\s\"'-][^\s\"',\]]*))"),
 )
-_CREDENTIALS: Final = re.compile(
+_CREDENTIALS: Final = regex(
     r"(?i:\b(?:bearer|basic)\s{1,300})(?=([^\s<$*{\"'][^\s\"']{3}))|\s-u\s{0,300}[\"']?[^\s:\"'$]{1,256}:(?=([^\s$*{]))"
 )
 """Headers of requests, and users with passwords as curl takes them."""

@@ -9,7 +9,9 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+from gen.regex import regex
+
+_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 MAX_NAME_LENGTH = 256
 """Characters of a name that are checked."""
 
@@ -52,12 +54,12 @@ _OF_TEXT = frozenset(
 )
 """Words before `token` that make it a piece of text."""
 
-_SWITCH = re.compile(r"|true|false|yes|no|on|off|none|null|~|[0-9]{1,3}", re.IGNORECASE)
-_NUMBER = re.compile(r"[0-9.,_-]{1,20}")
-_PATH = re.compile(r"(?:~|\.{0,2})(?:/[^\s/]{1,255}){2,64}/?")
-_PLACEHOLDER = re.compile(r"<[^<>\s]{1,60}>|\[[^\[\]\s]{1,60}\]|\*+|\$[({]?[A-Za-z_][A-Za-z0-9_]{0,250}[)}]?")
+_SWITCH = regex(r"|true|false|yes|no|on|off|none|null|~|[0-9]{1,3}", re.IGNORECASE)
+_NUMBER = regex(r"[0-9.,_-]{1,20}")
+_PATH = regex(r"(?:~|\.{0,2})(?:/[^\s/]{1,255}){2,64}/?")
+_PLACEHOLDER = regex(r"<[^<>\s]{1,60}>|\[[^\[\]\s]{1,60}\]|\*+|\$[({]?[A-Za-z_][A-Za-z0-9_]{0,250}[)}]?")
 """Also the pieces of text that tokenizers know, and references to other variables."""
-_RANDOM = re.compile(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[^\s]{16,512}")
+_RANDOM = regex(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[^\s]{16,512}")
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,6 @@ Source: kubernetes-sigs/alibaba-cloud-csi-driver, `pkg/nas/utils.go`, and its RE
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import WithJsonSchema
@@ -13,12 +12,13 @@ from pydantic import WithJsonSchema
 from gen.kubernetes import Body
 from gen.model.names import PATH
 from gen.model.scalars import matching
+from gen.regex import regex
 from gen.storage.base import StaticProfile, Volume, csi
 from gen.storage.nas import Server
 
 SharePath = Annotated[
     str,
-    matching(re.compile(rf"/share(?:{PATH})*"), 4096, "a path below `/share`", "CPFS exports nothing else"),
+    matching(regex(rf"/share(?:{PATH})*"), 4096, "a path below `/share`", "CPFS exports nothing else"),
     WithJsonSchema({"title": "path below /share", "type": "string", "pattern": "^/share"}),
 ]
 

@@ -6,13 +6,13 @@ Facts: GoogleCloudPlatform/gcs-fuse-csi-driver, `docs/known-issues.md`, `docs/au
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import WithJsonSchema
 
 from gen.kubernetes import Body, present
 from gen.model.scalars import Truth, matching
+from gen.regex import regex
 from gen.storage.base import StaticProfile, Volume, csi
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 Bucket = Annotated[
     str,
-    matching(
-        re.compile(r"[a-z0-9][-a-z0-9_.]{1,220}[a-z0-9]"), 222, "the name of a bucket", "write it without `gs://`"
-    ),
+    matching(regex(r"[a-z0-9][-a-z0-9_.]{1,220}[a-z0-9]"), 222, "the name of a bucket", "write it without `gs://`"),
     WithJsonSchema({"title": "name of a bucket", "type": "string"}),
 ]
 

@@ -5,7 +5,6 @@ Attributes: kubernetes-sigs/alibaba-cloud-csi-driver, `pkg/nas/nodeserver.go` an
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal, Self
 
 from pydantic import WithJsonSchema, model_validator
@@ -13,12 +12,13 @@ from pydantic import WithJsonSchema, model_validator
 from gen.kubernetes import Body, present
 from gen.model.names import MountPath
 from gen.model.scalars import conflict, matching
+from gen.regex import regex
 from gen.storage.base import StaticProfile, Volume, csi
 
 Server = Annotated[
     str,
     matching(
-        re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*"),
+        regex(r"[A-Za-z0-9][-A-Za-z0-9.]*"),
         253,
         "a host name or an IP address",
         "move the directory to `path`",
@@ -27,7 +27,7 @@ Server = Annotated[
 ]
 OctalMode = Annotated[
     str,
-    matching(re.compile(r"[0-7]{3}"), 3, "three octal digits", "use a form like `755`"),
+    matching(regex(r"[0-7]{3}"), 3, "three octal digits", "use a form like `755`"),
     WithJsonSchema({"title": "octal digits", "type": ["string", "integer"]}),
 ]
 

@@ -5,7 +5,6 @@ Attributes: kubernetes-sigs/alibaba-cloud-csi-driver, `pkg/oss/utils.go` and `do
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal, Self
 
 from pydantic import WithJsonSchema, model_validator
@@ -13,12 +12,13 @@ from pydantic import WithJsonSchema, model_validator
 from gen.kubernetes import Body, present
 from gen.model.names import MountPath, ObjectName
 from gen.model.scalars import Text, conflict, matching, shown
+from gen.regex import regex
 from gen.storage.base import StaticProfile, Volume, csi
 
 Options = Annotated[
     str,
     matching(
-        re.compile(r"(-o \S+)( -o \S+)*"),
+        regex(r"(-o \S+)( -o \S+)*"),
         1024,
         "options of the form `-o name=value`",
         "separate options with spaces; the driver rejects any other form",

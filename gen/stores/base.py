@@ -6,25 +6,25 @@ written (documentation of rclone, "Config file" and "Environment Variables").
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from gen.model.profile import Profile
 from gen.model.scalars import matching, schema
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Region = Annotated[
     str,
-    matching(re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*"), 63, "a region", "use a name like `ap-guangzhou`"),
+    matching(regex(r"[a-z0-9]+(?:-[a-z0-9]+)*"), 63, "a region", "use a name like `ap-guangzhou`"),
     schema("region", "string"),
 ]
 Endpoint = Annotated[
     str,
     matching(
-        re.compile(r"(?:https?://)?[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]{1,5})?/?"),
+        regex(r"(?:https?://)?[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?(?::[0-9]{1,5})?/?"),
         253,
         "the endpoint of an object store",
         "use a form like `https://minio.example.com:9000`, without a bucket",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from gen.diagnostics import Findings
 from gen.load import Data, Layer, Layers, source_of
+from gen.regex import LazyPattern
 from gen.report.text import text
 from gen.secrets import forms, names, report_secrets
 from gen.secrets.forms import forms_in, known_form
@@ -18,7 +17,7 @@ from tests.work import is_linear, lines_run
 JOB = "kind: pytorch\nimage: a:1\ncommand: {command}\n"
 LONG, MAX_STEPS = 2000, 100
 """Characters of a long text, and the steps that a search may take for each. Counted repetitions have at most 512."""
-NAME_PATTERNS = [value for value in vars(names).values() if isinstance(value, re.Pattern)]
+NAME_PATTERNS = [value for value in vars(names).values() if isinstance(value, LazyPattern)]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 from gen.cel.errors import CelError
@@ -11,9 +10,10 @@ from gen.cel.functions import function, text_work
 from gen.cel.library.times import checked_timestamp, parse_duration, parse_timestamp, show_duration, show_timestamp
 from gen.cel.types import Type
 from gen.cel.values import Duration, Timestamp, UInt, checked_int, checked_uint, type_of
+from gen.regex import regex
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_DOUBLE = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[Ii]nf(?:inity)?|[Nn]a[Nn])")
+_INTEGER = regex(r"[+-]?[0-9]+")
+_DOUBLE = regex(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[Ii]nf(?:inity)?|[Nn]a[Nn])")
 _BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
     **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),

@@ -10,9 +10,10 @@ from typing import Final
 from gen.cel.errors import CelError
 from gen.cel.functions import function, text_work
 from gen.cel.values import MAX_INT, MIN_INT, Opaque
+from gen.regex import regex
 
 _QUANTITY: Final = "kubernetes.Quantity"
-_FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([KMGTPE]i|[numkMGTPE]?|[eE][+-]?[0-9]{1,3})")
+_FORM = regex(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([KMGTPE]i|[numkMGTPE]?|[eE][+-]?[0-9]{1,3})")
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _MAX_DIGITS: Final = 1000

@@ -12,11 +12,12 @@ from gen.cel.library.conversions import show_double
 from gen.cel.library.times import show_duration, show_timestamp
 from gen.cel.types import Type
 from gen.cel.values import Duration, Opaque, Timestamp, tag, type_name
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_CLAUSE = re.compile(r"%(?:(?P<percent>%)|(?:\.(?P<precision>[0-9]*))?(?P<clause>.)?)", re.DOTALL)
+_CLAUSE = regex(r"%(?:(?P<percent>%)|(?:\.(?P<precision>[0-9]*))?(?P<clause>.)?)", re.DOTALL)
 _PRECISION: Final = 6
 _MAX_PRECISION: Final = 1000
 _DIGITS: Final = 9

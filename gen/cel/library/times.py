@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
@@ -10,6 +9,7 @@ from zoneinfo import ZoneInfo
 from gen.cel.errors import CelError, NotEvaluatedError
 from gen.cel.functions import function
 from gen.cel.values import MAX_INT, MIN_INT, Duration, Timestamp
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,11 +21,11 @@ _LAST: Final = 253402300799 * _SECOND + 999999999
 _UNITS: Final = {"h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND, "ms": 10**6, "us": 1000, "µs": 1000, "ns": 1}
 _MAX_DURATION: Final = 1000
 """Characters; Python converts no numbers of more than a few thousand digits."""
-_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|ns))+)")
-_PART = re.compile(r"(\d*)(?:\.(\d*))?(h|ms|m|s|us|µs|ns)")
-_TIMESTAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))")
+_DURATION = regex(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|ns))+)")
+_PART = regex(r"(\d*)(?:\.(\d*))?(h|ms|m|s|us|µs|ns)")
+_TIMESTAMP = regex(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))")
 _DAY: Final = 24 * 60
-_OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)")
+_OFFSET = regex(r"([+-]?)(\d\d):(\d\d)")
 
 
 def checked_timestamp(value: int) -> Timestamp:

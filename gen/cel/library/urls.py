@@ -9,13 +9,14 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 from gen.cel.errors import CelError
 from gen.cel.functions import function, text_work
 from gen.cel.values import Opaque
+from gen.regex import regex
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
-_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_PORT = re.compile(r"(?:\[[^\]]*\]|[^:\[\]]*)(?::[0-9]*)?")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SCHEME = regex(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
+_ESCAPE = regex(r"%(?![0-9A-Fa-f]{2})")
+_PORT = regex(r"(?:\[[^\]]*\]|[^:\[\]]*)(?::[0-9]*)?")
+_CONTROL = regex(r"[\x00-\x1f\x7f]")
 _URL: Final = "kubernetes.URL"
-_HOST: Final = re.compile(r"[ <>\"\\^`{|}]")
+_HOST: Final = regex(r"[ <>\"\\^`{|}]")
 
 
 def fault_of(text: str) -> str | None:

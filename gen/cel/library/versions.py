@@ -8,10 +8,11 @@ from typing import Any, Final
 from gen.cel.errors import CelError
 from gen.cel.functions import function, text_work
 from gen.cel.values import Opaque
+from gen.regex import regex
 
 _SEMVER: Final = "kubernetes.Semver"
 _NUMBER = r"(0|[1-9][0-9]*)"
-_FORM = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?")
+_FORM = regex(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?")
 _MAX: Final = 2**64
 _PARTS: Final = 3
 _MAX_TEXT: Final = 1000

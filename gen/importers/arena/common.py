@@ -10,11 +10,12 @@ from gen import quantity
 from gen.findings.imports import INVALID_COMMAND_LINE
 from gen.importers.arena.pods import code, containers, data, shared_memory, tensorboard
 from gen.importers.arena.scheduling import devices, metadata, network, queue
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from gen.importers.arena.draft import Draft
 
-_DURATION: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?(?:h|ms|us|µs|ns|m|s))+|0")
+_DURATION: Final = regex(r"(?:[0-9]+(?:\.[0-9]*)?(?:h|ms|us|µs|ns|m|s))+|0")
 _UNITS: Final = {"h": "3600", "m": "60", "s": "1", "ms": "0.001", "us": "0.000001", "µs": "0.000001", "ns": "1e-9"}
 FINISHED: Final = "remove it; set `state: finished` in the job after its end. gen never deletes runs by time"
 OPERATOR: Final = "remove it; the operator chooses it"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from gen.importers.draft import label, literal
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from gen.diagnostics import Location
     from gen.importers.draft import JobDraft
     from gen.importers.record import Record
 
-_COS: Final = re.compile(r"cos://(?P<bucket>[a-z0-9.-]+)\.cos\.(?P<region>[a-z0-9-]+)\.myqcloud\.com(?P<path>/.*)?")
-_CFS: Final = re.compile(r"cfs://(?P<host>[A-Za-z0-9.-]+)(?P<path>/.*)?")
+_COS: Final = regex(r"cos://(?P<bucket>[a-z0-9.-]+)\.cos\.(?P<region>[a-z0-9-]+)\.myqcloud\.com(?P<path>/.*)?")
+_CFS: Final = regex(r"cfs://(?P<host>[A-Za-z0-9.-]+)(?P<path>/.*)?")
 _ACCOUNT: Final = "create a Secret `cos` with the keys `SecretId` and `SecretKey` in the namespace"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -17,12 +16,13 @@ from gen.importers.kfp.launcher import launcher_of
 from gen.importers.kfp.steps import Step, steps
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.load.manifests import read_manifests
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_SUBMIT: Final = re.compile(r"\barena\s+submit\b")
-_PARAMETER: Final = re.compile(
+_SUBMIT: Final = regex(r"\barena\s+submit\b")
+_PARAMETER: Final = regex(
     r"\{\{(?:inputs|workflow|steps|tasks|pod|item)\b[^{}]*\}\}|\{\{\$\.[^{}]*(?:\{[^{}]*\}[^{}]*)*\}\}"
 )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from gen.importers.draft import literal
 from gen.kubernetes import OWN, PRIORITY_LABEL, QUEUE, QUEUE_LABEL
 from gen.model.names import LABEL_KEY, LABEL_VALUE
 from gen.queues.metadata import is_of_controllers, is_of_pods, is_reserved
+from gen.regex import regex
 from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ _BY_FIELD: Final = frozenset({QUEUE, QUEUE_LABEL, PRIORITY_LABEL})
 _FIELDS: Final = ("labels", "annotations")
 _OF_PODS: Final = {"labels": "podLabels", "annotations": "podAnnotations"}
 _SHOWN: Final = 5
-_KEY: Final = re.compile(LABEL_KEY)
-_VALUE: Final = re.compile(LABEL_VALUE)
+_KEY: Final = regex(LABEL_KEY)
+_VALUE: Final = regex(LABEL_VALUE)
 
 
 def carry_metadata(draft: JobDraft, item: Item, body: Body) -> None:

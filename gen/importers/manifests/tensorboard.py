@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from gen.importers.draft import literal
 from gen.kubernetes import at
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gen.importers.manifests.objects import Item
     from gen.kubernetes import Body
 
-_LOGDIR = re.compile(r"--logdir(?:[= ]+)([^\s'\"]+)")
+_LOGDIR = regex(r"--logdir(?:[= ]+)([^\s'\"]+)")
 
 
 def boards(every: list[Item], run: Item) -> Iterator[tuple[Item, list[Item]]]:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from gen.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gen.diagnostics import Location
 
-_QUOTED_ESCAPE: Final = re.compile(r'\\([\\"$`\n])')
-_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_QUOTED_ESCAPE: Final = regex(r'\\([\\"$`\n])')
+_ESCAPE: Final = regex(r"\\(.)", re.DOTALL)
 _ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
-_BRACES: Final = re.compile(r"(?<![$\\])\{([^{}\s]*)\}")
+_BRACES: Final = regex(r"(?<![$\\])\{([^{}\s]*)\}")
 _MOST_CHARACTERS: Final = 1 << 22
 """Characters that the variables of a script may expand to: a few lines that double a value would fill the memory."""
 

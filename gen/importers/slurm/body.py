@@ -12,25 +12,26 @@ from gen.diagnostics import Location
 from gen.findings.jobs import SECRET_VALUE
 from gen.importers.draft import is_secret
 from gen.importers.slurm.options import Option, name_of, options_of
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from gen.importers.draft import JobDraft
 
-_MODULE: Final = re.compile(r"\s*(?:module|ml)\s+(?P<rest>.*)")
-_ENVIRONMENT: Final = re.compile(r"\s*(?:conda|mamba|micromamba)\s+activate\b|\s*(?:source|\.)\s+\S*(?:activate|conda)")
-_SOURCE: Final = re.compile(r"\s*(?:source|\.)\s+(?P<file>\S+)")
-_SRUN: Final = re.compile(
+_MODULE: Final = regex(r"\s*(?:module|ml)\s+(?P<rest>.*)")
+_ENVIRONMENT: Final = regex(r"\s*(?:conda|mamba|micromamba)\s+activate\b|\s*(?:source|\.)\s+\S*(?:activate|conda)")
+_SOURCE: Final = regex(r"\s*(?:source|\.)\s+(?P<file>\S+)")
+_SRUN: Final = regex(
     r"(?P<before>^|[;&|(]\s*|\s(?:then|do|time|exec)\s+|^\s*(?:time|exec)?\s*)srun\s+(?P<rest>.*)", re.DOTALL
 )
-_SCRATCH: Final = re.compile(
+_SCRATCH: Final = regex(
     r"\$\{?(?:SCRATCH|WORK|PSCRATCH|SLURM_TMPDIR|TMPDIR|LOCAL_SCRATCH|PROJECT|STORE)\b\}?"
     r"|/(?:scratch|lustre|gpfs|work|project)\b[^\s'\";]*"
 )
-_VARIABLE: Final = re.compile(r"\$\{?(SLURM_[A-Z_]+)")
-_CONTAINER: Final = re.compile(r"\b(?:singularity|apptainer|docker|podman|shifter)\s+(?:exec|run)\b")
-_ASSIGNMENT: Final = re.compile(r"(?:^|[\s;&|(])(?P<name>[A-Za-z_]\w*)=(?P<value>\"[^\"]*\"|'[^']*'|[^\s;&|()\"']+)")
-_ONLY_EXPORT: Final = re.compile(r"\s*(?:export\s+)?[A-Za-z_]\w*=\S+\s*")
-_HOSTS: Final = re.compile(r"scontrol\s+show\s+host(?:name)?s?\b")
+_VARIABLE: Final = regex(r"\$\{?(SLURM_[A-Z_]+)")
+_CONTAINER: Final = regex(r"\b(?:singularity|apptainer|docker|podman|shifter)\s+(?:exec|run)\b")
+_ASSIGNMENT: Final = regex(r"(?:^|[\s;&|(])(?P<name>[A-Za-z_]\w*)=(?P<value>\"[^\"]*\"|'[^']*'|[^\s;&|()\"']+)")
+_ONLY_EXPORT: Final = regex(r"\s*(?:export\s+)?[A-Za-z_]\w*=\S+\s*")
+_HOSTS: Final = regex(r"scontrol\s+show\s+host(?:name)?s?\b")
 
 
 class Body(Struct):

@@ -13,14 +13,15 @@ from gen.importers.draft import label, literal
 from gen.importers.slurm.reasons import HANDLED, REASONS
 from gen.model.pods import MAX_PODS
 from gen.model.sweep import MAX_RUNS
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from gen.importers.draft import JobDraft
     from gen.importers.slurm.options import Option
 
-_TIME: Final = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2})")
-_MEMORY: Final = re.compile(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
-_RANGE: Final = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?")
+_TIME: Final = regex(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2})")
+_MEMORY: Final = regex(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
+_RANGE: Final = regex(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1,9}))?)?")
 _UNITS: Final = {"K": "Ki", "": "Mi", "M": "Mi", "G": "Gi", "T": "Ti"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ from msgspec import Struct
 
 from gen.diagnostics import Location
 from gen.findings.imports import INVALID_COMMAND_LINE
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +30,8 @@ SWITCHES: Final = frozenset(
     | {"test-only", "unbuffered", "use-min-nodes", "verbose", "wait"}
 )
 """Options without a value of their own; a value after `=` is one, too."""
-_DIRECTIVE: Final = re.compile(r"#SBATCH\s+(.*)")
-_COMMENT: Final = re.compile(r"(?:^|\s)#.*")
+_DIRECTIVE: Final = regex(r"#SBATCH\s+(.*)")
+_COMMENT: Final = regex(r"(?:^|\s)#.*")
 MAX_LINES: Final = 10_000
 
 

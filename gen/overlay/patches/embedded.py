@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from gen.diagnostics import Findings
 from gen.findings.overlays import INVALID_PATCH
 from gen.load import Data, Layer, Source, source_of
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from gen.diagnostics import Location, Route
 
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_BREAK = regex("\r\n|[\n\r\x85\u2028\u2029]")
 """What counts as a line for a YAML reader."""
 _AT_THE_START = ("---", "...", "%")
 """What means something only where a line starts."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from gen.diagnostics import did_you_mean
 from gen.findings.overlays import INVALID_PATCH
 from gen.load import Data, Layer, typed
 from gen.overlay.patches.types import Operation
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
 }
 """The operations, and what each needs."""
 _FIELDS = ("op", "path", "from", "value")
-_POINTER = re.compile(r"(?:/(?:[^~]|~[01])*)+")
+_POINTER = regex(r"(?:/(?:[^~]|~[01])*)+")
 
 
 def read_operations(data: list[Data], layer: Layer, found: Findings) -> tuple[Operation, ...] | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gen.kubernetes import COMPONENT, at
+from gen.regex import regex
 from gen.resources import resource_of_object
 from gen.resources.apps import DEPLOYMENT
 from gen.resources.core import CONFIG_MAP, DATA, INGRESS, RESOURCE_QUOTA, SERVICE
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
     from gen.model.patches import Target
 
-_BETWEEN = re.compile(r",(?![^()]*\))")
-_SET = re.compile(r"\s*(?P<key>[^\s=!,()]+)\s+(?P<op>in|notin)\s+\((?P<values>[^()]*)\)\s*")
-_EQUALITY = re.compile(r"\s*(?P<key>[^\s=!,()]+)\s*(?P<op>==?|!=)\s*(?P<value>[^\s=!,()]*)\s*")
-_EXISTENCE = re.compile(r"\s*(?P<not>!?)\s*(?P<key>[^\s=!,()]+)\s*")
+_BETWEEN = regex(r",(?![^()]*\))")
+_SET = regex(r"\s*(?P<key>[^\s=!,()]+)\s+(?P<op>in|notin)\s+\((?P<values>[^()]*)\)\s*")
+_EQUALITY = regex(r"\s*(?P<key>[^\s=!,()]+)\s*(?P<op>==?|!=)\s*(?P<value>[^\s=!,()]*)\s*")
+_EXISTENCE = regex(r"\s*(?P<not>!?)\s*(?P<key>[^\s=!,()]+)\s*")
 
 
 def fits(target: Target, body: Body, name: str) -> bool:

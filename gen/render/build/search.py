@@ -6,13 +6,13 @@ parameters become those of Katib here.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from msgspec.structs import replace
 
 from gen.kubernetes import METRICS, PARAMETER, TRIAL, Body, present
+from gen.regex import regex
 from gen.render.build.metadata import run_metadata
 from gen.render.build.metrics import metrics_annotation
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _OF_TRIAL = "run-id"
 """No parameter of a job can have a name with `-`."""
-_MARK = re.compile(f"{PARAMETER}([^{PARAMETER}]*){PARAMETER}")
+_MARK = regex(f"{PARAMETER}([^{PARAMETER}]*){PARAMETER}")
 
 
 def experiment(manifest: Manifest, plan: Plan, search: SearchPlan) -> Manifest:

@@ -13,6 +13,7 @@ from gen.findings.rendered import HAND_EDITED
 from gen.kubernetes import JOB_LABEL, RUN_LABEL, Body, at
 from gen.load.strict import parse
 from gen.load.yaml12 import typed
+from gen.regex import regex
 from gen.render.emit import HEADER, untouched
 from gen.render.record import Record
 from gen.render.write.folders import Folders
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 4 << 20
 """More than the API server accepts, with room for indentation."""
-_NAME = re.compile(r"^  name: (?P<name>\S+)$", re.MULTILINE)
-_LABEL = re.compile(rf'^    {re.escape(RUN_LABEL)}: "?(?P<run>[0-9a-f]+)"?$', re.MULTILINE)
+_NAME = regex(r"^  name: (?P<name>\S+)$", re.MULTILINE)
+_LABEL = regex(rf'^    {re.escape(RUN_LABEL)}: "?(?P<run>[0-9a-f]+)"?$', re.MULTILINE)
 """How gen writes the name of an object and the hash of its run: legible even after an edit elsewhere in the file."""
 
 

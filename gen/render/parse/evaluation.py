@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
 
 from gen.findings.jobs import INVALID_EXPRESSION
 from gen.kubernetes import RUN
+from gen.regex import regex
 from gen.render.parse.expression import LITERAL, ExpressionError, FollowingError, Values, evaluate
 
 if TYPE_CHECKING:
@@ -29,19 +29,17 @@ _FIXED = frozenset({"params", "name", "kind", "steps"})
 
 _FOREIGN = (
     (
-        re.compile(
-            r"\{%[-+]?\s*(?:if|elif|else|endif|for|endfor|set|block|include|import|macro|raw|with|filter|call)\b"
-        ),
+        regex(r"\{%[-+]?\s*(?:if|elif|else|endif|for|endfor|set|block|include|import|macro|raw|with|filter|call)\b"),
         "template statements (`{%`) are not supported",
         "remove it; set what differs between overlays in their `params`; to write `{%` itself, write `{{ '{%' }}`",
     ),
     (
-        re.compile(r"(?<!\$)\{#[^\n#]*#\}"),
+        regex(r"(?<!\$)\{#[^\n#]*#\}"),
         "template comments (`{#`) are not supported",
         "remove it; to write `{#` itself, write `{{ '{#' }}`",
     ),
     (
-        re.compile(r"\$\{\{"),
+        regex(r"\$\{\{"),
         "`${{ … }}` inserts a `$` before the value",
         "remove the `$`; to write `$` itself, write `{{ '$' }}`",
     ),

@@ -6,7 +6,6 @@ inserted into strings after YAML is parsed, so an expression cannot change the s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gen.diagnostics import did_you_mean
 from gen.kubernetes import PARAMETER, RUN, TRIAL
 from gen.load import forbidden_character
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Values = Mapping[str, Mapping[str, str | None]]
 """Values by scope and name. None is a value whose error was already reported."""
 
-_LOOKUP = re.compile(r"\{\{ ?(?P<scope>[a-z]+)\.(?P<name>[A-Za-z_][A-Za-z0-9_]*) ?\}\}")
+_LOOKUP = regex(r"\{\{ ?(?P<scope>[a-z]+)\.(?P<name>[A-Za-z_][A-Za-z0-9_]*) ?\}\}")
 
 LITERAL = "to write `{{` itself, write `{{ '{{' }}`"
 MAX_INSERTED = 64 << 10

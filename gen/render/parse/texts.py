@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from gen.load import Layer, Layers
 from gen.load.slips import ODD_SPACES, named
 from gen.model.annotations import accepts
 from gen.model.scalars import shown
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 _MAX_COMMENTS = 100
 """Comments of a file that are examined."""
-_COMMENT = re.compile(r"[ \t]+(?P<comment>#.*)")
-_CONTINUED = re.compile(r"(?:^|\s)\\[ \t]*\n")
+_COMMENT = regex(r"[ \t]+(?P<comment>#.*)")
+_CONTINUED = regex(r"(?:^|\s)\\[ \t]*\n")
 _BUILT_IN = frozenset({"cd", "export", "set", "source", "echo", "mkdir", "pip", "apt-get", "rm", "cp", "git"})
 """First words of lines that are commands of their own."""
 _CJK = "\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af"
 _LOOKALIKES = (
-    (re.compile(f"[\u2018\u2019\u201c\u201d](?![{_CJK}])(?<![{_CJK}].)"), "is not a quote for the shell", 'write `"`'),
-    (re.compile(f"(?<=[!-~])[{ODD_SPACES}](?=[!-~])"), "is not a space for the shell", "write a space"),
-    (re.compile("(?<= )[\u2013\u2014](?=[A-Za-z-])"), "does not start an option", "write `-` or `--`"),
+    (regex(f"[\u2018\u2019\u201c\u201d](?![{_CJK}])(?<![{_CJK}].)"), "is not a quote for the shell", 'write `"`'),
+    (regex(f"(?<=[!-~])[{ODD_SPACES}](?=[!-~])"), "is not a space for the shell", "write a space"),
+    (regex("(?<= )[\u2013\u2014](?=[A-Za-z-])"), "does not start an option", "write `-` or `--`"),
 )
 
 

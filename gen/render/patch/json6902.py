@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
+
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.overlay.patches.types import Operation
 
-_INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
+_INDEX = regex(r"0|[1-9][0-9]{0,6}")
 
 
 class DoesNotApply(Exception):  # noqa: N818 - named after the message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT, NO_RSYNC
@@ -10,6 +9,7 @@ from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kinds.plan import CodePlan
 from gen.kubernetes import present, with_hash
 from gen.model.scalars import shown
+from gen.regex import regex
 from gen.render.plan.images import rewritten
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ CREDENTIALS = "code-credentials"
 DEFAULT_WORKING_DIR = "/root"
 _GIT_ONLY = frozenset({"ref", "depth", "submodules", "credentials", "name"})
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_NAME = regex(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _HOST = r"(?:[^\s@/%-][^\s@/]*@)*[^\s@/%-][^\s@/]*(?:/\S*)?"
 """Users and host of a URL. `ssh` and `rsync` would take a leading `-`, which `%2d` also stands for, for an option."""
-_GIT = re.compile(rf"(?:https?|ssh)://{_HOST}|[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s-]\S*")
-_RSYNC = re.compile(rf"rsync://{_HOST}|[A-Za-z0-9][A-Za-z0-9.-]*::[^\s]+")
-_REF = re.compile(r"[^-\s][^\s]*")
+_GIT = regex(rf"(?:https?|ssh)://{_HOST}|[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s-]\S*")
+_RSYNC = regex(rf"rsync://{_HOST}|[A-Za-z0-9][A-Za-z0-9.-]*::[^\s]+")
+_REF = regex(r"[^-\s][^\s]*")
 """A leading `-` would make it an option of the command."""
 
 

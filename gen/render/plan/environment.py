@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import INVALID_ENV, RESERVED_ENV
 from gen.kubernetes import NVIDIA_DEVICES, Body, present
 from gen.model.pods import EnvSource
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ OWN_VARIABLES = ("RCLONE_", "GEN_")
 _NO_DEVICES = ("void", "none")
 
 
-_GIT_SYNC = re.compile(r"GIT_?SYNC_(\w+)")
+_GIT_SYNC = regex(r"GIT_?SYNC_(\w+)")
 _CODE_FIELDS = {
     name: field
     for field, names in {

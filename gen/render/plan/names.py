@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from gen.model.names import LABEL_KEY, LABEL_VALUE
 from gen.model.scalars import shown
 from gen.queues import QUEUES
 from gen.queues.metadata import is_of_controllers, is_of_pods, is_reserved
+from gen.regex import regex
 from gen.resources.katib import RANDOM_PART
 from gen.resources.names import last_suffixes
 
@@ -36,8 +36,8 @@ VALUES_DIGITS = 8
 KEYS_OF_ARENA = frozenset({"app", "release", "requestGPUsOfJobOwner", "group_name", "mpi_role_type", "volcano-role"})
 """Labels and the annotation that `compat.arena` of an overlay sets."""
 
-_KEY = re.compile(LABEL_KEY)
-_VALUE = re.compile(LABEL_VALUE)
+_KEY = regex(LABEL_KEY)
+_VALUE = regex(LABEL_VALUE)
 _MAX_ANNOTATIONS = 256 << 10
 _MOST_PODS = 1000
 """Pods of a role that the names of runs of a sweep leave room for."""

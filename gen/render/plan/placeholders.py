@@ -6,7 +6,6 @@ accepted where a job can write any text, too: in commands, arguments and variabl
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -14,6 +13,7 @@ import orjson
 from gen.findings.search import INVALID_SEARCH
 from gen.findings.sweeps import SHARED_OUTPUT
 from gen.kubernetes import PARAMETER, TRIAL
+from gen.regex import regex
 from gen.render.plan.context import PROGRAM
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gen.kinds.plan import PodPlan
     from gen.render.plan.context import Context
 
-_MARK: Final = re.compile(f"{PARAMETER}([^{PARAMETER}]*){PARAMETER}")
-_KATIB: Final = re.compile(r"\$\{trial(?:Parameters|Spec)\.")
+_MARK: Final = regex(f"{PARAMETER}([^{PARAMETER}]*){PARAMETER}")
+_KATIB: Final = regex(r"\$\{trial(?:Parameters|Spec)\.")
 
 
 def check_places(context: Context) -> None:

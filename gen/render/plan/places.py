@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,6 +12,7 @@ from gen.findings.jobs import INVALID_VALUE
 from gen.kinds.mounts import VolumePlan
 from gen.kinds.transfer_plan import OWN_FOLDER
 from gen.model.transfer import Input
+from gen.regex import regex
 from gen.render.plan.data import declared_volume
 from gen.render.plan.storage import volume_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gen.render.plan.context import Context
 
 VOLUMES = f"{OWN_FOLDER}/volumes"
-_MEANT_BY_KUBELET = re.compile(r"\$(?=[$(])")
+_MEANT_BY_KUBELET = regex(r"\$(?=[$(])")
 
 
 class Folder(Struct, frozen=True, kw_only=True):

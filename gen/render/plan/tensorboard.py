@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from gen.kinds.mounts import VolumePlan
 from gen.kinds.plan import IngressPlan, TensorBoardPlan
 from gen.kubernetes import RUN, TRIAL
 from gen.model.job import TensorBoard
+from gen.regex import regex
 from gen.render.plan.environment import without_devices
 from gen.render.plan.images import granted, rewritten
 from gen.render.plan.names import TENSORBOARD
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gen.render.plan.context import Context
     from gen.render.plan.data import DataPlan
 
-_RUN = re.compile(f"{RUN}|{TRIAL}")
+_RUN = regex(f"{RUN}|{TRIAL}")
 """The hash of a run, or the name of a trial."""
 COMPONENT = "tensorboard"
 """Component of its objects, by which its Service selects the pods."""

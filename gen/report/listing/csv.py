@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from typing import TYPE_CHECKING
 
+from gen.regex import regex
 from gen.report.listing.columns import COLUMNS, cells
 from gen.report.sanitize import sanitize
 
 if TYPE_CHECKING:
     from gen.inventory.listing import Listing
 
-_FORMULA = re.compile(r"(?:^|[;\t])\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_FORMULA = regex(r"(?:^|[;\t])\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 """Starts of formulas, also of wide characters, and behind separators of some countries (OWASP, "CSV Injection")."""
-_NAMES = re.compile(r"@[\w./@ -]+")
+_NAMES = regex(r"@[\w./@ -]+")
 """Names of code owners, such as `@org/team`. A spreadsheet can call nothing in them."""
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from typing import TYPE_CHECKING, Final
 
+from gen.regex import regex
 from gen.report.sanitize import sanitize
 from gen.report.terminal import COLORS
 from gen.report.text import finding_lines
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 12
 """Columns of a usual prefix, so that texts start in the same column."""
-_STYLES = re.compile(r"\x1b\[[0-9;]*[mK]")
+_STYLES = regex(r"\x1b\[[0-9;]*[mK]")
 """Colors of programs, which are removed with everything else that controls a terminal."""
 _PALETTE: Final = tuple(name for name in COLORS if name != "red")
 

@@ -5,9 +5,9 @@ From `pkg/webhooks/jobset_webhook.go` of kubernetes-sigs/jobset 0.12.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from gen.regex import regex
 from gen.resources.jobset import FAILURE_REASONS, JOBSET
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks, duplicates
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SET = str(JOBSET)
 _WEBHOOK = "The JobSet webhook rejects the object."
-_RULE_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_RULE_NAME = regex(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _MAX_RULE_LENGTH = 128
 _LABELS = FieldChecks(
     {"spec.network.subdomain": dns_1035_label, "spec.replicatedJobs.*.groupName": dns_1035_label}

@@ -6,9 +6,9 @@ From `pkg/webhook/v1beta1/experiment/validator/validator.go` of kubeflow/katib 0
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
+from gen.regex import regex
 from gen.resources.katib import EXPERIMENT
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import duplicates
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _EXPERIMENT = str(EXPERIMENT)
 _WEBHOOK = "The Katib webhook rejects the object."
 _MAX_NAME_LENGTH = EXPERIMENT.max_name or 0
-_PLACE = re.compile(r"\$\{trialParameters\.([^}]+)\}")
+_PLACE = regex(r"\$\{trialParameters\.([^}]+)\}")
 _LISTED = ("discrete", "categorical")
 _RANGED = ("double", "int")
 _RESUME = ("Never", "LongRunning", "FromVolume")

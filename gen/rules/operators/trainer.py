@@ -6,11 +6,11 @@ job are not possible, because it is in the cluster.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Severity
 from gen.kubernetes import at
+from gen.regex import regex
 from gen.resources.trainer import (
     CLUSTER_TRAINING_RUNTIME,
     RESERVED_ENV,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _JOB = str(TRAINJOB)
 _CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
 _DEFINITION = "The definition rejects the object."
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
+_URI = regex(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
 _RUNTIMES = (str(TRAINING_RUNTIME), str(CLUSTER_TRAINING_RUNTIME))
 _WEBHOOK = "The Trainer webhook rejects the object."
 _INJECTED = {"node", "dataset-initializer", "model-initializer"}

@@ -6,11 +6,11 @@ From `validateValidatingAdmissionPolicySpec` and `validateValidatingAdmissionPol
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.cel.admission import admission_environment
 from gen.cel.types import DYN
+from gen.regex import regex
 from gen.rules.cel_syntax import BOOLEAN, typed_fault
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
 
 _GROUP = "admissionregistration.k8s.io"
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IDENTIFIER = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAX_AUDITS = 20
 _VARIABLES: Final[dict[str, AbstractSet[str] | None]] = {"expression": None}
 _VALIDATIONS: Final = {"expression": BOOLEAN, "messageExpression": frozenset({"string"})}

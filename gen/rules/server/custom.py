@@ -6,10 +6,10 @@ than Kubernetes' own schemas about nulls, quantities, metadata and keyed lists.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from gen.regex import regex
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.quantities import invalid_quantity
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
 
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
-_QUANTITY = re.compile(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMBER})?")
+_QUANTITY = regex(rf"[+-]?{_NUMBER}(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMBER})?")
 
 
 @lru_cache(maxsize=4096, typed=True)

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from gen.regex import regex
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.name_checks import dns_1035_label, dns_name
@@ -31,7 +32,7 @@ _BESIDE_STATUS: Final = {
 }
 """`allowedFieldsAtRootSchema` of the same file."""
 _APPROVAL = "api-approved.kubernetes.io"
-_PROTECTED = re.compile(r"(?:.*\.)?(?:k8s|kubernetes)\.io")
+_PROTECTED = regex(r"(?:.*\.)?(?:k8s|kubernetes)\.io")
 
 
 def _lower_label(value: Any) -> Fault | None:

@@ -6,9 +6,9 @@ From `pkg/apis/resource/validation/validation.go`.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Final
 
+from gen.regex import regex
 from gen.rules.cel_syntax import syntax_fault
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks, duplicates
@@ -28,7 +28,7 @@ _VERSIONS: Final = {f"{_GROUP}/v1", f"{_GROUP}/v1beta2"}
 """Older versions have other fields."""
 _NAMES: Final = frozenset({"device"})
 _TYPES: Final = frozenset({"bool", "dyn"})
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
+_IDENTIFIER = regex(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 _MAX_ENTRIES, _MAX_ALTERNATIVES, _MAX_PARAMETERS = 32, 8, 10 << 10
 _REQUEST = FieldChecks(
     {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import did_you_mean
 from gen.quantity import server_amount
+from gen.regex import regex
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import (
@@ -44,7 +45,7 @@ _FIELDS = {
 }
 _RESOURCES = {f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")}
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
-_SUBSCRIPT = re.compile(r"(metadata\.(?:labels|annotations))\['(.*)'\]", re.DOTALL)
+_SUBSCRIPT = regex(r"(metadata\.(?:labels|annotations))\['(.*)'\]", re.DOTALL)
 
 _CPU_DIVISORS = {server_amount(text) for text in ("1m", "1")}
 _BYTE_DIVISORS = {server_amount(text) for text in ("1", "1k", "1M", "1G", "1T", "1P", "1E")}

@@ -6,10 +6,10 @@ From `apimachinery/pkg/api/validation/objectmeta.go` and `ValidatePodSpecificAnn
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from gen.regex import regex
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import (
@@ -68,7 +68,7 @@ _NAMED_BY_CONTENT = {"APIService", "CustomResourceDefinition", "IPAddress"}
 """Kinds whose name is determined, so that the server can generate none."""
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-_INT32 = re.compile(r"0|-?[0-9]{1,10}")
+_INT32 = regex(r"0|-?[0-9]{1,10}")
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _SECCOMP = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/")
 

@@ -5,9 +5,9 @@ From `PolicyToEvaluate` of `pod-security-admission/api/helpers.go`; the admissio
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
+from gen.regex import regex
 from gen.rules.fault import Fault
 from gen.rules.rule import server
 from gen.rules.value_checks import one_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gen.rules.object_view import ObjectView
 
 _PREFIX: Final = "pod-security.kubernetes.io/"
-_VERSION = re.compile(r"latest|v1\.(?:[0-9]|[1-9][0-9]+)")
+_VERSION = regex(r"latest|v1\.(?:[0-9]|[1-9][0-9]+)")
 
 
 def _version(value: Any) -> Fault | None:

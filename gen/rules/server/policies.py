@@ -6,9 +6,9 @@ From `validatePodFailurePolicy`, `validateSuccessPolicy` and `validateIndexesFor
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from gen.regex import regex
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import qualified_name
@@ -36,7 +36,7 @@ _MAX_RULES, _MAX_CONDITIONS, _MAX_CODES = 20, 20, 255
 _MAX_SUGGESTED_CODES = 10
 _MAX_INDICES_LENGTH = 64 << 10
 _ANY_NUMBER = 10**18
-_INTERVAL = re.compile(r"([+-]?[0-9]{1,18})(?:-([0-9]{1,18}))?")
+_INTERVAL = regex(r"([+-]?[0-9]{1,18})(?:-([0-9]{1,18}))?")
 
 
 @server(

@@ -7,11 +7,11 @@ From `ValidateResourceQuotaSpec` and `ValidateLimitRange` of `pkg/apis/core/vali
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import near
 from gen.quantity import in_thousandths, is_whole, server_amount
+from gen.regex import regex
 from gen.rules.fault import Fault, not_one_of
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import qualified_name
@@ -42,7 +42,7 @@ _OF_QUOTA = (
 _OF_OTHERS = _COMPUTE | _COUNTED | {"storage"}
 """Resources for limits of types other than `Pod` and `Container`."""
 
-_HUGE_PAGES = re.compile(r"(?:requests\.|limits\.)?hugepages-.+")
+_HUGE_PAGES = regex(r"(?:requests\.|limits\.)?hugepages-.+")
 _SCOPES = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity")
 _SCOPES_WITHOUT_VALUE = {*_SCOPES} - {"PriorityClass"}
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")

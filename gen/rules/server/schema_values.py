@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.cel.declared import declared_environment
+from gen.regex import regex
 from gen.rules.cel_syntax import typed_fault
 from gen.rules.fault import Fault, not_one_of
 from gen.schemas.structural import closed
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _NAMES: Final = frozenset({"self", "oldSelf"})
 _REASONS: Final = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
-_LOOKAROUND = re.compile(r"(?<!\\)\(\?<?[=!]")
+_LOOKAROUND = regex(r"(?<!\\)\(\?<?[=!]")
 _BROKEN = ("unterminated", "unbalanced", "missing )", "nothing to repeat")
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 

@@ -6,9 +6,9 @@ From `ValidateSecurityContext`, `validatePodSpecSecurityContext` and `validateSy
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from gen.regex import regex
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks, duplicates
 from gen.rules.object_view import containers
@@ -42,11 +42,9 @@ _RECURSIVE_ONLY = FieldChecks({"seLinuxChangePolicy": one_of("Recursive")})
 _ANY_POLICY = FieldChecks({"seLinuxChangePolicy": one_of("Recursive", "MountOption")})
 _ANY_POLICY_SINCE = 37
 
-_SYSCTL = re.compile(r"(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?")
+_SYSCTL = regex(r"(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?")
 _MAX_SYSCTL_LENGTH = 253
-_OF_IPC = re.compile(
-    r"kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)|fs\.mqueue\..*"
-)
+_OF_IPC = regex(r"kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)|fs\.mqueue\..*")
 _MAX_PATH_LENGTH = 4095
 
 

@@ -6,9 +6,9 @@ From `validateWindowsSecurityContextOptions`, `validateWindowsHostProcessPod`, `
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from gen.regex import regex
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import dns_name
@@ -29,11 +29,11 @@ _ELSEWHERE = (
 """Fields of a `securityContext` that Windows does not support."""
 
 _MAX_SPEC_BYTES = 64 << 10
-_DOMAIN = re.compile(
+_DOMAIN = regex(
     r"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{0,14}|"
     r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*"
 )
-_USER = re.compile(r"(?![. ]+$)[^\"/\\:;|=,+*?<>@\[\]\x00-\x1f\x7f]{1,104}")
+_USER = regex(r"(?![. ]+$)[^\"/\\:;|=,+*?<>@\[\]\x00-\x1f\x7f]{1,104}")
 _MAX_DOMAIN_LENGTH = 255
 
 

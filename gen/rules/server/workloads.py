@@ -6,10 +6,10 @@ From the `Validate…Spec` functions and `ValidatePodTemplateSpecForReplicaSet` 
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from gen.regex import regex
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import dns_label, dns_name
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
 
-_PERCENT = re.compile("[0-9]+%")
-_DIGITS = re.compile("0|[1-9][0-9]*")
+_PERCENT = regex("[0-9]+%")
+_DIGITS = regex("0|[1-9][0-9]*")
 _number = between(0, LARGEST_ID)
 _DEADLINE_S = 600
 _ALL = 100
