@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gen.diagnostics import Findings, Severity
 from gen.inventory.listing import Numbers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +46,7 @@ class Scalar(Struct, frozen=True):
     end: Location
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True, dict=True):
     """A parsed file. Places are looked up only when a finding needs one, by parsing the text again."""
 
     file: str

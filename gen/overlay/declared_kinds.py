@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.diagnostics import DefinitionError
 from gen.findings.jobs import INVALID_VALUE
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
 
 
-@dataclass
-class DeclaredKinds:
+class DeclaredKinds(Struct):
     """Registers the kinds of all overlays that are read together."""
 
-    _first: dict[str, tuple[str, DeclaredKind]] = field(default_factory=dict)
+    _first: dict[str, tuple[str, DeclaredKind]] = {}
     """By name: the overlay that declares the kind first, and its declaration."""
 
     def __post_init__(self) -> None:

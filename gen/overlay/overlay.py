@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.gitops import ENGINE_NAMESPACES, ENGINES
 from gen.kinds import KINDS
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from gen.schemas.lookup import Kinds
 
 
-@dataclass(frozen=True)
-class Overlay:
+class Overlay(Struct, frozen=True, dict=True):
     """An overlay merged with those that it extends."""
 
     name: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as replace_input
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
@@ -93,7 +92,7 @@ def _pipeline(written: WrittenJob, given: JobInput, name: str, label: str, found
 
     steps = step_runs(written, given, name, found)
     values: dict[str, Data] = {step.name: dict(step.run.given.data) for step in steps if step.run is not None}
-    run = JobRun(given=replace_input(given, data={**given.data, "steps": values}), name=name)
+    run = JobRun(given=replace(given, data={**given.data, "steps": values}), name=name)
     return Expanded(name=name, label=label, run=run, found=found, steps=steps)
 
 

@@ -5,8 +5,9 @@ A verdict is placed at the patch that set the value that decided, or at the fiel
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gen.diagnostics import Findings
 from gen.render.seal import DUMMY, filled

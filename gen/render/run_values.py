@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,15 +12,14 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunValues:
+class RunValues(Struct, frozen=True, kw_only=True):
     """The name, the parameters and the overridden fields of a run of a sweep."""
 
     name: str
     """Name of the run without its hash."""
     params: Mapping[str, str | None]
     """Values of the parameters of the sweep, sorted by name; None if the error of a value was already reported."""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = {}
     """Values of fields of the job."""
-    routes: Mapping[str, Route] = field(default_factory=dict)
+    routes: Mapping[str, Route] = {}
     """Where the job sets these fields."""

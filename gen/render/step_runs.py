@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
-from msgspec.structs import replace as change
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from gen.diagnostics import Findings, counted, did_you_mean
@@ -261,7 +260,7 @@ def collect(found: Findings, run: JobRun, steps: tuple[ExpandedStep, ...]) -> No
 def _of_step(finding: Diagnostic, names: list[str]) -> Diagnostic:
     others = f" and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
     hint = f"{finding.hint}; or set the field in the steps that can have it"
-    return change(finding, message=f"{finding.message} (for step `{names[0]}`{others})", hint=hint)
+    return replace(finding, message=f"{finding.message} (for step `{names[0]}`{others})", hint=hint)
 
 
 def _owner(run: JobRun) -> Callable[[Location], str | None]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from gen.render.write import Change
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The result of `render` or `check`."""
 
     findings: tuple[Diagnostic, ...]

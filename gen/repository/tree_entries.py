@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gen.repository.safe_files import unusable
 
@@ -23,8 +24,7 @@ class EntryType(Enum):
     OTHER = "link, pipe, device or socket"
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(Struct, frozen=True):
     """A file, an empty folder, or an entry of another type."""
 
     path: str

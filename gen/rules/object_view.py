@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec import Struct
 
 from gen.resources import RESOURCES, resource_of_object
 from gen.resources.pods import is_template, pod_sets, templates_by_shape
@@ -31,8 +31,7 @@ def dropped(route: Route) -> Any:
     return "" if isinstance(route[-1], int) else None
 
 
-@dataclass(frozen=True)
-class ObjectView:
+class ObjectView(Struct, frozen=True, dict=True):
     """An object that matches its schema. Values that many rules need are computed once."""
 
     body: Body

@@ -7,8 +7,9 @@ Schema lacks, keyed lists and CEL rules, are returned as a tree of extra checks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,11 +36,10 @@ _FORMATS = {
 """Patterns of the formats that the API server checks; it ignores others."""
 
 
-@dataclass(slots=True)
-class ExtraChecks:
+class ExtraChecks(Struct):
     """Checks of a value and of the values below it that JSON Schema cannot express."""
 
-    fields: dict[str, ExtraChecks] = field(default_factory=dict)
+    fields: dict[str, ExtraChecks] = {}
     entries: ExtraChecks | None = None
     """For the entries of a list, or the values of a mapping."""
     keys: tuple[str, ...] = ()

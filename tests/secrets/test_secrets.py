@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 from gen.diagnostics import Findings
@@ -14,10 +16,14 @@ from tests.regular_expressions import Search
 from tests.support import OVERLAY, Repository
 from tests.work import is_linear, lines_run
 
+if TYPE_CHECKING:
+    import re
+
 JOB = "kind: pytorch\nimage: a:1\ncommand: {command}\n"
 LONG, MAX_STEPS = 2000, 100
 """Characters of a long text, and the steps that a search may take for each. Counted repetitions have at most 512."""
-NAME_PATTERNS = [value for value in vars(names).values() if isinstance(value, LazyPattern)]
+NAME_PATTERNS = [cast("re.Pattern[str]", value) for value in vars(names).values() if isinstance(value, LazyPattern)]
+assert NAME_PATTERNS
 
 
 @pytest.mark.parametrize(

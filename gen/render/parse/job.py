@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from gen.diagnostics import Findings, did_you_mean, near
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from gen.render.run_values import RunValues
 
 
-@dataclass(frozen=True, kw_only=True)
-class WrittenJob:
+class WrittenJob(Struct, frozen=True, kw_only=True):
     """A job file with the defaults of an overlay, before its expressions are replaced."""
 
     model: type[Job]
@@ -58,8 +57,7 @@ class WrittenJob:
         return self.layers.place(route, key=key)
 
 
-@dataclass(frozen=True)
-class JobInput:
+class JobInput(Struct, frozen=True):
     """A validated job in one overlay, with the place of each of its values."""
 
     job: Job
@@ -69,7 +67,7 @@ class JobInput:
     layers: Layers
     left_out: frozenset[str]
     """Fields with invalid values, which were reported and left out."""
-    data: Mapping[str, Data] = field(default_factory=dict)
+    data: Mapping[str, Data] = {}
     """The values with their expressions replaced."""
     own: RunValues | None = None
     """What differs from the job in a run of a sweep."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from gen.diagnostics import Location, Route
@@ -36,11 +37,10 @@ def labelled(body: Any, route: Route) -> Route:
     return tuple(result)
 
 
-@dataclass(slots=True)
-class Provenance:
+class Provenance(Struct):
     """Routes in patches by routes in the object. Places are looked up only for findings."""
 
-    _origins: dict[Route, tuple[Layer, Route]] = field(default_factory=dict)
+    _origins: dict[Route, tuple[Layer, Route]] = {}
 
     def __bool__(self) -> bool:
         """Whether any patch changed the object."""

@@ -8,8 +8,9 @@ in Kustomize, entries of the patch come first, null removes a field, and `$patch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gen.kubernetes import Body
 from gen.overlay.patches.directives import directive
@@ -23,17 +24,16 @@ if TYPE_CHECKING:
     from gen.schemas.registry import Schema, Schemas
 
 
-@dataclass(slots=True)
-class StrategicMerge:
+class StrategicMerge(Struct):
     """Merges one patch into one object, without changing either in place."""
 
     schemas: Schemas
     layer: Layer
     """The patch file, or the overlay with the patch."""
     provenance: Provenance
-    problems: list[tuple[Route, str, str]] = field(default_factory=list)
+    problems: list[tuple[Route, str, str]] = []
     """Routes in the patch to entries that cannot be applied to this object, with message and hint."""
-    deletions: list[tuple[Route, str]] = field(default_factory=list)
+    deletions: list[tuple[Route, str]] = []
     """Routes in the patch to mappings with `$patch: delete`, with a hint if they deleted nothing."""
 
     def apply(self, body: Body, patch: Body) -> Body:
