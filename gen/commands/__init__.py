@@ -12,6 +12,7 @@ from typing import Final
 COMMANDS: Final = {
     "render": "Write the manifests of all jobs to rendered/.",
     "check": "Compare rendered/ with jobs and overlays, without writing.",
+    "diff": "Show which fields of objects a render would change.",
     "plan": "Show what merging would change: runs, GPUs, data, fields.",
     "list": "List jobs with their state, GPUs, queue and owner.",
     "status": "Compare the runs in the clusters with Git: phase, pods, drift.",

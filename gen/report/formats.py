@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gen.report.live.view import View
     from gen.report.report import Report
     from gen.review.review import Review
+    from gen.review.would_change import RenderedDiff
 
 
 def _report(entry: str, result: Any) -> str:
@@ -42,6 +43,13 @@ PLAN_REPORTERS: Final[dict[str, Callable[[Review], str]]] = {
     "json": partial(_report, "plan.json:as_json"),
 }
 """Formats of `gen plan`."""
+
+DIFF_REPORTERS: Final[dict[str, Callable[[View[RenderedDiff]], str]]] = {
+    "text": partial(_report, "diff.text:as_text"),
+    "json": partial(_report, "diff.json:as_json"),
+    "markdown": partial(_report, "diff.markdown:as_markdown"),
+}
+"""Formats of `gen diff`."""
 
 LIST_REPORTERS: Final[dict[str, Callable[[Listing], str]]] = {
     "text": partial(_report, "listing.text:as_text"),

@@ -53,7 +53,7 @@ def compare_trees(
     runs = run_changes(pairs, overlays, found)
     data = data_changes(pairs, found, allowed=allow_data_removal)
     usage = usage_changes(runs, overlays, found, unrendered_usage(unrendered))
-    changes = [_change(pair) for pair in pairs]
+    changes = [object_change(pair) for pair in pairs]
     objects = tuple(change for change in changes if change.action is not ObjectAction.KEPT)
     removed = sum(change.action is ObjectAction.REMOVED for change in objects)
     removal_limit.check(removed, len(trees.before), found)
@@ -83,7 +83,7 @@ def run_scopes(trees: RenderedTrees) -> set[str]:
     return {one.key.scope for one in trees.after if workload(one) is not None}
 
 
-def _change(pair: Pair) -> ObjectChange:
+def object_change(pair: Pair) -> ObjectChange:
     if pair.before is None:
         return ObjectChange(pair, ObjectAction.ADDED)
     if pair.after is None:

@@ -17,7 +17,7 @@ from gen.review.rendered_object import DATA
 from gen.review.review import ObjectAction, ObjectChange, Review
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gen.review.behind import BehindObject, BehindRun
 
@@ -50,11 +50,14 @@ class GroupView:
 
 def difference_groups(review: Review) -> Iterator[GroupView]:
     """Groups of the objects that a merge changes, without those that other parts of the plan list."""
+    return grouped(change for change in review.objects if not _listed_elsewhere(change))
+
+
+def grouped(objects: Iterable[ObjectChange]) -> Iterator[GroupView]:
     known: dict[tuple[Any, ...], list[ObjectChange]] = {}
-    for change in review.objects:
-        if not _listed_elsewhere(change):
-            group = (_ORDER.index(change.action), sanitize(change.pair.object.key.kind), repr(change.fields))
-            known.setdefault(group, []).append(change)
+    for change in objects:
+        group = (_ORDER.index(change.action), sanitize(change.pair.object.key.kind), repr(change.fields))
+        known.setdefault(group, []).append(change)
     for (order, kind, _), changes in sorted(known.items(), key=_first):
         names = tuple(map(_name, changes))
         yield GroupView(action=Phrase(_ORDER[order].value), kind=kind, names=names, fields=changes[0].fields)

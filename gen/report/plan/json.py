@@ -40,7 +40,7 @@ def as_json(review: Review) -> str:
             {"path": one.path, "object": one.identity, "pods": one.demand.pods, "gpus": one.demand.gpus}
             for one in review.unrendered
         ],
-        "objects": [_object(item) for item in review.objects],
+        "objects": [object_data(item) for item in review.objects],
         "behind": [_behind(run) for run in review.behind],
     }
     return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
@@ -133,7 +133,7 @@ def _load(load: Load) -> dict[str, Any]:
     return {"gpus": load.gpus, "gpuHours": load.gpu_hours, "unboundedRuns": load.unbounded}
 
 
-def _object(item: ObjectChange) -> dict[str, Any]:
+def object_data(item: ObjectChange) -> dict[str, Any]:
     before, after = item.pair.before, item.pair.after
     return {
         "change": item.action.value,

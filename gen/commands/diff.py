@@ -1,0 +1,57 @@
+"""`gen diff`: the fields of objects that `gen render` would change in `rendered/`.
+
+`gen check` decides whether `rendered/` is as it must be, with the Git index and the base branch, and shows the texts of
+files. This command explains the difference: it reads no Git, compares objects, and leaves warnings out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gen.commands.compared import RenderRequest, render_and_compare, summary
+from gen.commands.result import CLEAN, VIOLATIONS, Result
+from gen.commands.terminal import terminal
+from gen.diagnostics import counted
+from gen.render.write import Status
+from gen.report.formats import DIFF_REPORTERS
+from gen.report.live.view import View
+from gen.review.would_change import RenderedDiff, object_differences
+
+if TYPE_CHECKING:
+    from gen.commands.compared import Compared
+
+FORMATS = DIFF_REPORTERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request(RenderRequest):
+    """Arguments of `gen diff`."""
+
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Compare with a render of all runs by today's overlay and gen.")
+    ] = False
+
+
+def run(request: Request) -> Result[View[RenderedDiff]]:
+    """Violations when there is an error, or when a file would be written or removed."""
+    compared = render_and_compare(request, request.cache, restart=request.restart)
+    diff = _difference(compared)
+    differs = compared.comparison is None or compared.rendering.findings.failed() or bool(compared.comparison.changes)
+    return Result(output=View(data=diff, terminal=terminal()), exit_code=VIOLATIONS if differs else CLEAN)
+
+
+def _difference(compared: Compared) -> RenderedDiff:
+    found, comparison = compared.rendering.findings, compared.comparison
+    if comparison is None or found.failed():
+        errors = sum(finding.severity.value == "error" for finding in found)
+        return RenderedDiff(findings=tuple(found), summary=f"{counted(errors, 'error')}; nothing was compared")
+    objects, rewritten = object_differences(comparison.changes)
+    return RenderedDiff(
+        objects=objects,
+        rewritten=rewritten,
+        edited=frozenset(change.path for change in comparison.changes if change.status is Status.EDITED),
+        summary=summary(compared.rendering, comparison, "would write", "would remove"),
+    )
