@@ -240,7 +240,7 @@ def test_the_search_of_a_long_text_is_linear(unit: str) -> None:
         found = Search(pattern.pattern, pattern.flags, long, MAX_STEPS * LONG).run("search")
         assert found == ([match.span()] if match else []), what
     for pattern in NAME_PATTERNS:
-        Search(pattern.pattern, pattern.flags, long, MAX_STEPS * LONG).run("fullmatch")
+        Search(str(pattern.pattern), pattern.flags, long, MAX_STEPS * LONG).run("fullmatch")
 
     def work(size: int) -> int:
         text = unit * size
