@@ -51,7 +51,8 @@ def test_states_of_a_job(delivery: Delivery) -> None:
     assert list(delivery.runs()) == [other]
     delivery.job(PYTORCH.format(lr=2))
     delivery.merge()
-    assert delivery.runs().keys() == runs.keys()
+    # a new Application can seem in sync for a moment before its first operation
+    delivery.wait(lambda: delivery.runs().keys() == runs.keys(), "run of the job that is there again")
     assert delivery.runs()[other] == runs[other]
     delivery.rests()
 
