@@ -124,8 +124,7 @@ def _proofs(
         text = change.new
     else:
         text = (root / overlay_file(name)).read_text("utf-8")
-    every = (prove(root, job, name or NAME, text, found) for job in jobs if job.originals)
-    proofs = [one for one in every if one is not None]
+    proofs = [one for job in jobs if job.originals for one in prove(root, job, name or NAME, text, found)]
     for one in proofs:
         report_proof(one, found)
     return proofs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -9,15 +10,19 @@ from msgspec.structs import replace
 from gen.diagnostics import BugError, Findings, Severity
 from gen.edit.yaml_text import written
 from gen.importers.draft import as_read
+from gen.kinds.pipeline import PipelineJob
 from gen.load import source_of
 from gen.render.parse.job import parse_job
 from gen.repository.layout import JobFile
 
 if TYPE_CHECKING:
-    from gen.importers.base import ImportedJob
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Location
+    from gen.importers.base import Fields, ImportedJob
 
 ORDER: Final = (
-    *("kind", "name", "image", "imagePullPolicy", "command", "args", "workingDir", "env"),
+    *("kind", "needs", "when", "name", "image", "imagePullPolicy", "command", "args", "workingDir", "env"),
     *("workers", "gpus", "accelerator", "cpu", "memory", "sharedMemory", "roles"),
     *("code", "data", "files", "tensorboard", "network", "placement", "queue", "priority"),
 )
@@ -26,9 +31,15 @@ ORDER: Final = (
 
 def text_of(job: ImportedJob, schema: str) -> str:
     """The text of a job file. `schema` is the path of the JSON Schema for editors; it may be empty."""
-    names = [*(name for name in ORDER if name in job.fields), *(name for name in job.fields if name not in ORDER)]
+    fields = _ordered(job.fields)
+    if isinstance(steps := fields.get("steps"), dict):
+        fields["steps"] = {name: _ordered(step) for name, step in steps.items()}
     first = f"# yaml-language-server: $schema={schema}\n" if schema else ""
-    return f"{first}# {job.comment}\n{written({name: job.fields[name] for name in names})}"
+    return f"{first}# {job.comment}\n{written(fields)}"
+
+
+def _ordered(fields: Fields) -> Fields:
+    return {name: fields[name] for name in dict.fromkeys((*ORDER, *fields)) if name in fields}
 
 
 def check_text(job: ImportedJob, text: str, found: Findings) -> None:
@@ -40,13 +51,33 @@ def check_text(job: ImportedJob, text: str, found: Findings) -> None:
         parse_job(source, job.namespace, None, own)
     for item in own:
         if item.severity is Severity.ERROR:
-            place = job.places.get(field_of(text, item.place.line), job.place)
-            found.extend([replace(item, place=place)])
+            found.extend([replace(item, place=place_of(job, text, item.place.line))])
+    for name, step in _steps_of(job):
+        place = job.places.get(f"steps.{name}", job.place)
+        check_text(replace(job, fields=step, place=place, places={}), text_of(replace(job, fields=step), ""), found)
     if source is not None and not own.failed() and source.data != as_read(job.fields):
         raise BugError(f"{file} does not read as it was written")
 
 
-def field_of(text: str, line: int) -> str:
-    """The field of the job in a line."""
-    above = reversed(text.split("\n")[:line])
-    return next((one.partition(":")[0].strip("'\"") for one in above if one[:1] not in ("", " ", "#", "-")), "")
+def _steps_of(job: ImportedJob) -> Iterator[tuple[str, Fields]]:
+    """The steps of a pipeline as jobs of their own, to check their fields."""
+    steps = job.fields.get("steps")
+    common = {name: value for name, value in job.fields.items() if name not in PipelineJob.own_fields}
+    params = job.fields.get("params")
+    common |= {"params": params} if params is not None else {}
+    for name, fields in steps.items() if isinstance(steps, dict) else ():
+        yield name, {**common, **{key: value for key, value in fields.items() if key not in ("needs", "when")}}
+
+
+def place_of(job: ImportedJob, text: str, line: int) -> Location:
+    """The origin of a line of a job file."""
+    above = text.split("\n")[:line]
+    field = _key_at(above, 0)
+    step = f"{field}.{_key_at(above, 2)}"
+    return job.places.get(step, job.places.get(field, job.place))
+
+
+def _key_at(above: list[str], indent: int) -> str:
+    """The last key with this indentation."""
+    start = re.compile(f" {{{indent}}}[^ #-]")
+    return next((one.strip().partition(":")[0].strip("'\"") for one in reversed(above) if start.match(one)), "")

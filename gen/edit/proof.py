@@ -5,6 +5,7 @@ A value without a field becomes a patch of the overlay. With that patch, only ad
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from gen.diagnostics import Findings, Severity
 from gen.edit.aligned import aligned, named_as
 from gen.edit.differences import Difference, differences
-from gen.edit.imported import field_of, text_of
+from gen.edit.imported import place_of, text_of
 from gen.edit.yaml_text import verbatim, with_additions, written
 from gen.findings.imports import DIFFERS
 from gen.importers.manifests.objects import cleaned
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from gen.importers.base import ImportedJob
+    from gen.importers.base import ImportedJob, Original
     from gen.kubernetes import Body
     from gen.overlay.overlay import Overlay
+
+    Render = Callable[[ImportedJob, str, Findings], Body | None]
 
 NAME: Final = "imported"
 """Name of the overlay with only the fields for the jobs, if none is named."""
@@ -48,6 +51,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     """How the rendered job differs from its original."""
 
     job: ImportedJob
+    original: Original
     patch: dict[str, Any] | None
     """Entry of `patches` of the overlay; None if it needs none."""
     added: dict[str, int]
@@ -63,18 +67,28 @@ def overlay_text(needed: Mapping[str, Any]) -> str:
     return written({"kubernetes": _KUBERNETES, **needed})
 
 
-def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Proof | None:
-    """The proof in an overlay with this text; None if the job cannot be rendered, which is reported."""
-    original = job.originals[0].body
-    first = _rendered(root, job, overlay, text, found)
+def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Iterator[Proof]:
+    """The proofs of the run, or of the steps, in an overlay with this text; none after a finding."""
+    steps = dict.fromkeys(one.step for one in job.originals)
+    for original in [next(one for one in job.originals if one.step == step) for step in steps]:
+        proof = _prove(partial(_rendered, root, overlay, original), job, text, original, found)
+        if proof is None:
+            return
+        job = proof.job
+        yield proof
+
+
+def _prove(render: Render, job: ImportedJob, text: str, original: Original, found: Findings) -> Proof | None:
+    """The proof for one object; None if the job cannot be rendered, which is reported."""
+    first = render(job, text, found)
     if first is None:
         return None
-    job, first = _with_retries(root, job, overlay, text, first)
-    render = partial(_patched, root, job, overlay, text)
-    patch, last, why = _accepted(render, _patch(job, first, _lost(original, first)), first)
-    every = list(_compared(original, last))
+    job, first = _with_retries(render, job, text, original, first)
+    patched = partial(_patched, render, job, text)
+    patch, last, why = _accepted(patched, _patch(job, original, first, _lost(original.body, first)), first)
+    every = list(_compared(original.body, last))
     remaining = tuple(one for one in every if not one.added)
-    return Proof(job=job, patch=patch, added=_categories(every), remaining=remaining, refused=why)
+    return Proof(job=job, original=original, patch=patch, added=_categories(every), remaining=remaining, refused=why)
 
 
 def report_proof(proof: Proof, found: Findings) -> None:
@@ -84,11 +98,11 @@ def report_proof(proof: Proof, found: Findings) -> None:
         known = "without it" if one.rendered is None else "with another value"
         more = len(proof.remaining) - _SHOWN
         others = f", and {more} other values differ" if more > 0 and one is proof.remaining[_SHOWN - 1] else ""
-        message = f"`{proof.job.name}` is rendered {known} than the original: `{route}`{others}"
+        message = f"`{_name(proof.job, proof.original)}` is rendered {known} than the original: `{route}`{others}"
         message = message.replace("without it than the original", "without a value of the original")
         why = f"; a patch is refused: {'; '.join(proof.refused[:2])}" if proof.refused else ""
         hint = f"check that the job does what you want{why}"
-        found.warning(DIFFERS, proof.job.originals[0].place, message, hint)
+        found.warning(DIFFERS, proof.original.place, message, hint)
 
 
 def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
@@ -96,15 +110,23 @@ def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
     for proof in proofs:
         added = ", ".join(f"{count} in {category}" for category, count in proof.added.items())
         equal = "renders the original" if not proof.remaining else "does not render all of the original"
-        yield f"{proof.job.namespace}/{proof.job.name} {equal}{f'; gen adds {added}' if added else ''}"
+        name = _name(proof.job, proof.original)
+        yield f"{proof.job.namespace}/{name} {equal}{f'; gen adds {added}' if added else ''}"
     patches = [proof.patch for proof in proofs if proof.patch is not None]
     if patches:
         yield "values without a field, as `patches` of the overlay; the platform owner decides about them:"
         yield from (f"  {line}" for line in written({"patches": patches}).splitlines())
 
 
-def _rendered(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Body | None:
-    """The run of a job in an overlay, with the name of its original."""
+def _name(job: ImportedJob, original: Original) -> str:
+    """The name of a run without its hash."""
+    return f"{job.name}-{original.step}" if original.step else job.name
+
+
+def _rendered(
+    root: Path, overlay: str, original: Original, job: ImportedJob, text: str, found: Findings
+) -> Body | None:
+    """The object of a job for its original, with the name of that."""
     known = _overlay(root, overlay, text, found)
     if known is None:
         return None
@@ -115,19 +137,17 @@ def _rendered(root: Path, job: ImportedJob, overlay: str, text: str, found: Find
     result = render_job(source, job.namespace, known, own) if source is not None else None
     for item in own:
         if item.severity is Severity.ERROR:
-            place = job.places.get(field_of(written_text, item.place.line), job.place)
+            place = place_of(job, written_text, item.place.line)
             found.extend([replace(item, place=place if item.place.file == file else item.place)])
     if result is None or own.failed() or not result.rendered:
         return None
-    return _run_of(result.rendered[0].files[0].text or "", job)
+    return _run_of(result.rendered[0].files[0].text or "", job, original)
 
 
-def _patched(
-    root: Path, job: ImportedJob, overlay: str, text: str, patch: dict[str, Any]
-) -> tuple[Body | None, list[str]]:
+def _patched(render: Render, job: ImportedJob, text: str, patch: dict[str, Any]) -> tuple[Body | None, list[str]]:
     """The run with a patch, or why the patch is refused."""
     own = Findings()
-    body = _rendered(root, job, overlay, with_additions(text, {"patches": [patch]}), own)
+    body = render(job, with_additions(text, {"patches": [patch]}), own)
     return body, [item.message for item in own if item.severity is Severity.ERROR]
 
 
@@ -156,30 +176,45 @@ def _overlay(root: Path, name: str, text: str, found: Findings) -> Overlay | Non
     return OverlayReader(root, found).of_text(name, text)
 
 
-def _run_of(text: str, job: ImportedJob) -> Body:
+def _run_of(text: str, job: ImportedJob, original: Original) -> Body:
     read = read_manifests(text.encode("utf-8", "surrogateescape"), "", Findings())
     assert read is not None  # noqa: S101 - gen has written it
-    body = cleaned(read.documents[0])
+    body = read.documents[0]
+    if original.step:
+        templates = body["spec"]["templates"]
+        body = json.loads(next(one for one in templates if one["name"] == original.step)["resource"]["manifest"])
+    body = cleaned(body)
     name: str = body["metadata"]["name"]
-    renamed: Body = named_as(body, name, job.originals[0].body["metadata"].get("name", job.name))
+    renamed: Body = named_as(body, name, original.body["metadata"].get("name", job.name))
     return renamed
 
 
-def _with_retries(root: Path, job: ImportedJob, overlay: str, text: str, body: Body) -> tuple[ImportedJob, Body]:
+def _with_retries(
+    render: Render, job: ImportedJob, text: str, original: Original, body: Body
+) -> tuple[ImportedJob, Body]:
     """The job with the `retries` that give the limit of the original: operators count them in different ways."""
     facts = resource_of_object(body["apiVersion"], body["kind"])
-    wanted = follow(job.originals[0].body, facts.retries) if facts is not None and facts.retries is not None else None
+    wanted = follow(original.body, facts.retries) if facts is not None and facts.retries is not None else None
     if facts is None or facts.retries is None or not isinstance(wanted, int) or follow(body, facts.retries) == wanted:
         return job, body
-    pods = max(int(job.fields.get("workers", 1)), 1)
+    fields = {**job.fields, **job.fields["steps"][original.step]} if original.step else job.fields
+    pods = max(int(fields.get("workers", 1)), 1)
     for number in dict.fromkeys((wanted // pods, (wanted - 1) // pods, wanted - 1, 1)):
         if number < 1:
             continue
-        other = replace(job, fields={**job.fields, "retries": number})
-        rendered = _rendered(root, other, overlay, text, Findings())
+        other = _with_field(job, original, "retries", number)
+        rendered = render(other, text, Findings())
         if rendered is not None and follow(rendered, facts.retries) == wanted:
             return other, rendered
     return job, body
+
+
+def _with_field(job: ImportedJob, original: Original, name: str, value: object) -> ImportedJob:
+    if not original.step:
+        return replace(job, fields={**job.fields, name: value})
+    steps = job.fields["steps"]
+    step = {**steps[original.step], name: value}
+    return replace(job, fields={**job.fields, "steps": {**steps, original.step: step}})
 
 
 def _compared(original: Body, rendered: Body) -> Iterator[Difference]:
@@ -194,7 +229,7 @@ def _lost(original: Body, rendered: Body) -> list[Difference]:
     return [one for one in _compared(original, rendered) if not one.added and one.route[:1] != ("apiVersion",)]
 
 
-def _patch(job: ImportedJob, rendered: Body, lost: list[Difference]) -> dict[str, Any] | None:
+def _patch(job: ImportedJob, original: Original, rendered: Body, lost: list[Difference]) -> dict[str, Any] | None:
     if not lost:
         return None
     operations = [
@@ -205,13 +240,8 @@ def _patch(job: ImportedJob, rendered: Body, lost: list[Difference]) -> dict[str
         }
         for one in lost
     ]
-    target = {"kind": rendered["kind"], "name": job.name, "namespace": job.namespace}
+    target = {"kind": rendered["kind"], "name": _name(job, original), "namespace": job.namespace}
     return {"target": target, "patch": operations}
-
-
-def _operation(one: Difference) -> dict[str, Any]:
-    word = "add" if one.rendered is None else "replace"
-    return {"op": word, "path": _pointer(one.route), "value": verbatim(one.original)}
 
 
 def _pointer(route: Sequence[str | int]) -> str:

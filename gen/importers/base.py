@@ -47,6 +47,8 @@ class Original(Struct, frozen=True, kw_only=True):
     body: Body
     """Without values that the cluster added."""
     place: Location
+    step: str = ""
+    """The step of a pipeline that it stands for; empty for the run of a job."""
 
 
 class ImportedJob(Struct, frozen=True, kw_only=True):
@@ -63,9 +65,10 @@ class ImportedJob(Struct, frozen=True, kw_only=True):
     """Where the job comes from."""
     place: Location
     places: dict[str, Location] = field(default_factory=dict)
-    """Place of the origin of each field of the job."""
+    """Place of the origin of each field of the job; of a step, with the key `steps.<step>`."""
     originals: tuple[Original, ...] = ()
-    """Objects that the rendered job is compared with, the run first; none if the other tool has no objects."""
+    """Objects that the rendered job is compared with, the run first, or one for each step; none if the other tool
+    has no objects."""
 
 
 class Importer(ABC):

@@ -1,30 +1,25 @@
-"""`gen import kfp`: compiled pipelines, of which each step that creates a training job becomes a job."""
+"""`gen import kfp`: compiled pipelines. Each step that runs a program or creates a run becomes a step of a job."""
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from msgspec.structs import replace
-
-from gen.diagnostics import Findings, Location
+from gen.diagnostics import Location
 from gen.findings.imports import INVALID_MANIFEST, NOT_CARRIED
-from gen.importers.arena.importer import ArenaImporter
 from gen.importers.base import Given, ImportedJob, Importer
-from gen.importers.draft import label
-from gen.importers.kfp.launcher import launcher_of
-from gen.importers.kfp.steps import Step, steps
-from gen.importers.manifests.importer import ManifestsImporter
+from gen.importers.kfp.argo import pipeline_of_argo
+from gen.importers.kfp.assembly import Made, assembled
+from gen.importers.kfp.calls import Reader
+from gen.importers.kfp.ir import pipeline_of_ir
+from gen.importers.kfp.parts import parts_of
 from gen.load.manifests import read_manifests
-from gen.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-_SUBMIT: Final = regex(r"\barena\s+submit\b")
-_PARAMETER: Final = regex(
-    r"\{\{(?:inputs|workflow|steps|tasks|pod|item)\b[^{}]*\}\}|\{\{\$\.[^{}]*(?:\{[^{}]*\}[^{}]*)*\}\}"
-)
+    from gen.diagnostics import Findings
+    from gen.importers.kfp.graph import Pipeline
+    from gen.load.manifests import Manifests
 
 
 class KfpImporter(Importer):
@@ -36,100 +31,63 @@ class KfpImporter(Importer):
         read = read_manifests(given.text.encode("utf-8", "replace"), given.file, found)
         if read is None:
             return ()
-        every = [
-            (step, read.place(number, step.route)) for number, one in enumerate(read.documents) for step in steps(one)
-        ]
-        made = [(step, place, _jobs(step, place, given, found)) for step, place in every]
-        if not every and not found.failed():
+        jobs: list[ImportedJob] = []
+        places: list[Location] = []
+        for number, document in enumerate(read.documents):
+            pipeline = _pipeline(document)
+            if pipeline is not None:
+                jobs += _imported(pipeline, number, read, given, places, found)
+            elif isinstance(document, dict) and "platforms" in document:
+                place = read.place(number, ("platforms",))
+                message = "`platforms` is not carried: it configures the pods of Kubeflow Pipelines"
+                found.warning(NOT_CARRIED, place, message, "add volumes, secrets and node labels to the steps")
+        if not places and not found.failed():
             hint = "compile the pipeline, and name the YAML file"
             found.error(INVALID_MANIFEST, Location(given.file), "no step of a pipeline found", hint)
-        jobs = {step.name: [job.name for job in own] for step, _, own in made}
-        for step, place, own in made:
-            _report(step, place, own, jobs, found)
-        if every and not any(own for _, _, own in made) and not found.failed():
-            hint = "import other steps by hand; gen runs training jobs, not pipelines of programs"
-            found.error(INVALID_MANIFEST, every[0][1], "no step creates a training job", hint)
-        return [job for _, _, own in made for job in own]
+        elif not jobs and not found.failed():
+            hint = "import its programs by hand; a step becomes a job if it has an image and a command"
+            found.error(INVALID_MANIFEST, places[0], "no step can run without the pipeline", hint)
+        return jobs
 
 
-def _jobs(step: Step, place: Location, given: Given, found: Findings) -> list[ImportedJob]:
-    """The jobs that a step creates; their findings are at the step."""
-    own = Findings()
-    jobs: list[ImportedJob] = []
-    for text in _manifests(step):
-        files = ((given.file, _without_parameters(text, step, place, own).encode("utf-8", "replace")),)
-        jobs += ManifestsImporter().read(replace(given, files=files), own)
-    for words in _submissions(step):
-        plain = tuple(_without_parameters(word, step, place, own) for word in words)
-        jobs += ArenaImporter().read(replace(given, words=plain), own)
-    if (launched := launcher_of(step.words)) is not None:
-        plain = tuple(_without_parameters(word, step, place, own) for word in launched.words)
-        made = ArenaImporter().read(replace(given, words=plain), own)
-        jobs += [replace(job, fields={**job.fields, **launched.fields}) for job in made]
-        for option in launched.lost:
-            message = f"`{option}` of step `{step.name}` is not carried: it concerns the pipeline"
-            own.warning(NOT_CARRIED, place, message, "remove it; the job has no files for the pipeline")
-    found.extend(replace(item, place=place) for item in own)
-    return [_moved(job, place) for job in jobs]
+def _pipeline(document: Any) -> Pipeline | None:
+    if not isinstance(document, dict):
+        return None
+    return pipeline_of_ir(document) or pipeline_of_argo(document)
 
 
-def _moved(job: ImportedJob, place: Location) -> ImportedJob:
-    """A job with the place of its step: the text of an object in a pipeline has lines of its own."""
-    originals = tuple(replace(one, place=place) for one in job.originals)
-    return replace(job, place=place, places=dict.fromkeys(job.places, place), originals=originals)
+def _imported(
+    pipeline: Pipeline, number: int, read: Manifests, given: Given, places: list[Location], found: Findings
+) -> list[ImportedJob]:
+    reader = Reader(pipeline)
+    every = []
+    for call in reader.read():
+        place = read.place(number, call.route)
+        places.append(place)
+        parts = parts_of(call, given, place, pipeline.parameters, found)
+        every.append(Made(call=call, place=place, parts=parts))
+        _report(every[-1], found)
+    for name in pipeline.lost:
+        message = f"`{name}` of the pipeline is not carried: a job has no such field"
+        found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, "check whether it is needed")
+    for what, route in reader.lost:
+        hint = "add the step by hand if it is needed"
+        found.warning(NOT_CARRIED, read.place(number, route), f"{what} is not carried", hint)
+    return assembled(pipeline, every, read.place(number, pipeline.route), found)
 
 
-def _without_parameters(text: str, step: Step, place: Location, found: Findings) -> str:
-    """A text with names in place of the parameters of the pipeline, which are known only when it runs."""
-    for parameter in dict.fromkeys(_PARAMETER.findall(text)):
-        hint = "set the value in the job, or a parameter of it in `params`"
-        message = f"`{parameter[:60]}` of step `{step.name}` is not carried: only a run of the pipeline has its value"
-        found.warning(NOT_CARRIED, place, message, hint)
-    return _PARAMETER.sub(lambda match: label(match[0], "parameter"), text)
-
-
-def _manifests(step: Step) -> Iterator[str]:
-    """Objects that a step creates, or that a launcher has as an argument."""
-    if step.manifest:
-        yield step.manifest
-    for word in step.words:
-        if "apiVersion" in word and "kind" in word and word.lstrip().startswith(("{", "apiVersion", "kind", "---")):
-            yield word
-
-
-def _submissions(step: Step) -> Iterator[tuple[str, ...]]:
-    """`arena submit` commands of a step, and arguments of the launcher of Arena."""
-    for word in step.words:
-        if _SUBMIT.search(word):
-            yield from _commands(word)
-    if step.words[:2] == ("arena", "submit"):
-        yield step.words
-
-
-def _commands(text: str) -> Iterator[tuple[str, ...]]:
-    for line in text.replace("\\\n", " ").split("\n"):
-        match = _SUBMIT.search(line)
-        if match is None:
-            continue
-        try:
-            yield tuple(shlex.split(line[match.start() :]))
-        except ValueError:
-            yield ("arena", "submit")
-
-
-def _report(
-    step: Step, place: Location, own: Sequence[ImportedJob], jobs: dict[str, list[Any]], found: Findings
-) -> None:
-    """A step without a job, and the order of the others."""
-    if not own:
-        hint = "keep the step in the pipeline, or run it as a job of kind `batch`"
-        message = f"step `{step.name}` is not carried: it creates no training job"
-        found.warning(NOT_CARRIED, place, message, hint)
+def _report(made: Made, found: Findings) -> None:
+    """A step without a job, and values that its job does not have."""
+    call = made.call
+    if not made.parts:
+        hint = "keep the step in the pipeline, or write it as a step of kind `batch`"
+        message = f"step `{call.task}` is not carried: it needs the launcher of the pipeline, or runs no program"
+        found.warning(NOT_CARRIED, made.place, message, hint)
         return
-    before = [name for other in step.after for name in jobs.get(other, [])]
-    if before:
-        hint = f"keep `state: suspended` in `{own[0].name}` until the other has ended"
-        message = (
-            f"`{own[0].name}` starts on its own, and in the pipeline after {', '.join(f'`{one}`' for one in before)}"
-        )
-        found.warning(NOT_CARRIED, place, message, hint)
+    for what in dict.fromkeys(call.lost):
+        hint = "check whether the step needs it"
+        if what.startswith("the "):
+            hint = "the step runs without it: remove the step, or test it in its command"
+        elif "put" in what or "artifacts" in what:
+            hint = "let steps pass files on in a folder `{{ run.id }}` of a volume"
+        found.warning(NOT_CARRIED, made.place, f"{what} of step `{call.task}` is not carried", hint)

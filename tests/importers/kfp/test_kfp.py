@@ -1,4 +1,4 @@
-"""Compiled pipelines: steps with training jobs are imported, others and the order are reported."""
+"""Compiled pipelines: steps become steps of one job, in the same order; what steps cannot say is reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ir(*words: str) -> dict[str, Any]:
     return {
         "components": {"comp-train": {"executorLabel": "exec-train"}, "comp-prep": {"executorLabel": "exec-prep"}},
         "deploymentSpec": {
-            "executors": {"exec-train": {"container": container}, "exec-prep": {"container": {"image": "x"}}}
+            "executors": {"exec-train": {"container": container}, "exec-prep": {"container": {"command": ["x"]}}}
         },
         "root": {
             "dag": {
@@ -85,13 +85,13 @@ def test_a_command_of_arena_is_a_submission(words: list[str]) -> None:
         assert (job.name, job.fields["command"]) == ("a", "python a.py")
 
 
-def test_the_order_of_steps_is_reported() -> None:
-    other = json.dumps({**EQUAL["jax"], "metadata": {"name": "second"}})
-    first = json.dumps({**EQUAL["jax"], "metadata": {"name": "first"}})
-    dag = {"dag": {"tasks": [{"name": "a", "template": "x"}, {"name": "b", "template": "y", "dependencies": ["a"]}]}}
-    jobs, found = read(argo(p=dag, x={"resource": {"manifest": first}}, y={"resource": {"manifest": other}}))
-    assert [job.name for job in jobs] == ["first", "second"]
-    assert [item.message for item in found] == ["`second` starts on its own, and in the pipeline after `first`"]
+def test_a_single_job_stays_a_job_of_its_kind() -> None:
+    (job,), found = read(ir("python", "{{$.inputs.parameters['lr']}}"))
+    assert (job.fields["kind"], job.name) == ("batch", "train")
+    assert {item.message for item in found} == {
+        "step `prep` is not carried: it needs the launcher of the pipeline, or runs no program",
+        "`{{inputs.parameters.lr}}` of step `train` is not carried: only a run of the pipeline has its value",
+    }
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,14 @@ def test_the_order_of_steps_is_reported() -> None:
     [
         ({}, "error", "no step of a pipeline found"),
         (argo(), "error", "no step of a pipeline found"),
-        (argo(a={"container": {"command": ["echo"]}}), "error", "no step creates a training job"),
-        (ir("echo"), "warning", "step `prep` is not carried: it creates no training job"),
+        (argo(a={"container": {"command": ["echo"]}}), "error", "no step can run without the pipeline"),
+        (ir("echo", "--executor_input", "{{$}}"), "warning", "step `train` is not carried: it needs the launcher"),
+        (argo(a={"suspend": {}}), "warning", "step `a` is not carried: it needs the launcher"),
         (argo(a={"script": {"source": "print(1)"}}), "warning", "step `a` is not carried"),
         (argo(a={"container": {"command": ["arena submit tfjbo --name=a x"]}}), "error", "unknown job type `tfjbo`"),
         (argo(a={"container": {"command": ["arena submit pytorch 'x"]}}), "error", ""),
         (argo(a={"resource": {"manifest": "{"}}), "error", ""),
-        ({"deploymentSpec": {"executors": {"a": 1, "b": {"container": {"command": [1]}}}}}, "error", "no step creates"),
+        ({"deploymentSpec": {"executors": {"a": 1, "b": {"container": {"command": [1]}}}}}, "error", "no step of a"),
         (
             {"spec": {"templates": [1, {"name": 2}, {"name": "a", "dag": {"tasks": [1]}}]}},
             "error",

@@ -287,7 +287,7 @@ def test_any_file_gives_findings_or_jobs(name: str) -> None:
     for job in IMPORTERS["manifests"]().read(given, found):
         check_text(job, text_of(job, ""), found)
         if not found.failed():
-            prove(PROJECT, job, NAME, overlay_text(fragment([job])), found)
+            list(prove(PROJECT, job, NAME, overlay_text(fragment([job])), found))
     assert found.failed()
 
 

@@ -238,7 +238,7 @@ def proof_of(*bodies: dict[str, Any]) -> Proof:
     assert not found.failed(), list(found)
     (job,) = jobs
     check_text(job, text_of(job, ""), found)
-    made = prove(PROJECT, job, NAME, overlay_text(fragment([job])), found)
+    made = next(prove(PROJECT, job, NAME, overlay_text(fragment([job])), found), None)
     assert made is not None, list(found)
     assert not found.failed(), list(found)
     return made

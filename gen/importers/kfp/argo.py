@@ -1,0 +1,232 @@
+"""Workflows of Argo, which Kubeflow Pipelines of version 1 compiles.
+
+From `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text
+from gen.importers.kfp.order import depends_on
+from gen.kubernetes import at, present
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.importers.kfp.graph import When
+    from gen.kubernetes import Body
+
+_POD: Final = ("nodeSelector", "tolerations", "affinity", "priorityClassName", "schedulerName", "serviceAccountName")
+_POD_OF_WORKFLOW: Final = ("nodeSelector", "tolerations", "affinity", "imagePullSecrets", "hostNetwork")
+_OF_TEMPLATE: Final = frozenset(
+    {"name", "inputs", "metadata", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
+    | {"volumes", "securityContext", "automountServiceAccountToken", *_POD}
+)
+_OF_TASK: Final = frozenset(
+    {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
+)
+_OF_WORKFLOW: Final = frozenset(
+    {"entrypoint", "templates", "arguments", "serviceAccountName", "onExit", "volumes", "podGC", "ttlStrategy"}
+    | {"podMetadata", "securityContext", "schedules", "workflowSpec", *_POD_OF_WORKFLOW}
+)
+"""The object of gen has its own `podGC`, and no time to live."""
+_SHELLS: Final = frozenset({"sh", "bash", "python", "python3"})
+_MAX_ITEMS: Final = 64
+
+
+def pipeline_of_argo(document: Body) -> Pipeline | None:
+    """The pipeline of a Workflow, a WorkflowTemplate or a CronWorkflow."""
+    route: Route = ("spec", "workflowSpec") if isinstance(at(document, "spec", "workflowSpec"), dict) else ("spec",)
+    spec = at(document, *route)
+    if not isinstance(at(spec, "templates"), list):
+        return None
+    templates = {
+        one["name"]: _template(one, spec, (*route, "templates", number))
+        for number, one in enumerate(spec["templates"])
+        if isinstance(one, dict) and isinstance(one.get("name"), str)
+    }
+    account = at(spec, "serviceAccountName")
+    return Pipeline(
+        name=_name(document),
+        route=route,
+        entry=str(at(spec, "entrypoint") or ""),
+        templates=templates,
+        parameters=_values(spec),
+        at_end=str(at(spec, "onExit") or "") or None,
+        account=account if isinstance(account, str) else "",
+        lost=(*_others(spec, _OF_WORKFLOW), *(("schedules",) if len(route) > 1 else ())),
+    )
+
+
+def _name(document: Body) -> str:
+    annotations = at(document, "metadata", "annotations")
+    try:
+        compiled = json.loads(str(at(annotations, "pipelines.kubeflow.org/pipeline_spec") or "{}"))
+    except (ValueError, RecursionError):
+        compiled = {}
+    metadata = at(document, "metadata")
+    name = at(compiled, "name") or at(metadata, "name") or at(metadata, "generateName")
+    return name if isinstance(name, str) else ""
+
+
+def _values(holder: Any, field: str = "arguments") -> dict[str, str]:
+    """Parameters with a value or a default value, by name."""
+    known = at(holder, field, "parameters")
+    found = {}
+    for one in known if isinstance(known, list) else ():
+        value = at(one, "value") if at(one, "value") is not None else at(one, "default")
+        if value is not None:
+            found[str(at(one, "name"))] = as_text(value)
+    return found
+
+
+def _others(data: Any, known: frozenset[str]) -> tuple[str, ...]:
+    return tuple(str(name) for name, value in data.items() if name not in known and value not in (None, "", [], {}))
+
+
+def _template(data: Body, spec: Body, route: Route) -> Leaf | Group:
+    for field, read in (("dag", _dag), ("steps", _steps)):
+        if field in data:
+            return Group(tasks=tuple(read(data[field], (*route, field))), defaults=_values(data, "inputs"))
+    return _leaf(data, spec, route)
+
+
+def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
+    lost = _others(data, _OF_TEMPLATE)
+    seconds = data.get("activeDeadlineSeconds")
+    leaf = Leaf(
+        name=data["name"],
+        route=route,
+        defaults=_values(data, "inputs"),
+        seconds=seconds if isinstance(seconds, int) and seconds > 0 else None,
+        lost=(*lost, *(("inputs.artifacts",) if at(data, "inputs", "artifacts") else ())),
+    )
+    if isinstance(manifest := at(data, "resource", "manifest"), str):
+        made = at(data, "resource", "action") in (None, "create", "apply")
+        lost = tuple(one for one in leaf.lost if one != "outputs")  # a ResourceOp always has some
+        return replace(leaf, manifest=manifest if made else "", route=(*route, "resource", "manifest"), lost=lost)
+    for field in ("container", "script"):
+        if isinstance(container := at(data, field), dict):
+            container = _script(container) if field == "script" else container
+            words = _words(container)
+            return replace(leaf, words=words, pod=_pod(container, data, spec), route=(*route, field))
+    return leaf
+
+
+def _script(script: Body) -> Body:
+    """The container of a script: its program gets a file with the source."""
+    container = {key: value for key, value in script.items() if key != "source"}
+    command, source = _texts(script.get("command")), str(script.get("source") or "")
+    if command and command[0].rpartition("/")[2] in _SHELLS:
+        return {**container, "command": [*command, "-c", source]}
+    return {"command": [*command, source]}  # without an image, it cannot run on its own
+
+
+def _pod(container: Body, template: Body, spec: Body) -> Body:
+    if not isinstance(container.get("image"), str):
+        return {}
+    volumes = [*_list(spec.get("volumes")), *_list(template.get("volumes"))]
+    mounted = {at(one, "name") for one in _list(container.get("volumeMounts"))}
+    kept: Body = {key: spec[key] for key in _POD_OF_WORKFLOW if key in spec}
+    kept |= {key: template[key] for key in (*_POD, "securityContext") if key in template}
+    used = [one for one in volumes if at(one, "name") in mounted]
+    return {**kept, "containers": [{**container, "name": "main"}], **present(volumes=used)}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(one) for one in _list(value)]
+
+
+def _words(container: Any) -> tuple[str, ...]:
+    return (*_texts(at(container, "command")), *_texts(at(container, "args")))
+
+
+def _dag(data: Any, route: Route) -> Iterator[Task]:
+    tasks = _list(at(data, "tasks"))
+    goes_on = {at(one, "name") for one in tasks if at(one, "continueOn", "failed") is True}
+    for number, one in enumerate(tasks):
+        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+            continue
+        needs: tuple[str, ...] = tuple(_texts(one.get("dependencies")))
+        when: When | None = "succeeded"
+        if needs and goes_on & set(needs):
+            when = "ended" if goes_on >= set(needs) else None
+        text = str(one.get("depends") or "")
+        if text:
+            needs, when = depends_on(text)
+        lost = () if when is not None else (f"the condition `{text or 'continueOn'}`",)
+        yield _task(one, (*route, "tasks", number), needs, when or "succeeded", lost)
+
+
+def _steps(data: Any, route: Route) -> Iterator[Task]:
+    """Each group of steps starts after the group before it."""
+    before: tuple[str, ...] = ()
+    goes_on: list[bool] = []
+    for number, group in enumerate(_list(data)):
+        when: When | None = "succeeded" if not any(goes_on) else "ended" if all(goes_on) else None
+        lost = () if when is not None else ("the condition `continueOn`",)
+        now = [one for one in _list(group) if isinstance(one, dict) and isinstance(one.get("name"), str)]
+        for index, one in enumerate(now):
+            yield _task(one, (*route, number, index), before, when or "succeeded", lost)
+        if now:
+            before = tuple(one["name"] for one in now)
+            goes_on = [at(one, "continueOn", "failed") is True for one in now]
+
+
+def _task(data: Body, route: Route, needs: tuple[str, ...], when: When, lost: tuple[str, ...]) -> Task:
+    items, unknown = _items(data)
+    more = tuple(f"`{name}`" for name in _others(data, _OF_TASK) if name != "continueOn")
+    if at(data, "arguments", "artifacts"):
+        more = (*more, "`arguments.artifacts`")
+    return Task(
+        name=data["name"],
+        route=route,
+        calls=str(data.get("template") or ""),
+        needs=needs,
+        when=when,
+        condition=str(data.get("when") or ""),
+        values=_values(data),
+        items=items,
+        lost=(*lost, *more, *unknown),
+    )
+
+
+def _items(data: Body) -> tuple[tuple[Any, ...] | None, tuple[str, ...]]:
+    """The items of a loop; names of loops whose items are known only when the pipeline runs."""
+    for field in ("withItems", "withParam", "withSequence"):
+        if field not in data:
+            continue
+        items: Any = data[field]
+        if field == "withParam":
+            try:
+                items = json.loads(str(items))
+            except (ValueError, RecursionError):
+                items = None
+        elif field == "withSequence":
+            items = _sequence(items)
+        if isinstance(items, list) and 0 < len(items) <= _MAX_ITEMS:
+            return tuple(items), ()
+        return None, (f"the loop `{field}`",)
+    return None, ()
+
+
+def _sequence(data: Any) -> list[str] | None:
+    """Numbers of a sequence from `start`, of which there are `count`, or that end with `end`."""
+    start, number, end = (at(data, field) for field in ("start", "count", "end"))
+    try:
+        first = int(start or 0)
+        last = first + int(number) - 1 if number is not None else int(end)
+    except (TypeError, ValueError):
+        return None
+    if at(data, "format") or not first <= last < first + _MAX_ITEMS:
+        return None
+    return [str(one) for one in range(first, last + 1)]

@@ -1,0 +1,184 @@
+"""One job of kind `pipeline` from the jobs of several steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gen.findings.imports import NOT_CARRIED, OTHER_VALUE
+from gen.importers.base import ImportedJob
+from gen.importers.draft import label, literal
+from gen.importers.kfp.parts import Part, param_name
+from gen.kinds.pipeline import PipelineJob
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gen.diagnostics import Findings, Location
+    from gen.importers.base import Fields
+    from gen.importers.kfp.calls import Call
+    from gen.importers.kfp.graph import Pipeline, When
+
+_MAX_NAME: Final = 20
+"""Characters of the pipeline, so that the names of its pods fit."""
+_ACCOUNT: Final = "gen-pipeline"
+_MERGED: Final = frozenset({"labels", "annotations", "metrics"})
+"""Fields of the pipeline as a whole that have those of all steps."""
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """A call with the jobs that it creates."""
+
+    call: Call
+    place: Location
+    parts: list[Part]
+
+
+class _Step(Struct, frozen=True, kw_only=True):
+    """A step of the pipeline of gen."""
+
+    name: str
+    part: Part
+    needs: tuple[str, ...]
+    when: When
+
+
+def assembled(pipeline: Pipeline, every: Sequence[Made], place: Location, found: Findings) -> list[ImportedJob]:
+    """The pipeline; a single step becomes a job of its own."""
+    steps = _steps(every, found)
+    if len(steps) < 2:  # noqa: PLR2004 - one step has no order
+        return [_with_params(step.part.job, step.part.params, pipeline.parameters) for step in steps]
+    jobs = [step.part.job for step in steps]
+    fields: Fields = {"kind": "pipeline", **_common(jobs)}
+    for step in steps:
+        _hoist(fields, step, found)
+    own = {step.name: _own(step, fields) for step in steps}
+    name = label(pipeline.name, "pipeline")[:_MAX_NAME].strip("-")
+    _check_clashes(steps, found)
+    params = frozenset().union(*(step.part.params for step in steps))
+    account = {"pipelines": {"argo": {"serviceAccount": pipeline.account or _ACCOUNT}}}
+    job = ImportedJob(
+        name=name if name[:1].isalpha() else f"pipeline-{name}",
+        namespace=jobs[0].namespace,
+        fields={**fields, "steps": own},
+        overlay=_merged([*(job.overlay for job in jobs), account]),
+        grants=_merged([job.grants for job in jobs]),
+        comment=f"Imported from the pipeline {name}.",
+        place=place,
+        places={f"steps.{step.name}": step.part.job.place for step in steps},
+        originals=tuple(replace(one, step=step.name) for step in steps for one in step.part.job.originals[:1]),
+    )
+    return [_with_params(job, params, pipeline.parameters)]
+
+
+def _with_params(job: ImportedJob, names: frozenset[str], parameters: Mapping[str, str]) -> ImportedJob:
+    if not names:
+        return job
+    params = {param_name(name): literal(parameters[name]) for name in sorted(names)}
+    fields = {**job.fields, "params": params}
+    if "steps" in fields:
+        fields["steps"] = fields.pop("steps")
+    return replace(job, fields=fields)
+
+
+def _steps(every: Sequence[Made], found: Findings) -> list[_Step]:
+    """Steps with jobs. A step that waits for one without a job waits for what that waits for."""
+    names: dict[str, tuple[str, ...]] = {}
+    steps = []
+    for made in every:
+        call = made.call
+        needs = tuple(dict.fromkeys(name for need in call.needs for name in names.get(need, ())))
+        gone = [need for need in call.needs if not any(one.call.name == need and one.parts for one in every)]
+        if call.when == "failed" and gone and made.parts:
+            known = {one.call.name for one in every if one.parts}
+            needs = tuple(name for need in call.needs if need in known for name in names[need])
+            _lose(f"step `{call.task}` waits for the failure of `{gone[0]}`, which", made.place, found)
+        if not made.parts or (call.when == "failed" and not needs):
+            names[call.name] = needs
+            continue
+        own = [call.name, *(f"{call.name}-{number}" for number in range(2, len(made.parts) + 1))]
+        names[call.name] = tuple(own)
+        steps += [
+            _Step(name=name, part=part, needs=needs, when=call.when if needs else "succeeded")
+            for name, part in zip(own, made.parts, strict=True)
+        ]
+    return steps
+
+
+def _lose(what: str, place: Location, found: Findings) -> None:
+    hint = "check `needs` and `when` of the step"
+    found.warning(NOT_CARRIED, place, f"{what} is not carried: no step of the job stands for it", hint)
+
+
+def _common(jobs: Sequence[ImportedJob]) -> Fields:
+    """Fields with the same value in all steps, which a pipeline has once."""
+    first = jobs[0].fields
+    return {
+        name: value
+        for name, value in first.items()
+        if name != "kind" and name not in PipelineJob.own_fields and all(job.fields.get(name) == value for job in jobs)
+    }
+
+
+def _hoist(fields: Fields, step: _Step, found: Findings) -> None:
+    """Fields that only the pipeline as a whole can have."""
+    job = step.part.job
+    for name in PipelineJob.own_fields & job.fields.keys() - {"kind", "params"}:
+        value = job.fields[name]
+        if name == "metrics":
+            fields[name] = [*fields.get(name, []), *(one for one in value if one not in fields.get(name, []))]
+        elif name in _MERGED:
+            _merge_texts(fields.setdefault(name, {}), value, name, step, found)
+        elif name == "tensorboard" and name not in fields:
+            fields[name] = value
+        else:
+            message = f"`{name}` of step `{step.name}` is not carried: only a pipeline as a whole can have it"
+            found.warning(NOT_CARRIED, job.place, message, "check whether the pipeline needs it")
+
+
+def _merge_texts(known: Fields, more: Fields, name: str, step: _Step, found: Findings) -> None:
+    for key, value in more.items():
+        if known.setdefault(key, value) != value:
+            message = f"`{name}.{key}` of step `{step.name}` is not carried: another step has another value"
+            found.warning(NOT_CARRIED, step.part.job.place, message, "check which one the pipeline needs")
+
+
+def _own(step: _Step, common: Fields) -> Fields:
+    fields = step.part.job.fields
+    order: Fields = {"needs": list(step.needs)} if step.needs else {}
+    order |= {"when": step.when} if step.when != "succeeded" else {}
+    kept = {
+        name: value
+        for name, value in fields.items()
+        if name == "kind" or (name not in PipelineJob.own_fields and name not in common)
+    }
+    return {"kind": kept.pop("kind"), **order, **kept}
+
+
+def _check_clashes(steps: Sequence[_Step], found: Findings) -> None:
+    """All steps are in one overlay, so one name of a profile has one meaning."""
+    first: dict[tuple[str, str], Any] = {}
+    for step in steps:
+        job = step.part.job
+        for field, profiles in job.overlay.items():
+            for name, profile in profiles.items() if isinstance(profiles, dict) else ():
+                if first.setdefault((field, name), profile) != profile:
+                    message = f"`{field}.{name}` of step `{step.name}` is not that of another step"
+                    found.error(OTHER_VALUE, job.place, message, "change the name of one of the two")
+
+
+def _merged(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            known = result.get(name)
+            if isinstance(value, dict):
+                result[name] = _merged([known if isinstance(known, dict) else {}, value])
+            elif isinstance(value, list):
+                before = known if isinstance(known, list) else []
+                result[name] = [*before, *(one for one in value if one not in before)]
+            else:
+                result.setdefault(name, value)
+    return result

@@ -1,0 +1,171 @@
+"""The tasks of a pipeline without groups: each call of a template, with the calls that it waits for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from gen.importers.draft import label
+from gen.importers.kfp.graph import PARAMETER, Group, Leaf, Pipeline, Task, with_item, with_values
+from gen.importers.kfp.order import holds, status_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gen.diagnostics import Route
+    from gen.importers.kfp.graph import When
+
+_MAX_CALLS: Final = 64
+_MAX_TASKS: Final = 1000
+"""Tasks that are read, so that loops in loops end."""
+_MAX_NAME: Final = 20
+"""Characters of a step, so that the names of its pods fit beside the job's."""
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """A template that runs, with the values of its inputs."""
+
+    name: str
+    """A name that no other call has."""
+    task: str
+    """Its name in the pipeline."""
+    leaf: Leaf
+    route: Route
+    values: Mapping[str, str]
+    item: Any = None
+    needs: tuple[str, ...] = ()
+    when: When = "succeeded"
+    lost: tuple[str, ...] = ()
+
+
+class _Scope(Struct, frozen=True, kw_only=True):
+    """What surrounds a template: the values of its inputs, and what it waits for."""
+
+    values: Mapping[str, str]
+    item: Any = None
+    needs: tuple[str, ...] = ()
+    when: When = "succeeded"
+    lost: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
+    """Templates that are being read."""
+
+
+class _Ends(Struct, frozen=True, kw_only=True):
+    """The calls of a task: the last ones, and all of them."""
+
+    last: tuple[str, ...]
+    every: tuple[str, ...]
+
+
+class Reader:
+    """Collects the calls of a pipeline."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self.calls: dict[str, Call] = {}
+        self.lost: list[tuple[str, Route]] = []
+        """Values of groups that no job has, with their routes."""
+        self._tasks = 0
+
+    def read(self) -> list[Call]:
+        """The calls from the entry on. A document without one has each of its templates once."""
+        templates = self.pipeline.templates
+        if self.pipeline.entry in templates:
+            self._template(self.pipeline.entry, "", (), _Scope(values={}))
+        if self.pipeline.at_end is not None and self.pipeline.at_end in templates:
+            scope = _Scope(values={}, needs=tuple(self.calls), when="ended")
+            self._template(self.pipeline.at_end, self.pipeline.at_end, (), scope)
+        if not self.calls:
+            for name, one in templates.items():
+                if isinstance(one, Leaf):
+                    self._template(name, name, (), _Scope(values={}))
+        return list(self.calls.values())
+
+    def _template(self, name: str, task: str, route: Route, scope: _Scope) -> _Ends:
+        template = self.pipeline.templates.get(name)
+        nothing = _Ends(last=scope.needs, every=())
+        self._tasks += 1
+        if template is None or name in scope.above or self._full():
+            why = "unknown template" if template is None else "too many steps, or a template that calls itself"
+            lost = (f"task `{task}`: {why}, `{name}`,", route or self.pipeline.route)
+            self.lost += [lost] if lost not in self.lost else []
+            return nothing
+        if isinstance(template, Leaf):
+            return self._leaf(template, task or name, scope)
+        return self._group(template, name, scope)
+
+    def _full(self) -> bool:
+        return len(self.calls) >= _MAX_CALLS or self._tasks > _MAX_TASKS
+
+    def _leaf(self, leaf: Leaf, task: str, scope: _Scope) -> _Ends:
+        name = self._free(task)
+        self.calls[name] = Call(
+            name=name,
+            task=task,
+            leaf=leaf,
+            route=leaf.route,
+            values={**leaf.defaults, **scope.values},
+            item=scope.item,
+            needs=scope.needs,
+            when=scope.when,
+            lost=(*(f"`{one}`" for one in leaf.lost), *scope.lost),
+        )
+        return _Ends(last=(name,), every=(name,))
+
+    def _free(self, wanted: str) -> str:
+        """A name of a step after `wanted`, which no other has."""
+        base = label(wanted, "step")[:_MAX_NAME].strip("-")
+        base = base if base[:1].isalpha() and base != "main" else f"step-{base}"
+        names = (f"{base}-{number}" if number else base for number in (0, *range(2, _MAX_CALLS + 2)))
+        return next(name for name in names if name not in self.calls)
+
+    def _group(self, group: Group, name: str, scope: _Scope) -> _Ends:
+        by_name = {one.name: one for one in group.tasks[:_MAX_TASKS]}
+        values = {**group.defaults, **scope.values}
+        inner = _Scope(values=values, item=scope.item, above=(*scope.above, name))
+        ends: dict[str, _Ends] = {}
+        pending = list(by_name)
+        while pending:
+            ready = [one for one in pending if all(need in ends or need not in by_name for need in by_name[one].needs)]
+            for one in ready or pending[:1]:  # a circle, which Argo refuses, is cut
+                ends[one] = self._task(by_name[one], scope, inner, ends)
+                pending.remove(one)
+        needed = {need for one in group.tasks for need in one.needs}
+        last = tuple(call for one in ends if one not in needed for call in ends[one].last)
+        return _Ends(last=tuple(dict.fromkeys(last)), every=tuple(call for one in ends.values() for call in one.every))
+
+    def _task(self, task: Task, scope: _Scope, inner: _Scope, ends: Mapping[str, _Ends]) -> _Ends:
+        known = [ends[need] for need in task.needs if need in ends]
+        parts = [one.every if task.when == "failed" else one.last for one in known]
+        needs = tuple(dict.fromkeys(call for one in parts for call in one))
+        when: When = task.when
+        if not task.needs:
+            needs, when = scope.needs, scope.when
+        lost = (*scope.lost, *task.lost)
+        condition = with_item(with_values(task.condition, inner.values), inner.item)
+        if condition:
+            status, true = status_in(condition), holds(_with_defaults(condition, self.pipeline.parameters))
+            if true is False:
+                self.lost.append((f"task `{task.name}`: its condition `{condition}` is false", task.route))
+                return _Ends(last=needs, every=())
+            if status is not None and needs:
+                when = status
+            elif true is None:
+                lost = (*lost, f"the condition `{condition}`")
+        return self._calls(task, needs, when, lost, inner)
+
+    def _calls(self, task: Task, needs: tuple[str, ...], when: When, lost: tuple[str, ...], inner: _Scope) -> _Ends:
+        made = []
+        for item in task.items if task.items is not None else (inner.item,):
+            values = {key: with_item(with_values(text, inner.values), item) for key, text in task.values.items()}
+            scope = _Scope(values=values, item=item, needs=needs, when=when, lost=lost, above=inner.above)
+            made.append(self._template(task.calls, task.name, task.route, scope))
+            if self._tasks > _MAX_TASKS:
+                break
+        last = tuple(dict.fromkeys(call for one in made for call in one.last))
+        return _Ends(last=last, every=tuple(call for one in made for call in one.every))
+
+
+def _with_defaults(text: str, parameters: Mapping[str, str]) -> str:
+    return PARAMETER.sub(lambda match: parameters.get(match[1], match[0]), text)

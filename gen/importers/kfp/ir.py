@@ -1,0 +1,183 @@
+"""The IR of Kubeflow Pipelines, version 2.
+
+From `api/v2alpha1/pipeline_spec.proto` of kubeflow/pipelines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text
+from gen.kubernetes import at, present
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Route
+    from gen.kubernetes import Body
+
+_INPUT: Final = re.compile(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
+_IN_CONDITION: Final = re.compile(r"""(?:int|double|string)?\(?inputs\.parameter_values\[['"]([\w.-]+)['"]\]\)?""")
+_LAUNCHED: Final = frozenset({"{{$}}", "--executor_input"})
+"""Words of a component that only the launcher of Kubeflow Pipelines can start."""
+_ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"
+_OF_TASK: Final = frozenset(
+    {"componentRef", "dependentTasks", "inputs", "triggerPolicy", "parameterIterator", "taskInfo", "cachingOptions"}
+)
+_MAX_ITEMS: Final = 64
+
+
+def pipeline_of_ir(document: Body) -> Pipeline | None:
+    """The pipeline of a document, which may have it in `pipelineSpec` beside the values of its parameters."""
+    spec = at(document, "pipelineSpec") or document
+    start: Route = ("pipelineSpec",) if spec is not document else ()
+    executors = at(spec, "deploymentSpec", "executors")
+    if not isinstance(executors, dict):
+        return None
+    components = at(spec, "components")
+    templates: dict[str, Leaf | Group] = {"": _group(at(spec, "root"), (*start, "root"))}
+    for name, component in components.items() if isinstance(components, dict) else ():
+        if isinstance(at(component, "dag"), dict):
+            templates[str(name)] = _group(component, (*start, "components", str(name)))
+        else:
+            label = str(at(component, "executorLabel") or "")
+            route = (*start, "deploymentSpec", "executors", label, "container")
+            templates[str(name)] = _leaf(str(name), component, at(executors, label, "container"), route)
+    parameters = {name: value for name, value in _defaults(at(spec, "root")).items() if value}
+    given = at(document, "runtimeConfig", "parameterValues")
+    parameters |= {str(name): as_text(value) for name, value in given.items()} if isinstance(given, dict) else {}
+    return Pipeline(
+        name=str(at(spec, "pipelineInfo", "name") or ""),
+        route=start,
+        entry="",
+        templates=_with_parameters(templates, parameters),
+        parameters=parameters,
+    )
+
+
+def _with_parameters(templates: dict[str, Leaf | Group], parameters: dict[str, str]) -> dict[str, Leaf | Group]:
+    """The inputs of the root are the parameters of the pipeline."""
+    root = templates[""]
+    assert isinstance(root, Group)  # noqa: S101 - made above
+    values = {name: f"{{{{workflow.parameters.{name}}}}}" for name in parameters}
+    return {**templates, "": Group(tasks=root.tasks, defaults=values)}
+
+
+def _defaults(component: Any) -> dict[str, str]:
+    inputs = at(component, "inputDefinitions", "parameters")
+    return {
+        str(name): as_text(at(one, "defaultValue"))
+        for name, one in (inputs.items() if isinstance(inputs, dict) else ())
+        if at(one, "defaultValue") is not None
+    }
+
+
+def _group(component: Any, route: Route) -> Group:
+    tasks = at(component, "dag", "tasks")
+    return Group(
+        tasks=tuple(
+            _task(str(name), one, (*route, "dag", "tasks", str(name)))
+            for name, one in (tasks.items() if isinstance(tasks, dict) else ())
+            if isinstance(one, dict)
+        ),
+        defaults=_defaults(component),
+    )
+
+
+def _task(name: str, data: Body, route: Route) -> Task:
+    before = data.get("dependentTasks")
+    items, unknown = _items(data.get("parameterIterator"))
+    ended = at(data, "triggerPolicy", "strategy") == _ALWAYS
+    values = dict(_values(at(data, "inputs", "parameters")))
+    item = at(data, "parameterIterator", "itemInput")
+    if items is not None and isinstance(item, str):
+        values[item] = "{{item}}"
+    lost = [f"`{key}`" for key, value in data.items() if key not in _OF_TASK and value not in (None, "", [], {})]
+    lost += ["`inputs.artifacts`"] if at(data, "inputs", "artifacts") else []
+    return Task(
+        name=name,
+        route=route,
+        calls=str(at(data, "componentRef", "name") or ""),
+        needs=tuple(str(one) for one in before) if isinstance(before, list) else (),
+        when="ended" if ended else "succeeded",
+        condition=_IN_CONDITION.sub(
+            lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", str(at(data, "triggerPolicy", "condition") or "")
+        ),
+        values=values,
+        items=items,
+        lost=(*lost, *unknown),
+    )
+
+
+def _values(inputs: Any) -> Iterator[tuple[str, str]]:
+    for name, one in inputs.items() if isinstance(inputs, dict) else ():
+        if isinstance(outer := at(one, "componentInputParameter"), str):
+            yield str(name), f"{{{{inputs.parameters.{outer}}}}}"
+        elif (constant := at(one, "runtimeValue", "constant")) is not None:
+            yield str(name), _inputs(as_text(constant))
+        elif isinstance(producer := at(one, "taskOutputParameter", "producerTask"), str):
+            key = at(one, "taskOutputParameter", "outputParameterKey")
+            yield str(name), f"{{{{tasks.{producer}.outputs.parameters.{key}}}}}"
+
+
+def _inputs(text: str) -> str:
+    return _INPUT.sub(lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", text)
+
+
+def _items(loop: Any) -> tuple[tuple[Any, ...] | None, tuple[str, ...]]:
+    if loop is None:
+        return None, ()
+    try:
+        items = json.loads(str(at(loop, "items", "raw")))
+    except (ValueError, RecursionError):
+        items = None
+    if isinstance(items, list) and 0 < len(items) <= _MAX_ITEMS:
+        return tuple(items), ()
+    return None, ("the loop `parameterIterator`",)
+
+
+def _leaf(name: str, component: Any, container: Any, route: Route) -> Leaf:
+    command = [*_texts(at(container, "command")), *_texts(at(container, "args"))]
+    words = tuple(_inputs(one) for one in command)
+    lost = [field for field in ("inputDefinitions.artifacts", "outputDefinitions") if at(component, *field.split("."))]
+    return Leaf(
+        name=name,
+        route=route,
+        words=words,
+        pod={} if _LAUNCHED & set(words) else _pod(container, words),
+        defaults=_defaults(component),
+        lost=tuple(lost),
+    )
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _pod(container: Any, words: tuple[str, ...]) -> Body:
+    if not isinstance(at(container, "image"), str):
+        return {}
+    count = len(_texts(at(container, "command")))
+    made = present(
+        name="main",
+        image=_inputs(container["image"]),
+        command=list(words[:count]),
+        args=list(words[count:]),
+        env=at(container, "env"),
+        resources=present(limits=_limits(at(container, "resources"))),
+    )
+    return {"containers": [made]}
+
+
+def _limits(resources: Any) -> Body:
+    """Limits by name; older compilers write numbers, of memory in units of 10^9 bytes."""
+    cpu = at(resources, "resourceCpuLimit") or at(resources, "cpuLimit")
+    memory = at(resources, "resourceMemoryLimit") or at(resources, "memoryLimit")
+    if isinstance(memory, int | float):
+        memory = f"{memory:g}G"
+    device = at(resources, "accelerator", "resourceType") or at(resources, "accelerator", "type")
+    number = at(resources, "accelerator", "resourceCount") or at(resources, "accelerator", "count")
+    limits = present(cpu=str(cpu) if cpu else None, memory=memory)
+    return {**limits, device: str(number)} if isinstance(device, str) and "/" in device and number else limits

@@ -1,0 +1,203 @@
+"""The jobs that a step creates: from its object, its commands of Arena, or its container."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gen.diagnostics import Findings
+from gen.findings.imports import NOT_CARRIED
+from gen.importers.arena.importer import ArenaImporter
+from gen.importers.draft import label
+from gen.importers.kfp.graph import PARAMETER, PLACEHOLDER, with_item, with_values
+from gen.importers.kfp.launcher import launcher_of
+from gen.importers.manifests.importer import ManifestsImporter
+from gen.kinds import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gen.diagnostics import Location
+    from gen.importers.base import Given, ImportedJob
+    from gen.importers.kfp.calls import Call
+
+_SUBMIT: Final = re.compile(r"\barena\s+submit\b")
+_MARK: Final = "genparameter{}z"
+"""In place of a parameter; text that every field of a name, an image or a path takes."""
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A job that a step creates."""
+
+    job: ImportedJob
+    params: frozenset[str] = frozenset()
+    """Parameters of the pipeline that its fields use."""
+
+
+class _Known(Struct, frozen=True, kw_only=True):
+    """The texts of a step with values in place of its inputs."""
+
+    call: Call
+    given: Given
+    place: Location
+    parameters: Mapping[str, str]
+    """Values of the parameters of the pipeline, or marks."""
+
+    def text(self, text: str, found: Findings) -> str:
+        """A text with names in place of values that are known only when the pipeline runs."""
+        text = with_item(with_values(text, self.call.values), self.call.item)
+        text = PARAMETER.sub(lambda match: self.parameters.get(match[1], match[0]), text)
+        for unknown in dict.fromkeys(PLACEHOLDER.findall(text)):
+            hint = "set the value in the job, or a parameter of it in `params`"
+            what = f"`{unknown[:60]}` of step `{self.call.task}`"
+            message = f"{what} is not carried: only a run of the pipeline has its value"
+            found.warning(NOT_CARRIED, self.place, message, hint)
+        return PLACEHOLDER.sub(lambda match: label(match[0], "parameter"), text)
+
+
+def parts_of(call: Call, given: Given, place: Location, parameters: Mapping[str, str], found: Findings) -> list[Part]:
+    """The jobs of a step, with expressions in place of the parameters of the pipeline."""
+    known = _Known(call=call, given=given, place=place, parameters=parameters)
+    own = Findings()
+    jobs = _jobs(known, own)
+    found.extend(replace(item, place=place) for item in own)
+    marks = {name: _MARK.format(number) for number, name in enumerate(_used(call, parameters))}
+    carried: dict[str, str] = {}
+    marked = jobs
+    for name, mark in marks.items() if not own.failed() else ():
+        if next(one for one in parameters if param_name(one) == param_name(name)) != name:
+            _report_fixed(name, parameters[name], call, place, found)
+            continue
+        tried = _jobs(replace(known, parameters={**parameters, **carried, name: mark}), Findings())
+        if len(tried) == len(jobs) and all(
+            _without(one.fields, {**carried, name: mark}, parameters) == plain.fields
+            for one, plain in zip(tried, jobs, strict=True)
+        ):
+            carried[name], marked = mark, tried
+        else:
+            _report_fixed(name, parameters[name], call, place, found)
+    return [
+        _part(replace(plain, fields=one.fields), carried, call, place) for plain, one in zip(jobs, marked, strict=True)
+    ]
+
+
+def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:
+    leaf = call.leaf
+    texts = [leaf.manifest, *leaf.words, json.dumps(leaf.pod)]
+    names = [match[1] for text in texts for match in PARAMETER.finditer(with_values(text, call.values))]
+    return [name for name in dict.fromkeys(names) if name in parameters]
+
+
+def _without(value: Any, carried: Mapping[str, str], parameters: Mapping[str, str]) -> Any:
+    """Fields with the values of parameters in place of marks."""
+    if isinstance(value, dict):
+        return {key: _without(inner, carried, parameters) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without(inner, carried, parameters) for inner in value]
+    if isinstance(value, str):
+        for name, mark in carried.items():
+            value = value.replace(mark, parameters[name])
+    return value
+
+
+def _report_fixed(name: str, value: str, call: Call, place: Location, found: Findings) -> None:
+    what = f"the parameter `{name}` of step `{call.task}`"
+    message = f"{what} is not carried: the job has its default value `{value[:60]}`"
+    hint = "check the value; a field that takes an expression can have `{{ params." + name + " }}`"
+    found.warning(NOT_CARRIED, place, message, hint)
+
+
+def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Location) -> Part:
+    text = json.dumps(job.fields)
+    params = frozenset(name for name, mark in carried.items() if mark in text)
+    fields = _without(job.fields, carried, {name: f"{{{{ params.{param_name(name)} }}}}" for name in carried})
+    limited = KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
+    if call.leaf.seconds is not None and limited:
+        fields["timeout"] = f"{call.leaf.seconds}s"
+    originals = tuple(replace(one, place=place) for one in job.originals)
+    places = dict.fromkeys(job.places, place)
+    return Part(job=replace(job, fields=fields, place=place, places=places, originals=originals), params=params)
+
+
+def param_name(name: str) -> str:
+    """The name of a parameter of a job, after that of a pipeline."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return plain if plain[:1].isalpha() else f"p_{plain}"
+
+
+def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
+    leaf, given = known.call.leaf, known.given
+    jobs: list[ImportedJob] = []
+    for text in _manifests(known):
+        jobs += _of_manifest(known.text(text, found), given, found)
+    for words in _submissions(known):
+        jobs += ArenaImporter().read(replace(given, words=tuple(known.text(word, found) for word in words)), found)
+    if (launched := launcher_of([with_values(word, known.call.values) for word in leaf.words])) is not None:
+        made = ArenaImporter().read(
+            replace(given, words=tuple(known.text(word, found) for word in launched.words)), found
+        )
+        fields = {key: _texts(value, known, found) for key, value in launched.fields.items()}
+        jobs += [replace(job, fields={**job.fields, **fields}) for job in made]
+        for option in launched.lost:
+            message = f"`{option}` of step `{known.call.task}` is not carried: it concerns the pipeline"
+            found.warning(NOT_CARRIED, known.place, message, "remove it; the job has no files for the pipeline")
+    if not jobs and leaf.pod and not found.failed():
+        jobs += _of_manifest(json.dumps(_job(known, found)), given, found)
+    return jobs
+
+
+def _of_manifest(text: str, given: Given, found: Findings) -> list[ImportedJob]:
+    files = ((given.file, text.encode("utf-8", "replace")),)
+    return list(ManifestsImporter().read(replace(given, files=files), found))
+
+
+def _job(known: _Known, found: Findings) -> Any:
+    """The container of a step as a Job."""
+    pod = {"restartPolicy": "Never", **_texts(known.call.leaf.pod, known, found)}
+    spec = {"backoffLimit": 0, "template": {"spec": pod}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
+
+
+def _texts(value: Any, known: _Known, found: Findings) -> Any:
+    """A value of any type without placeholders."""
+    if isinstance(value, dict):
+        return {str(key): _texts(inner, known, found) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_texts(inner, known, found) for inner in value]
+    return known.text(value, found) if isinstance(value, str) else value
+
+
+def _manifests(known: _Known) -> Iterator[str]:
+    """Objects that a step creates, or that a launcher has as an argument."""
+    leaf = known.call.leaf
+    if leaf.manifest:
+        yield leaf.manifest
+    for word in leaf.words:
+        if "apiVersion" in word and "kind" in word and word.lstrip().startswith(("{", "apiVersion", "kind", "---")):
+            yield word
+
+
+def _submissions(known: _Known) -> Iterator[tuple[str, ...]]:
+    """`arena submit` commands of a step."""
+    words = known.call.leaf.words
+    for word in words:
+        if _SUBMIT.search(word):
+            yield from _commands(word)
+    if words[:2] == ("arena", "submit"):
+        yield words
+
+
+def _commands(text: str) -> Iterator[tuple[str, ...]]:
+    for line in text.replace("\\\n", " ").split("\n"):
+        match = _SUBMIT.search(line)
+        if match is None:
+            continue
+        try:
+            yield tuple(shlex.split(line[match.start() :]))
+        except ValueError:
+            yield ("arena", "submit")
