@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct, field
 
+from gen.regex import regex
+
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping
 
     from gen.diagnostics import Route
@@ -15,13 +17,13 @@ if TYPE_CHECKING:
 
 When = Literal["succeeded", "failed", "ended"]
 
-PLACEHOLDER: Final = re.compile(
+PLACEHOLDER: Final = regex(
     r"\{\{(?:inputs|outputs|workflow|steps|tasks|pod|item|retries)\b[^{}]*\}\}|\{\{\$\.[^{}]*(?:\{[^{}]*\}[^{}]*)*\}\}"
 )
 """A text that is replaced when the pipeline runs."""
-INPUT: Final = re.compile(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
-PARAMETER: Final = re.compile(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
-_ITEM: Final = re.compile(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
+INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
+PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
+_ITEM: Final = regex(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
 
 
 class Leaf(Struct, frozen=True, kw_only=True):

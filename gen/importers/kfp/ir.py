@@ -6,11 +6,11 @@ From `api/v2alpha1/pipeline_spec.proto` of kubeflow/pipelines.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text
 from gen.kubernetes import at, present
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
 
-_INPUT: Final = re.compile(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
-_IN_CONDITION: Final = re.compile(r"""(?:int|double|string)?\(?inputs\.parameter_values\[['"]([\w.-]+)['"]\]\)?""")
+_INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
+_IN_CONDITION: Final = regex(r"""(?:int|double|string)?\(?inputs\.parameter_values\[['"]([\w.-]+)['"]\]\)?""")
 _LAUNCHED: Final = frozenset({"{{$}}", "--executor_input"})
 """Words of a component that only the launcher of Kubeflow Pipelines can start."""
 _ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"

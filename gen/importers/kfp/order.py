@@ -11,21 +11,23 @@ import re
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
+from gen.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gen.importers.kfp.graph import When
 
-_ATOM: Final = re.compile(r"([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?")
+_ATOM: Final = regex(r"([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?")
 _SUCCEEDED: Final = frozenset({"", "Succeeded", "Skipped", "Daemoned"})
 _FAILED: Final = frozenset({"Failed", "Errored"})
 _OTHERWISE: Final = frozenset({"Omitted"})
 _MAX_NEEDS: Final = 8
 """All outcomes of as many tasks are tried."""
-_STATUS: Final = re.compile(
+_STATUS: Final = regex(
     r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
 )
-_COMPARISON: Final = re.compile(r"""(["']?)([^"'=!<>&|]*)\1\s*(==|!=|<=|>=|<|>)\s*(["']?)([^"'=!<>&|]*)\4""")
+_COMPARISON: Final = regex(r"""(["']?)([^"'=!<>&|]*)\1\s*(==|!=|<=|>=|<|>)\s*(["']?)([^"'=!<>&|]*)\4""")
 _MAX_TEXT: Final = 2000
 
 

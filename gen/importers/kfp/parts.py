@@ -18,6 +18,7 @@ from gen.importers.kfp.graph import PARAMETER, PLACEHOLDER, with_item, with_valu
 from gen.importers.kfp.launcher import launcher_of
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.kinds import KINDS
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from gen.importers.base import Given, ImportedJob
     from gen.importers.kfp.calls import Call
 
-_SUBMIT: Final = re.compile(r"\barena\s+submit\b")
+_SUBMIT: Final = regex(r"\barena\s+submit\b")
 _MARK: Final = "genparameter{}z"
 """In place of a parameter; text that every field of a name, an image or a path takes."""
 
