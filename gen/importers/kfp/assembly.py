@@ -109,7 +109,7 @@ def _steps(every: Sequence[Made], found: Findings) -> list[_Step]:
 
 def _lose(what: str, place: Location, found: Findings) -> None:
     hint = "check `needs` and `when` of the step"
-    found.warning(NOT_CARRIED, place, f"{what} is not carried: no step of the job stands for it", hint)
+    found.warning(NOT_CARRIED, place, f"{what} is not carried: the job has no such step", hint)
 
 
 def _common(jobs: Sequence[ImportedJob]) -> Fields:
