@@ -63,7 +63,7 @@ class DeclaredJob(Job):
     unsupported: ClassVar[Mapping[str, str]] = {}
 
     roles: Model = Model()
-    spec: Fields = {}
+    spec: Fields = Field(default_factory=dict)
     """Fields of the object's `spec`, of those in `fields` of the kind's declaration. gen adds the pods."""
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods

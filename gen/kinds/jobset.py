@@ -38,7 +38,7 @@ class ReplicatedJob(RoleFields):
     of each Job, and `NODE_RANK` is not set."""
     parallelism: Annotated[Positive, Field(le=MAX_PODS)] | None = None
     """Number of pods of each Job. [default: `workers` for the role `worker`, 1 for others]"""
-    depends_on: dict[JobName, Literal["Ready", "Complete"]] = {}
+    depends_on: dict[JobName, Literal["Ready", "Complete"]] = Field(default_factory=dict)
     """Roles that must be ready or complete before this one starts. They must be listed before it."""
 
 
@@ -87,7 +87,7 @@ class JobSetJob(IndexedJob):
 
     kind: Literal["jobset"]
     """Kind of job."""
-    roles: dict[JobName, ReplicatedJob] = {}
+    roles: dict[JobName, ReplicatedJob] = Field(default_factory=dict)
     """Replicated jobs by name, in the order in which they start. [default: one, named `worker`]"""
     success_policy: SuccessPolicy = SuccessPolicy(operator="All")
     """When the set succeeds."""

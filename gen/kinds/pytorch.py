@@ -45,7 +45,7 @@ class Elastic(Model):
     """Host of the rendezvous, such as that of etcd. [default: the first worker]"""
     port: Port | None = None
     """Port of the rendezvous. [default: 23456]"""
-    conf: dict[ConfigKey, Given] = {}
+    conf: dict[ConfigKey, Given] = Field(default_factory=dict)
     """Settings of the rendezvous, such as `read_timeout: 60`."""
     cpu_utilization: Annotated[Positive, Field(le=100)] | None = None
     """CPU utilization in percent, which a HorizontalPodAutoscaler keeps by changing the number of workers. Instead of

@@ -57,7 +57,7 @@ class RayRole(RoleFields):
     """Most replicas of a worker group with the autoscaler; they count against quotas. [default: `replicas`]"""
     num_of_hosts: Annotated[Positive, Field(le=MAX_PODS)] = 1
     """Number of pods of each replica of a worker group, such as the hosts of a TPU slice."""
-    ray_start_params: dict[StartParameter, Text] = {}
+    ray_start_params: dict[StartParameter, Text] = Field(default_factory=dict)
     """Parameters of `ray start` in the pods, such as `num-cpus: 0` for a head that runs no tasks."""
 
 
@@ -111,7 +111,7 @@ class RayJob(Job):
 
     kind: Literal["ray"]
     """Kind of job."""
-    roles: dict[JobName, RayRole] = {}
+    roles: dict[JobName, RayRole] = Field(default_factory=dict)
     """The head, as `head`, and worker groups by name. `head` does not get the GPUs, CPU and memory of the job.
     [default: a head and the group `worker`] In `K8sJobMode`, `submitter` is the pod that submits the job."""
     submission_mode: Literal["HTTPMode", "K8sJobMode", "SidecarMode"] = "HTTPMode"

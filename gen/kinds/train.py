@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
+from pydantic import Field
+
 from gen.kinds.base import Job, Problem
 from gen.kinds.role import Role, Target
 from gen.kubernetes import ACCELERATOR_LABEL, Body, present
@@ -53,7 +55,7 @@ class Initializer(Model):
     """Source, such as `hf://team/dataset`."""
     secret: ObjectName | None = None
     """Secret in the job's namespace with the credentials."""
-    env: dict[EnvName, Text] = {}
+    env: dict[EnvName, Text] = Field(default_factory=dict)
     """Environment variables of the step."""
 
 

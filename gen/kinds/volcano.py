@@ -109,7 +109,7 @@ class VolcanoJob(Job):
 
     kind: Literal["volcano"]
     """Kind of job."""
-    roles: dict[JobName, VolcanoTask] = {}
+    roles: dict[JobName, VolcanoTask] = Field(default_factory=dict)
     """Tasks by name. [default: `worker`] With the plugin `pytorch` or `mpi`, there is always a `master`."""
     plugins: dict[Plugin, tuple[Text, ...]] = {"env": (), "svc": ()}
     """Plugins with their arguments, such as `pytorch: [--port=23456]`. `svc` and `ssh` are added where others need

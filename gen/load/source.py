@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from yaml.cyaml import CSafeLoader
+from yaml.cyaml import CParser, CSafeLoader  # type: ignore[attr-defined] # the stubs import the parser without exporting it
+from yaml.events import MappingStartEvent
 from yaml.nodes import MappingNode, SequenceNode
 
 from gen.diagnostics import Location
@@ -59,8 +60,18 @@ class Source(Struct, frozen=True, dict=True):
     def _root(self) -> Any:
         return CSafeLoader(self.text).get_single_node()
 
+    @cached_property
+    def _start(self) -> Location:
+        """The place of the first key."""
+        parser = CParser(self.text)
+        while not isinstance(event := parser.get_event(), MappingStartEvent | None):
+            pass
+        return Location(self.file, 1, 1) if event is None else self._at(event.start_mark)
+
     def find(self, route: Route) -> Found:
         """Follow a route as far as it exists in this file."""
+        if isinstance(self.data, dict) and (not route or route[0] not in self.data):
+            return Found(0, False, self._start, self._start)  # without positions of all values
         node = self._root
         key_mark = node.start_mark
         steps = 0

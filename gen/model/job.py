@@ -101,14 +101,16 @@ class JobFields(PodFields):
     """Number of training pods."""
     code: Code | None = None
     """Source code to fetch before the container starts."""
-    data: dict[str, Annotated[Annotated[MountPath, ShortForm] | Annotated[Mount, LongForm], ScalarOrMapping]] = {}
+    data: dict[str, Annotated[Annotated[MountPath, ShortForm] | Annotated[Mount, LongForm], ScalarOrMapping]] = Field(
+        default_factory=dict
+    )
     """Volumes to mount: name of the overlay's volume, and mount path."""
-    files: dict[str, Text] = {}
+    files: dict[str, Text] = Field(default_factory=dict)
     """Small text files, by absolute path. They are stored in a ConfigMap."""
-    inputs: dict[MountPath, Input] = {}
+    inputs: dict[MountPath, Input] = Field(default_factory=dict)
     """Folders to fill before the job starts: path in the container, and the object store or volume to copy from.
     `docs/batch.md` describes them."""
-    outputs: dict[MountPath, Output] = {}
+    outputs: dict[MountPath, Output] = Field(default_factory=dict)
     """Folders to copy when the command ends: path in the container, and the object store or volume to copy to."""
     logs: Logs | None = None
     """Write the output of the command to files, too."""
@@ -138,15 +140,15 @@ class JobFields(PodFields):
     """Run the job at set times, such as `0 3 * * *` in UTC. `docs/schedules.md` describes schedules."""
     attempt: Positive = 1
     """Increase it to run the same job again."""
-    params: dict[str, Text] = {}
+    params: dict[str, Text] = Field(default_factory=dict)
     """Values for `{{ params.… }}`. The overlay's `params` override them."""
     sweep: Sweep | None = None
     """Run the job once for each combination of values of its parameters. `docs/sweeps.md` describes sweeps."""
     search: Search | None = None
     """Let Katib search the values of parameters that give the best metric. `docs/search.md` describes searches."""
-    labels: dict[str, Text] = {}
+    labels: dict[str, Text] = Field(default_factory=dict)
     """Labels for all objects of the job, but not for its pods. Changing them does not start a new run."""
-    annotations: dict[str, Text] = {}
+    annotations: dict[str, Text] = Field(default_factory=dict)
     """Annotations for all objects of the job, but not for its pods. Changing them does not start a new run."""
     metrics: Metrics = ()
     """Metrics that the program prints, such as `[loss, accuracy:PERCENTAGE]`. `docs/metrics.md` describes what reads

@@ -99,7 +99,7 @@ class Placement(Section):
     """One or more zones (node label `topology.kubernetes.io/zone`)."""
     gpu_model: Labels | None = None
     """One or more GPU models (node label set by the overlay's `gpu.modelLabel`)."""
-    node_selector: dict[LabelKey, Labels] = {}
+    node_selector: dict[LabelKey, Labels] = Field(default_factory=dict)
     """Other node labels that must match, each with one or more values."""
     tolerations: tuple[Toleration, ...] = ()
     """Taints that the pods tolerate. Pods with GPUs always tolerate the taint of the GPU resource."""
@@ -124,7 +124,9 @@ class PodFields(Model):
     entrypoint of the image as it is."""
     working_dir: MountPath | None = None
     """Working directory of the command. Defaults to `/root` if `code` is set."""
-    env: dict[EnvName, Annotated[Annotated[Text, ShortForm] | Annotated[EnvSource, LongForm], ScalarOrMapping]] = {}
+    env: dict[EnvName, Annotated[Annotated[Text, ShortForm] | Annotated[EnvSource, LongForm], ScalarOrMapping]] = Field(
+        default_factory=dict
+    )
     """Environment variables. Scalars are passed exactly as written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
     Settings of git-sync are fields of `code`."""
     gpus: Count | None = None
@@ -142,9 +144,9 @@ class PodFields(Model):
     """Size of `/dev/shm` in each training pod. It counts against `memory`. If omitted, containers get 64 MiB."""
     placement: Placement = Placement()
     """Which nodes the pods may run on."""
-    pod_labels: dict[str, Text] = {}
+    pod_labels: dict[str, Text] = Field(default_factory=dict)
     """Labels for the pods only. Changing them starts a new run, because pod templates are immutable."""
-    pod_annotations: dict[str, Text] = {}
+    pod_annotations: dict[str, Text] = Field(default_factory=dict)
     """Annotations for the pods only. Changing them starts a new run, because pod templates are immutable."""
 
 

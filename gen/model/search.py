@@ -131,7 +131,7 @@ class SearchAlgorithm(Model):
 
     name: Given
     """Name of the algorithm."""
-    settings: dict[Given, Given] = {}
+    settings: dict[Given, Given] = Field(default_factory=dict)
     """Its settings, by the names of Katib, such as `random_state`."""
 
 

@@ -67,7 +67,7 @@ class Sweep(Section):
     synonyms: ClassVar[Mapping[str, str]] = SWEEP
     main: ClassVar[str] = "matrix"
 
-    matrix: dict[ParamName, Choices] = {}
+    matrix: dict[ParamName, Choices] = Field(default_factory=dict)
     """Values by parameter. The sweep has one run for each combination."""
     include: Annotated[tuple[Values, ...], Field(max_length=MAX_RUNS)] = ()
     """More combinations, or more values for combinations of `matrix`: an entry is added to each combination with its

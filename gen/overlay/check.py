@@ -78,7 +78,7 @@ def _volume_settings(fields: OverlayFields, layers: Layers, found: Findings) -> 
             found.error(NO_EFFECT, place, message, "remove one of the two; only `mountReadOnly` lets jobs override it")
         unused = SETTINGS - volume.profile.settings
         for attribute, field in VolumeFields.model_fields.items():
-            if field.alias in unused and getattr(volume, attribute) != field.default:
+            if field.alias in unused and getattr(volume, attribute) != field.get_default(call_default_factory=True):
                 (profile,) = volume.given
                 message = f"`{field.alias}` has no effect on a volume with `{profile}`"
                 place = layers.place(("volumes", name, field.alias), key=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gen.diagnostics import Findings, Location
 from gen.load import Data, Layer, Layers, Source, lay_over, source_of
+from gen.load.source import Found
 
 
 def source(file: str, text: str) -> Source:
@@ -52,6 +55,21 @@ def test_a_place_is_in_the_file_that_says_most_of_the_route() -> None:
     assert layers.place(("cpu",), key=True) == Location("overlays/dev/overlay.yaml", 2, 3)
     assert layers.place(("env", "C")) == Location("jobs/a.yaml", 3, 3)
     assert layers.place(("memory",)) == Location("jobs/a.yaml", 1, 1)
+
+
+@pytest.mark.parametrize("before", ["", "\ufeff", "# why\n\n", "---\n", "--- # job\n", "%YAML 1.2\n---\n", "--- {"])
+def test_a_field_that_is_missing_is_reported_at_the_first_key(before: str) -> None:
+    job = source("jobs/a.yaml", f"{before}kind: mpi{'}' if before.endswith('{') else ''}\n")
+    first = job.place(("kind",), key=True)
+    assert first.line == before.count("\n") + 1
+    whole = job.find(("kind",))
+    assert "_root" in vars(job), "the positions of all values were read"
+    again = source("jobs/a.yaml", job.text)
+    expected = again.place(()), again.place(("memory",), key=True), again.find(("memory", "x"))
+    assert "_root" not in vars(again), "only the first was read"
+    start = Location("jobs/a.yaml", first.line, first.column - 1 if before.endswith("{") else first.column)
+    assert expected == (start, start, Found(0, False, start, start))
+    assert whole.steps == 1
 
 
 def test_what_holds_a_jobs_fields_again_is_laid_over_field_by_field() -> None:

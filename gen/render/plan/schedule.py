@@ -82,7 +82,7 @@ def _check_times(context: Context, wanted: Schedule, route: Route) -> bool:
 def _check_job(context: Context) -> None:
     job = context.job
     for field, (reason, hint) in _ONCE.items():
-        if getattr(job, field) != type(job).model_fields[field].default:
+        if getattr(job, field) != type(job).model_fields[field].get_default(call_default_factory=True):
             message = f"a job with a `schedule` cannot have `{field}`: {reason}"
             context.error(INVALID_VALUE, (field,), message, hint, key=True)
     if job.state == "finished":

@@ -146,7 +146,11 @@ def _check_supported(context: Context) -> None:
         return
     for name, field in type(job).model_fields.items():
         alias = str(field.alias)
-        if alias in reasons and name in job.model_fields_set and getattr(job, name) != field.default:
+        if (
+            alias in reasons
+            and name in job.model_fields_set
+            and getattr(job, name) != field.get_default(call_default_factory=True)
+        ):
             message = f"`{alias}` is not supported for `kind: {job.kind}`: {reasons[alias]}"
             hint = f"remove `{alias}`; a default for other kinds belongs in `defaults.kinds` of the overlay"
             context.error(INVALID_VALUE, (alias,), message, hint, key=True)

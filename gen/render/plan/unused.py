@@ -27,7 +27,7 @@ def check_unused(context: Context, roles: tuple[Role, ...]) -> None:
     for name in sorted(context.job.model_fields_set & PodFields.model_fields.keys()):
         if name == "env":
             _check_env(context, roles)
-        elif getattr(context.job, name) != PodFields.model_fields[name].default:
+        elif getattr(context.job, name) != PodFields.model_fields[name].get_default(call_default_factory=True):
             _check_field(context, roles, name)
 
 
