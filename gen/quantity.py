@@ -147,3 +147,8 @@ def duration(whole: int) -> str:
         count, whole = divmod(whole, size)
         parts += [f"{count}{unit}"] if count else []
     return "".join(parts) or "0s"
+
+
+def money(hundredths: int) -> str:
+    """`1,234.50`, exactly."""
+    return f"{hundredths // 100:,}.{hundredths % 100:02}"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic
     from gen.model.metric import KnownMetric
     from gen.repository.git_history import Change
+    from gen.resources.cost import RunCost
 
 STATES: tuple[str, ...] = get_args(JobFields.model_fields["state"].annotation)
 
@@ -33,6 +34,10 @@ class Numbers(Struct, frozen=True, kw_only=True):
     timeout: int | None = None
     """Limit of the run time in seconds; None for unlimited, too."""
     metrics: tuple[KnownMetric, ...] | None = None
+    costs: tuple[RunCost, ...] = ()
+    """The cost of each run; none in an overlay without prices, or if they are unknown."""
+    month: int = 0
+    """Most that the runs whose pods may run cost in a month, in hundredths."""
 
 
 class JobRow(Numbers, frozen=True, kw_only=True):

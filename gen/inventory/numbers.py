@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
@@ -10,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gen.diagnostics import Findings, Severity
+from gen.inventory.asked import TIMES, asked_by, sums
 from gen.inventory.listing import Numbers
 from gen.model.job import JobFields
 from gen.model.metric import known_metrics
@@ -18,11 +18,8 @@ from gen.model.sweep import MAX_COMBINATIONS
 from gen.render.combinations import combinations
 from gen.render.expand import read_sweep, without_values
 from gen.render.parse.job import parse_run, read_job
-from gen.render.plan.accelerators import device_name
-from gen.render.plan.context import role_value
 from gen.render.record import SWEEP
 from gen.render.run_values import RunValues
-from gen.resources.antichain import widest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,6 +41,7 @@ _SHOWN: Final = frozenset(
         "accelerator",
         "queue",
         "timeout",
+        "schedule",
         "sweep",
         "search",
         "metrics",
@@ -53,7 +51,8 @@ HIDDEN: Final = frozenset(str(one.alias) for one in JobFields.model_fields.value
 """Fields of all kinds that the list does not show, and that decide nothing it shows."""
 
 _ALONE: Final = frozenset({"state", "attempt", "queue", "timeout", "metrics"})
-"""Fields that no number depends on."""
+"""Fields that no number of pods or GPUs depends on."""
+_OTHERS: Final = _ALONE | TIMES | HIDDEN
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -104,11 +103,11 @@ def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Ans
         return _of_sweep(written, found)
     job = parse_run(written, found) if written is not None else None
     errors = tuple(item for item in found if item.severity is Severity.ERROR)
-    if job is None:
+    if job is None or written is None:
         return Answer(errors=errors)
     known = _alone(job)
-    if job.left_out <= _ALONE | HIDDEN:
-        known |= _counts(job, overlay) if written is None or not job.job.own_fields else _of_steps(written, job)
+    if job.left_out <= _OTHERS:
+        known |= sums([asked_by(written, job)])
     return Answer(numbers=Numbers(**known), errors=errors)
 
 
@@ -122,27 +121,27 @@ def _of_sweep(written: WrittenJob, found: Findings) -> Answer:
     """The values of the job, with the pods and GPUs of all runs in its state together."""
     sweep = read_sweep(written, found)
     known = combinations(sweep, written, MAX_COMBINATIONS, found) if sweep is not None else ()
+    known = () if found.failed() else known
     state = written.data.get("state", JobFields.model_fields["state"].default)
-    known = tuple(one for one in known if one.fields.get("state", state) == state and not found.failed())
+    states = [one.fields.get("state", state) for one in known]
     if b"{{" not in orjson.dumps({name: value for name, value in written.data.items() if name != "params"}):
-        runs = [parse_run(written, found, without_values(written))]
+        jobs = [parse_run(written, found, without_values(written))]
         times = len(known)
     else:
         values = [RunValues(name=written.name, params=one.values) for one in known]
-        runs = [parse_run(written, found, own) for own in values or [without_values(written)]]
+        jobs = [parse_run(written, found, own) for own in values or [without_values(written)]]
         times = 1
     errors = tuple(item for item in found if item.severity is Severity.ERROR)
-    jobs = [job for job in runs if job is not None]
-    if not jobs:
+    runs = [job for job in jobs if job is not None]
+    if not runs:
         return Answer(errors=errors)
-    alone = _alone(jobs[0])
-    if not known or any(not job.left_out <= _ALONE | HIDDEN for job in jobs):
+    alone = _alone(runs[0])
+    if state not in states or len(runs) < len(jobs) or any(not job.left_out <= _OTHERS for job in runs):
         return Answer(numbers=Numbers(**alone), errors=errors)
-    counts = [_of_steps(written, job) if job.job.own_fields else _counts(job, written.overlay) for job in jobs]
-    named = sum((Counter(one["accelerators"]) for one in counts), Counter[str]())
-    total = {name: times * sum(one[name] for one in counts) for name in ("workers", "gpus")}
-    accelerators = {name: times * count for name, count in named.items()}
-    return Answer(numbers=Numbers(**alone, **total, accelerators=accelerators), errors=errors)
+    every = [asked_by(written, job) for job in runs] * times
+    shown = [one for one, own in zip(every, states, strict=True) if own == state]
+    months = [one for one, own in zip(every, states, strict=True) if one.counts(own)]
+    return Answer(numbers=Numbers(**alone, **sums(shown, months)), errors=errors)
 
 
 def _without_hidden(source: Source) -> Source:
@@ -153,35 +152,3 @@ def _without_hidden(source: Source) -> Source:
     if b"{{" in orjson.dumps(shown) and "params" in source.data:
         shown["params"] = source.data["params"]
     return replace(source, data=cast("Data", shown))
-
-
-def _of_steps(written: WrittenJob, job: JobInput) -> dict[str, Any]:
-    """The most that the steps of a pipeline have at once."""
-    from gen.render.step_runs import step_runs  # noqa: PLC0415 - most jobs have no steps
-
-    steps = step_runs(written, job, job.name, Findings())
-    counts = {step.name: _counts(step.run.given, written.overlay) for step in steps if step.run is not None}
-    needs = {step.name: frozenset(step.order.needs) for step in steps}
-    names = {name for one in counts.values() for name in one["accelerators"]}
-    named = {
-        name: widest(needs, {step: one["accelerators"].get(name, 0) for step, one in counts.items()}) for name in names
-    }
-    total = {field: widest(needs, {step: one[field] for step, one in counts.items()}) for field in ("workers", "gpus")}
-    return {**total, "accelerators": named}
-
-
-def _counts(job: JobInput, overlay: Overlay | None) -> dict[str, Any]:
-    roles = job.job.replica_roles(job.name)
-    times = job.job.search.parallel_trials if job.job.search is not None else 1
-    named: Counter[str] = Counter()
-    gpus = 0
-    for role in roles:
-        asked = times * (role_value(job.job, role, "gpus") or 0) * role.most
-        gpus += asked
-        if asked and (name := device_name(job.job, role, overlay)):
-            named[name] += asked
-    return {
-        "workers": times * sum(role.most for role in roles if role.trains),
-        "gpus": gpus,
-        "accelerators": dict(named),
-    }

@@ -10,6 +10,7 @@ from pydantic import WithJsonSchema, model_validator
 from gen.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.model.base import Model
 from gen.model.effect import Effect, combined
+from gen.model.money import Price
 from gen.model.names import LABEL_KEY, EnvName, LabelKey, LabelValue
 from gen.model.pods import Toleration
 from gen.model.profile import chosen, require_one, with_profiles
@@ -45,6 +46,9 @@ class AcceleratorFields(Model):
     """Environment of each training container with the accelerator. A job can override it."""
     shared_memory: Bytes | None = None
     """Size of `/dev/shm` in pods with the accelerator, unless the job sets `sharedMemory`."""
+    price: Price | None = None
+    """Price of one device for an hour, in `currency` of the overlay; `0` for devices without costs. For MIG instances
+    and shares, that of one of them. Costs in `gen plan` and `gen list` derive from it."""
 
     @cached_property
     def given(self) -> dict[str, AcceleratorProfile]:

@@ -17,6 +17,7 @@ from gen.model.suggest import suggest
 from gen.networks import POD_NETWORK
 from gen.overlay.fields import VolumeFields
 from gen.overlay.grant import known_permissions
+from gen.overlay.prices import check_prices
 from gen.schemas.registry import minor_version, versions
 from gen.storage.base import RESERVED_VOLUMES, SETTINGS
 
@@ -47,6 +48,7 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
         )
     _volume_settings(fields, layers, found)
     _gpu_settings(fields, layers, found)
+    check_prices(fields, layers, found)
     if POD_NETWORK in fields.networks:
         place = layers.place(("networks", POD_NETWORK), key=True)
         found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")

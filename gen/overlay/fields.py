@@ -12,6 +12,7 @@ from gen.accelerators import ACCELERATORS
 from gen.gitops.model import Gitops
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.kept_files import Rendered
+from gen.model.money import Currency
 from gen.model.names import ImageStart, JobName, Label, LabelKey, LabelValue
 from gen.model.patches import PatchFields
 from gen.model.profile import chosen, require_one, with_profiles
@@ -206,6 +207,8 @@ class OverlayFields(Model):
     """Files in `rendered/` that gen did not generate."""
     gpu: GPU = GPU()
     """How pods request GPUs."""
+    currency: Currency | None = None
+    """Currency of all prices and budgets, such as `EUR` (ISO 4217)."""
     code_sync: CodeSync = CodeSync()
     """Init containers that fetch source code."""
     compat: Compat = Compat()

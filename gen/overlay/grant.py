@@ -8,6 +8,7 @@ from pydantic import Field, WithJsonSchema, model_validator
 
 from gen.accelerators import ACCELERATORS
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.money import Price
 from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
 from gen.model.profile import Profile
 from gen.model.scalars import Count, Positive, Text, Truth, conflict, matching
@@ -71,6 +72,9 @@ class Grant(Model):
     """GPU quota: maximum number of GPUs for all active jobs of the namespace."""
     pods: Count | None = None
     """Pod quota: maximum number of pods for all active jobs of the namespace, and for its TensorBoards."""
+    budget: Price | None = None
+    """Most that the active jobs of the namespace may cost in a month, in `currency` of the overlay. `gen plan` refuses
+    a change that exceeds it. All accelerators of the namespace need a `price`."""
     trust_finished: Truth = False
     """Free the quota of a run as soon as its job is `finished`. Otherwise `gen plan` still counts a run that is active
     at the base, because it may be running; set `state: suspended` first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from gen.overlay.fields import OverlayFields
 from gen.overlay.grant import Grant
 from gen.queues import undeclared
 from gen.repository.layout import DEFINITIONS, overlays_path
+from gen.resources.cost import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,6 +105,14 @@ class Overlay(Struct, frozen=True, dict=True):
     def device_units(self) -> Mapping[str, Mapping[str, int]]:
         """By accelerator: the extended resources of its devices, with the amount that is one device."""
         return {name: one.profile.units() for name, one in self.accelerators.items()}
+
+    @cached_property
+    def prices(self) -> Prices | None:
+        """Prices of its devices; None without any."""
+        fields = self.fields
+        given = {name: one.price for name, one in fields.accelerators.items()} or {"": fields.gpu.price}
+        known = {name: Fraction(price) for name, price in given.items() if price is not None}
+        return Prices(currency=fields.currency, per_hour=known) if known and fields.currency else None
 
     def queue(self, name: str, facts: Resource) -> QueueProfile | None:
         """The queue of a job by its name; None if there is none for its kind."""

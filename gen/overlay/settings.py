@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, WithJsonSchema
 
 from gen.model.base import Model
+from gen.model.money import Price
 from gen.model.names import ImageRef, LabelKey, LabelValue, ObjectName, ResourceName
 from gen.model.pods import Toleration
 from gen.model.scalars import Bytes, Duration, Quantity, Text, Truth, matching
@@ -35,6 +36,8 @@ class GPU(Model):
     """Extended resource for GPUs, without `accelerators`. Pods with GPUs tolerate the taint with the same key."""
     model_label: LabelKey = "nvidia.com/gpu.product"
     """Node label that `placement.gpuModel` matches, without `accelerators`."""
+    price: Price | None = None
+    """Price of one GPU for an hour, in `currency` of the overlay, without `accelerators`."""
     hide_from_others: Truth = False
     """Set `NVIDIA_VISIBLE_DEVICES: void` in training containers and TensorBoards without GPUs. Otherwise they see all
     GPUs of their node if their image sets it to `all`. Changing it starts new runs of jobs with such pods."""

@@ -10,6 +10,7 @@ from gen.report.sanitize import escape_json
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic, Location
     from gen.report.report import Report
+    from gen.resources.cost import RunCost
 
 
 def as_json(report: Report) -> str:
@@ -35,3 +36,18 @@ def finding_data(finding: Diagnostic) -> dict[str, Any]:
 
 def _place(place: Location) -> dict[str, Any]:
     return {"file": place.file, "line": place.line, "column": place.column}
+
+
+def plain_money(hundredths: int) -> str:
+    """`1234.50`: a string, because programs read numbers as binary fractions."""
+    return f"{hundredths // 100}.{hundredths % 100:02}"
+
+
+def cost_data(cost: RunCost) -> dict[str, Any]:
+    return {
+        "currency": cost.currency,
+        "hour": plain_money(cost.hour),
+        "run": None if cost.run is None else plain_money(cost.run),
+        "month": plain_money(cost.month),
+        "unpriced": list(cost.unpriced),
+    }

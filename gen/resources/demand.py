@@ -14,6 +14,7 @@ from gen.kubernetes import ACCELERATOR_LABEL, at
 from gen.regex import regex
 from gen.resources import held_object, resource_of_object
 from gen.resources.antichain import ancestors, longest, widest
+from gen.resources.device_time import DeviceTime, device_time
 from gen.resources.pods import follow, matches, pod_sets, templates_by_shape
 from gen.resources.workflows import tasks_of
 
@@ -48,18 +49,37 @@ class Demand(Struct, frozen=True):
     """Limit of the run time; None for unlimited."""
     accelerators: Mapping[str, int] = field(default_factory=dict)
     """GPUs by accelerator, for those with a name."""
+    parts: DeviceTime | None = None
+    """Time of all parts together, for a run whose devices are not all in use until its end: steps and trials."""
 
     def times(self, number: int) -> Demand:
         """The demand of several equal runs at once."""
         named = {name: number * count for name, count in self.accelerators.items()}
-        return Demand(number * self.pods, number * self.gpus, self.seconds, named)
+        parts = self.parts.times(number) if self.parts is not None else None
+        return Demand(number * self.pods, number * self.gpus, self.seconds, named, parts)
+
+    @property
+    def most(self) -> dict[str, int]:
+        """GPUs at once by accelerator. The name is empty for those without one."""
+        rest = self.gpus - sum(self.accelerators.values())
+        return {**self.accelerators, **({"": rest} if rest > 0 else {})}
+
+    @property
+    def time(self) -> DeviceTime:
+        """Upper bound of the time that GPUs are in use."""
+        return self.parts if self.parts is not None else device_time(self.most, self.seconds)
 
     @property
     def gpu_hours(self) -> float | None:
         """Upper bound; None if the run time has no limit."""
-        if self.gpus == 0:
-            return 0.0
-        return None if self.seconds is None else self.gpus * self.seconds / 3600
+        time = self.time
+        return None if any(time.unlimited.values()) else sum(time.seconds.values()) / 3600
+
+    def repeated(self, at_once: int, in_all: int) -> Demand:
+        """The demand of equal runs, of which some are active at once and the others follow."""
+        several = self.times(at_once)
+        seconds = None if self.seconds is None else math.ceil(in_all / at_once) * self.seconds
+        return Demand(several.pods, several.gpus, seconds, several.accelerators, self.time.times(in_all))
 
 
 class StepDemand(Struct, frozen=True, kw_only=True):
@@ -119,11 +139,8 @@ def _held(body: Body, held: Held, units: Units) -> Demand:
     resource = resource_of_object(at(inner, "apiVersion"), at(inner, "kind"))
     if resource is None or resource.holds is not None:
         return Demand()
-    one, at_once = demand(inner, resource, units), max(_whole_or(count, 1), 1)
-    rounds = math.ceil(_whole_or(total, at_once) / at_once)
-    several = one.times(at_once)
-    seconds = None if one.seconds is None else rounds * one.seconds
-    return Demand(several.pods, several.gpus, seconds, several.accelerators)
+    at_once = max(_whole_or(count, 1), 1)
+    return demand(inner, resource, units).repeated(at_once, max(_whole_or(total, at_once), 1))
 
 
 def _of_workflow(body: Body, kind: Resource, units: Units) -> Demand:
@@ -150,6 +167,7 @@ def joined(needs: Mapping[str, frozenset[str]], demands: Mapping[str, Demand]) -
         most({step: one.gpus for step, one in demands.items()}),
         longest(needs, {step: one.seconds for step, one in working.items()}),
         {name: most({step: one.accelerators.get(name, 0) for step, one in demands.items()}) for name in sorted(names)},
+        sum((one.time for one in demands.values()), DeviceTime()),
     )
 
 

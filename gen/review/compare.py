@@ -10,6 +10,7 @@ from gen.findings.rendered import NOT_RENDERED
 from gen.kubernetes import COMPONENT
 from gen.repository.layout import rendered_path
 from gen.review.by_hand import warn_apply_by_hand
+from gen.review.costs import cost_changes
 from gen.review.data import data_changes
 from gen.review.fields import field_changes
 from gen.review.matching import Pair, match_objects, workload
@@ -53,6 +54,7 @@ def compare_trees(
     runs = run_changes(pairs, overlays, found)
     data = data_changes(pairs, found, allowed=allow_data_removal)
     usage = usage_changes(runs, overlays, found, unrendered_usage(unrendered))
+    costs = cost_changes(runs, overlays, found)
     changes = [object_change(pair) for pair in pairs]
     objects = tuple(change for change in changes if change.action is not ObjectAction.KEPT)
     removed = sum(change.action is ObjectAction.REMOVED for change in objects)
@@ -69,6 +71,7 @@ def compare_trees(
         tensorboards=Counter(change.action for change in changes if _is_tensorboard(change.pair.object)),
         data=data,
         usage=usage,
+        costs=costs,
         objects=objects,
         before=len(trees.before),
         after=len(trees.after),

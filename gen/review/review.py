@@ -8,12 +8,15 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gen.resources.cost import bill
 from gen.review.runs import RunAction, RunState
 
 if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic
     from gen.repository.git import Base
+    from gen.resources.cost import Bill
     from gen.review.behind import BehindRun
+    from gen.review.costs import NamespaceCost
     from gen.review.data import DataObject
     from gen.review.fields import FieldChange
     from gen.review.matching import Pair
@@ -63,6 +66,8 @@ class Review:
     """Objects in the work tree that gen did not render."""
     behind: tuple[BehindRun, ...] = ()
     """Runs that the work tree keeps although the platform changed since they were rendered."""
+    costs: tuple[NamespaceCost, ...] = ()
+    """Of namespaces with active runs in overlays with prices."""
 
     @cached_property
     def run_actions(self) -> Counter[RunAction]:
@@ -79,6 +84,12 @@ class Review:
     @cached_property
     def stopping(self) -> tuple[RunChange, ...]:
         return tuple(run for run in self.runs if run.stops)
+
+    @cached_property
+    def bill(self) -> Bill | None:
+        """The cost of the starting runs; None if no overlay of theirs has prices."""
+        costs = [(run.latest.name, run.latest.cost) for run in self.starting]
+        return bill(costs) if any(cost is not None for _, cost in costs) else None
 
     @cached_property
     def kept(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location
@@ -11,11 +12,11 @@ from gen.findings.rendered import NEVER_RAN, RUN_EDITED, UNKNOWN_USAGE
 from gen.kubernetes import at, queue_in
 from gen.resources import held_object
 from gen.resources.content import content
+from gen.resources.cost import RunCost, run_cost
 from gen.resources.demand import Demand, StepDemand, demand, step_demands
 from gen.resources.engines import is_finished
 from gen.review.matching import Pair, workload
-from gen.rules.cron_syntax import at_once
-from gen.rules.cron_values import schedule_fault
+from gen.rules.cron_month import overlapping, runs_a_month
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -88,6 +89,8 @@ class RunVersion:
     """The steps of a pipeline."""
     suspend_stops: bool = True
     """Whether suspension stops its pods."""
+    cost: RunCost | None = None
+    """None if the overlay has no prices."""
 
     @property
     def counts(self) -> bool:
@@ -188,9 +191,19 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
     if state is RunState.ACTIVE and kind.suspend is not None and at(run.outline, *kind.suspend) is True:
         state = RunState.SUSPENDED
     queue = queue_in(run.metadata.get("labels")) or queue_in(at(held_object(run.outline), "metadata", "labels"))
-    asked = _demand(run, kind, units, found)
+    asked, at_once, a_month = _demand(run, kind, units, found), 1, Fraction(1)
+    if kind.is_schedule:
+        spec = at(run.outline, "spec")
+        several = at(spec, "schedules")
+        cron = several[0] if isinstance(several, list) and several else at(spec, "schedule")
+        at_once = overlapping(cron, asked.seconds, allowed=at(spec, "concurrencyPolicy") == "Allow")
+        a_month = runs_a_month(cron)
+    prices = overlay.prices if overlay is not None else None
+    cost = run_cost(asked, prices, at_once=at_once, a_month=a_month) if prices is not None else None
     steps = _steps(run, kind, units) if kind.workflow else ()
-    return RunVersion(run.key.name, state, asked, queue, run.values, kind.is_schedule, steps, kind.suspend_stops)
+    return RunVersion(
+        run.key.name, state, asked.times(at_once), queue, run.values, kind.is_schedule, steps, kind.suspend_stops, cost
+    )
 
 
 def _steps(run: RenderedObject, kind: Resource, units: Units) -> tuple[StepDemand, ...]:
@@ -202,23 +215,13 @@ def _steps(run: RenderedObject, kind: Resource, units: Units) -> tuple[StepDeman
 
 
 def _demand(run: RenderedObject, kind: Resource, units: Units, found: Findings) -> Demand:
+    """The demand of one run, also of a schedule."""
     try:
-        asked = demand(run.outline, kind, units)
-        return asked.times(_at_once(run, asked)) if kind.is_schedule else asked
+        return demand(run.outline, kind, units)
     except ValueError as error:
         message = f"cannot read the demand of {run.key}: {error}"
         found.error(UNKNOWN_USAGE, Location(run.path), message, "run `gen render` to write the file again")
         return Demand()
-
-
-def _at_once(schedule: RenderedObject, asked: Demand) -> int:
-    """Runs of a schedule that can overlap. Without a time limit, any number could; gen renders no such schedule."""
-    spec = at(schedule.outline, "spec")
-    several = at(spec, "schedules")
-    cron = several[0] if isinstance(several, list) and several else at(spec, "schedule")
-    if at(spec, "concurrencyPolicy") != "Allow" or asked.seconds is None or schedule_fault(cron):
-        return 1
-    return at_once(cron, asked.seconds)
 
 
 def _edited(pair: Pair) -> bool:

@@ -77,7 +77,8 @@ def usage_changes(
             after[key] = after.get(key, Load()) + demand
         add_request(requested, (key.overlay, key.namespace), demand.gpus, demand.pods, demand.accelerators)
     for run in runs:
-        left = _after(run, overlays, found)
+        left = version_after(run, overlays)
+        _warn_may_still_run(run, overlays, found)
         for version, loads in ((run.before, before), (left, after)):
             if version is not None and version.counts and version.demand.gpus:
                 key = UsageKey(run.key.scope, run.key.namespace, version.queue)
@@ -99,19 +100,22 @@ def usage_changes(
     return rows
 
 
-def _after(run: RunChange, overlays: Mapping[str, Overlay], found: Findings) -> RunVersion | None:
+def version_after(run: RunChange, overlays: Mapping[str, Overlay]) -> RunVersion | None:
     """The run after the merge. One that becomes a record while it is active counts, because it may be running."""
     if run.action is not RunAction.RETIRED or run.before is None or not run.before.active:
         return run.after
     scope, namespace = run.key.scope, run.key.namespace
     grant = overlays[scope].grant(namespace) if scope in overlays else None
-    if grant is not None and grant.trust_finished:
-        return run.after
-    if _quotas(overlays, scope, namespace):
+    return run.after if grant is not None and grant.trust_finished else run.before
+
+
+def _warn_may_still_run(run: RunChange, overlays: Mapping[str, Overlay], found: Findings) -> None:
+    scope, namespace = run.key.scope, run.key.namespace
+    counts = run.before is not run.after and version_after(run, overlays) is run.before
+    if counts and _quotas(overlays, scope, namespace):
         message = f"`{run.key}` may still be running; later plans do not count it in the quota of `{namespace}`"
         hint = "set `state: suspended` first, or set `trustFinished: true` for the namespace in the overlay"
         found.warning(MAY_STILL_RUN, Location(run.pair.object.path), message, hint)
-    return run.before
 
 
 def _quotas(overlays: Mapping[str, Overlay], overlay: str, namespace: str) -> Mapping[Quota, int]:

@@ -31,7 +31,7 @@ def test_a_plan_shows_the_steps_with_the_widest_moment(history: History) -> None
     history.job(JOB)
     (run,) = history.report()["runs"]
     after = run["after"]
-    assert (run["action"], after["gpus"], after["pods"], after["gpuHours"]) == ("started", 8, 5, 40)
+    assert (run["action"], after["gpus"], after["pods"], after["gpuHours"]) == ("started", 8, 5, 26)
     assert [(one["name"], one["kind"], one["depth"], one["gpus"]) for one in after["steps"]] == [
         ("prepare", "Job", 0, 0),
         ("left", "PyTorchJob", 1, 4),

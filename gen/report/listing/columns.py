@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from gen import quantity
 from gen.diagnostics import counted
+from gen.quantity import money
 from gen.report.accelerators import accelerators
+from gen.report.plan.cost_phrases import ASSUMPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from gen.inventory.listing import JobRow, Listing
 
@@ -36,6 +38,24 @@ def _metrics(row: JobRow) -> str:
     return _optional(row, ", ".join(names) if row.metrics is not None else None)
 
 
+def _cost(row: JobRow) -> str:
+    """`12.50 EUR`, or `12.50 EUR + unbounded` if a run has no time limit."""
+    if not row.costs:
+        return ""
+    bounded = [cost.run for cost in row.costs if cost.run is not None]
+    parts = [f"{money(sum(bounded))} {row.costs[0].currency}"] if bounded else []
+    return " + ".join([*parts, *(["unbounded"] if len(bounded) < len(row.costs) else []), *_unpriced(row)])
+
+
+def _unpriced(row: JobRow) -> list[str]:
+    names = {name or "undeclared devices" for cost in row.costs for name in cost.unpriced}
+    return [f"unknown ({', '.join(sorted(names))})"] if names else []
+
+
+def _month(row: JobRow) -> str:
+    return f"{money(row.month)} {row.costs[0].currency}" if row.costs else ""
+
+
 COLUMNS: Final[Mapping[str, Callable[[JobRow], str]]] = {
     "overlay": lambda row: row.overlay or "",
     "namespace": lambda row: row.namespace,
@@ -47,6 +67,8 @@ COLUMNS: Final[Mapping[str, Callable[[JobRow], str]]] = {
     "GPUs": lambda row: accelerators(row.gpus, row.accelerators),
     "queue": lambda row: _optional(row, row.queue),
     "timeout": lambda row: _optional(row, None if row.timeout is None else quantity.duration(row.timeout)),
+    "cost at most": _cost,
+    "in a month": _month,
     METRICS: _metrics,
     "owner": lambda row: " ".join(row.owners),
     "changed": lambda row: row.changed.date[:10] if row.changed is not None else "",
@@ -67,11 +89,23 @@ def shown_columns(listing: Listing) -> list[tuple[str, ...]]:
     return [one for one in columns if any(one[1:]) and (one[0] != METRICS or listing.with_metrics)]
 
 
-def totals(listing: Listing) -> str:
-    """`3 jobs in 2 overlays; active jobs request 40 GPUs`."""
+def totals(listing: Listing) -> list[str]:
+    """`3 jobs in 2 overlays; active jobs request 40 GPUs`, and the costs of each namespace."""
     active = [row for row in listing.rows if row.state == "active" and row.overlay is not None]
     gpus = sum(row.gpus or 0 for row in active)
     overlays = len({row.overlay for row in listing.rows if row.overlay is not None})
-    return (
-        f"{counted(listing.jobs, 'job')} in {counted(overlays, 'overlay')}; active jobs request {counted(gpus, 'GPU')}"
-    )
+    jobs = f"{counted(listing.jobs, 'job')} in {counted(overlays, 'overlay')}"
+    return [f"{jobs}; active jobs request {counted(gpus, 'GPU')}", *_costs(listing)]
+
+
+def _costs(listing: Listing) -> Iterator[str]:
+    """The costs of active jobs in a month, and what they do not include."""
+    months: dict[tuple[str, str, str], int] = {}
+    for row in listing.rows:
+        if row.costs:
+            place = row.overlay or "", row.namespace, row.costs[0].currency
+            months[place] = months.get(place, 0) + row.month
+    for (overlay, namespace, currency), month in sorted(months.items()):
+        yield f"{namespace} in {overlay}: at most {money(month)} {currency} in a month"
+    if months:
+        yield from (f"costs: {assumption}" for assumption in ASSUMPTIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gen.report.json import finding_data
+from gen.report.json import cost_data, finding_data, plain_money
 from gen.report.sanitize import escape_json
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def _row(row: JobRow) -> dict[str, Any]:
         "accelerators": dict(row.accelerators),
         "queue": row.queue,
         "timeoutSeconds": row.timeout,
+        "costs": [cost_data(cost) for cost in row.costs],
+        "monthCost": plain_money(row.month) if row.costs else None,
         "metrics": [_metric(one) for one in row.metrics] if row.metrics is not None else None,
         "owners": list(row.owners),
         "changed": None

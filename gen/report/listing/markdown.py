@@ -18,4 +18,6 @@ def as_markdown(listing: Listing) -> str:
         texts = row if number == 0 else [table_cell(text) if text else "" for text in row]
         lines += [f"| {' | '.join(texts)} |", *(["|" + "---|" * len(shown)] if number == 0 else [])]
     lines += ["", *(f"- {code_span(str(one.place))}: {code_span(one.message)}" for one in listing.findings)]
-    return "\n".join([*lines, "", totals(listing), ""]).lstrip("\n")
+    first, *costs = totals(listing)
+    lines += ["", first, *(["", *(f"- {code_span(line)}" for line in costs)] if costs else [])]
+    return "\n".join([*lines, ""]).lstrip("\n")

@@ -25,4 +25,4 @@ def _lines(listing: Listing) -> Iterator[str]:
         yield "  ".join(map(str.ljust, row, widths)).rstrip()
     for finding in listing.findings:
         yield from finding_lines(finding)
-    yield totals(listing)
+    yield from map(sanitize, totals(listing))

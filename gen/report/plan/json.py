@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gen.report.json import finding_data
+from gen.report.json import cost_data, finding_data, plain_money
 from gen.report.plan.phrases import values_of
 from gen.report.sanitize import escape_json
 from gen.review.data import DataAction
@@ -14,8 +14,10 @@ from gen.review.review import ObjectAction
 from gen.review.runs import RunAction
 
 if TYPE_CHECKING:
+    from gen.resources.cost import Bill
     from gen.resources.demand import StepDemand
     from gen.review.behind import BehindRun
+    from gen.review.costs import NamespaceCost, Spending
     from gen.review.rendered_object import ObjectKey
     from gen.review.review import ObjectChange, Review
     from gen.review.runs import RunChange, RunVersion
@@ -30,6 +32,7 @@ def as_json(review: Review) -> str:
         "summary": _summary(review),
         "findings": [finding_data(finding) for finding in review.findings],
         "gpus": [_usage(row) for row in review.usage],
+        "costs": [_namespace_cost(row) for row in review.costs],
         "runs": [_run(run) for run in review.runs if run.action is not RunAction.KEPT],
         "data": [
             {"action": data.action.value, **_key(data.pair.object.key)}
@@ -60,6 +63,7 @@ def _summary(review: Review) -> dict[str, Any]:
         },
         "tensorboards": {change.value: review.tensorboards[change] for change in ObjectAction},
         "data": {action.value: sum(item.action is action for item in review.data) for action in DataAction},
+        "cost": None if review.bill is None else _bill(review.bill),
         "objects": {
             "before": review.before,
             "after": review.after,
@@ -100,6 +104,7 @@ def _side(side: RunVersion | None) -> dict[str, Any] | None:
         "pods": asked.pods,
         "gpus": asked.gpus,
         "gpuHours": asked.gpu_hours,
+        "cost": None if side.cost is None else cost_data(side.cost),
         "counted": side.counts,
         "steps": [_step(step) for step in side.steps],
     }
@@ -114,6 +119,33 @@ def _step(step: StepDemand) -> dict[str, Any]:
         "pods": asked.pods,
         "gpus": asked.gpus,
         "gpuHours": asked.gpu_hours,
+    }
+
+
+def _bill(bill: Bill) -> dict[str, Any]:
+    return {
+        "atMost": {currency: plain_money(amount) for currency, amount in bill.amounts.items()},
+        "unboundedRuns": list(bill.unbounded),
+        "unpriced": list(bill.unpriced),
+    }
+
+
+def _namespace_cost(row: NamespaceCost) -> dict[str, Any]:
+    return {
+        "overlay": row.overlay,
+        "namespace": row.namespace,
+        "currency": row.currency,
+        "budget": None if row.budget is None else plain_money(row.budget),
+        "before": _spending(row.before),
+        "after": _spending(row.after),
+    }
+
+
+def _spending(side: Spending) -> dict[str, Any]:
+    return {
+        "month": plain_money(side.month),
+        "unboundedRuns": list(side.unbounded),
+        "unpriced": sorted(side.unpriced),
     }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import counted
 from gen.findings.rendered import DATA_SHRUNK, DATA_UNPROTECTED
+from gen.report.plan.cost_phrases import cost_summary
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
 from gen.review.review import ObjectAction
@@ -77,6 +78,7 @@ def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
     rows = {
         "Runs": _run_summary(review),
         "GPUs": _gpu_summary(review),
+        "Cost": cost_summary(review),
         "TensorBoards": _action_counts(review.tensorboards, skip=(ObjectAction.MOVED, ObjectAction.REPLACED)),
         "Data": _data_summary(review),
         "Objects": f"{review.before} → {review.after}: "
@@ -84,7 +86,7 @@ def summary(review: Review) -> Iterator[tuple[Phrase, Phrase]]:
     }
     if review.behind:
         rows["Behind"] = f"{counted(len(review.behind), 'run')} kept as committed, although the platform changed since"
-    return ((Phrase(title), Phrase(text)) for title, text in rows.items())
+    return ((Phrase(title), Phrase(text)) for title, text in rows.items() if text)
 
 
 def _run_summary(review: Review) -> str:

@@ -12,12 +12,13 @@ from gen.report.text import finding_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gen.report.plan.view import PlanView, UsageView
+    from gen.report.plan.view import CostView, PlanView, UsageView
     from gen.review.review import Review
 
 MAX_ENTRIES = 40
 """Entries that are printed of one list."""
 _COLUMNS = ("overlay", "namespace", "queue", "GPUs", "limit", "GPU-hours at most")
+_COST_COLUMNS = ("overlay", "namespace", "cost", "budget")
 
 
 def as_text(review: Review) -> str:
@@ -25,14 +26,24 @@ def as_text(review: Review) -> str:
 
 
 def text(plan: PlanView) -> str:
-    filters = {"finding_lines": finding_lines, "pad": str.ljust, "usage_table": usage_table}
+    filters = {"finding_lines": finding_lines, "pad": str.ljust, "usage_table": usage_table, "cost_table": cost_table}
     template = environment(sanitize, filters).get_template("plan/plan.txt.j2")
     return template.render(plan=plan, limit=MAX_ENTRIES)
 
 
 def usage_table(rows: Iterable[UsageView]) -> list[str]:
-    """Lines of a table with columns of equal width."""
+    """GPUs as lines of a table."""
     cells = [(row.overlay, row.namespace, row.queue or "none", row.gpus, row.limit, row.hours) for row in rows]
-    table = [_COLUMNS, *(tuple(map(sanitize, row)) for row in cells)]
+    return _table(_COLUMNS, cells)
+
+
+def cost_table(rows: Iterable[CostView]) -> list[str]:
+    """Costs as lines of a table."""
+    return _table(_COST_COLUMNS, [(row.overlay, row.namespace, row.month, row.budget) for row in rows])
+
+
+def _table(heading: tuple[str, ...], cells: Iterable[tuple[str, ...]]) -> list[str]:
+    """Lines with columns of equal width."""
+    table = [heading, *(tuple(map(sanitize, row)) for row in cells)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gen.quantity import money
+from gen.report.plan.cost_phrases import ASSUMPTIONS, cost_phrase, costs_phrase
 from gen.report.plan.differences import GroupView, behind_groups, difference_groups
 from gen.report.plan.phrases import (
     RUN_SECTIONS,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Diagnostic
     from gen.resources.demand import StepDemand
+    from gen.review.costs import NamespaceCost
     from gen.review.review import Review
     from gen.review.runs import RunAction, RunChange
     from gen.review.usage import Usage
@@ -49,6 +52,8 @@ class RunView:
     """Name of the run that it replaces, or empty."""
     demand: Phrase
     """Pods, GPUs and GPU-hours."""
+    cost: Phrase
+    """Empty without prices."""
     state: Phrase
     """Empty for an active run."""
     values: tuple[str, ...] = ()
@@ -87,6 +92,20 @@ class UsageView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CostView:
+    """Most that the active runs of a namespace cost in a month, before and after."""
+
+    overlay: str
+    namespace: str
+    month: Phrase
+    budget: Phrase
+    unbounded: tuple[str, ...]
+    """Names of runs without a time limit, which count for the whole month."""
+    unpriced: tuple[str, ...]
+    """Devices that are not counted, because they have no price."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
     """A plan, ready to print."""
 
@@ -100,10 +119,20 @@ class PlanView:
     runs: tuple[RunSection, ...]
     data: tuple[DataView, ...]
     usage: tuple[UsageView, ...]
+    costs: tuple[CostView, ...]
+    """Of namespaces whose costs change, or that are over their budget."""
+    unbounded: tuple[str, ...]
+    """Names of starting runs without a time limit, in overlays with prices."""
     groups: tuple[GroupView, ...]
     """Objects that differ, grouped by equal differences."""
     behind: tuple[GroupView, ...]
     """Objects of kept runs and what new runs would change in them, grouped by equal differences."""
+
+    @property
+    def assumptions(self) -> tuple[Phrase, ...]:
+        """What the costs mean; empty without any."""
+        priced = self.costs or any(run.cost for section in self.runs for run in section.runs)
+        return ASSUMPTIONS if priced else ()
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -130,6 +159,8 @@ def plan_view(review: Review) -> PlanView:
         runs=tuple(_run_sections(review)),
         data=tuple(_data(review)),
         usage=tuple(_usage(row) for row in review.usage if row.before != row.after),
+        costs=tuple(map(_cost, changed_costs(review))),
+        unbounded=review.bill.unbounded if review.bill is not None else (),
         groups=tuple(difference_groups(review)),
         behind=tuple(behind_groups(review)),
     )
@@ -165,6 +196,7 @@ def _sweep(runs: Sequence[RunChange]) -> RunView:
         queue=first.latest.queue,
         replaces="",
         demand=total_phrase([run.latest.demand for run in runs]),
+        cost=costs_phrase([run.latest for run in runs]),
         state=state_phrase(first),
         values=tuple(sorted(_values(run) for run in runs)),
     )
@@ -184,6 +216,7 @@ def _run(run: RunChange) -> RunView:
         queue=run.latest.queue,
         replaces=run.replaces,
         demand=demand_phrase(run.latest.demand),
+        cost=cost_phrase(run.latest),
         state=state_phrase(run),
         values=tuple(map(_step, run.latest.steps)),
     )
@@ -209,4 +242,20 @@ def _usage(row: Usage) -> UsageView:
         gpus=Phrase(f"{row.before.gpus} → {row.after.gpus}"),
         limit=Phrase("none" if row.quota is None else str(row.quota)),
         hours=Phrase(f"{hours_phrase(row.before)} → {hours_phrase(row.after)}"),
+    )
+
+
+def changed_costs(review: Review) -> Iterator[NamespaceCost]:
+    """The namespaces whose costs a merge changes, or that are over their budget."""
+    return (row for row in review.costs if row.before != row.after or (row.budget or row.after.month) < row.after.month)
+
+
+def _cost(row: NamespaceCost) -> CostView:
+    return CostView(
+        overlay=row.overlay,
+        namespace=row.namespace,
+        month=Phrase(f"{money(row.before.month)} → {money(row.after.month)} {row.currency}"),
+        budget=Phrase("none" if row.budget is None else f"{money(row.budget)} {row.currency}"),
+        unbounded=row.after.unbounded,
+        unpriced=tuple(name or "undeclared devices" for name in sorted(row.after.unpriced)),
     )

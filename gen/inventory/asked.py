@@ -1,0 +1,99 @@
+"""What the runs of a job ask for, from its fields: pods, devices and costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from gen.diagnostics import Findings
+from gen.model.schedule import Schedule
+from gen.render.plan.accelerators import device_name
+from gen.render.plan.context import role_value
+from gen.resources.antichain import widest
+from gen.resources.cost import run_cost
+from gen.resources.demand import Demand, joined
+from gen.rules.cron_month import overlapping, runs_a_month
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gen.overlay.overlay import Overlay
+    from gen.render.parse.job import JobInput, WrittenJob
+    from gen.resources.cost import RunCost
+
+TIMES: Final = frozenset({"timeout", "schedule"})
+"""Fields that only costs depend on."""
+
+
+class Asked(Struct, frozen=True):
+    """What one run asks for."""
+
+    job: JobInput
+    workers: int
+    demand: Demand
+    cost: RunCost | None
+    """None in an overlay without prices."""
+
+    def counts(self, state: object) -> bool:
+        """Whether its pods may run in this state."""
+        return state == "active" or (state == "suspended" and not self.job.job.facts.suspend_stops)
+
+
+def sums(runs: Sequence[Asked], months: Sequence[Asked] | None = None) -> dict[str, Any]:
+    """The sums over runs. `months` are those whose pods may run, if that differs between them."""
+    if months is None:
+        months = [one for one in runs if one.counts(one.job.job.state)]
+    named = sum((Counter(one.demand.accelerators) for one in runs), Counter[str]())
+    return {
+        "workers": sum(one.workers for one in runs),
+        "gpus": sum(one.demand.gpus for one in runs),
+        "accelerators": {name: count for name, count in named.items() if count},
+        "costs": tuple(one.cost for one in runs if one.cost is not None),
+        "month": sum(one.cost.month for one in months if one.cost is not None),
+    }
+
+
+def asked_by(written: WrittenJob, job: JobInput) -> Asked:
+    workers, asked = _of_steps(written, job) if job.job.own_fields else _counts(job, written.overlay)
+    prices = written.overlay.prices if written.overlay is not None and not job.left_out & TIMES else None
+    if prices is None:
+        return Asked(job, workers, asked, None)
+    wanted = job.job.schedule
+    if wanted is None or job.job.facts.scheduled_by is None:
+        return Asked(job, workers, asked, run_cost(asked, prices))
+    schedule = wanted if isinstance(wanted, Schedule) else Schedule(cron=wanted)
+    at_once = overlapping(schedule.cron, asked.seconds, allowed=schedule.concurrency == "Allow")
+    cost = run_cost(asked, prices, at_once=at_once, a_month=runs_a_month(schedule.cron))
+    return Asked(job, workers, asked, cost)
+
+
+def _of_steps(written: WrittenJob, job: JobInput) -> tuple[int, Demand]:
+    """The most that the steps of a pipeline have at once."""
+    from gen.render.step_runs import step_runs  # noqa: PLC0415 - most jobs have no steps
+
+    steps = step_runs(written, job, job.name, Findings())
+    counts = {step.name: _counts(step.run.given, written.overlay) for step in steps if step.run is not None}
+    needs = {step.name: frozenset(step.order.needs) for step in steps}
+    workers = widest(needs, {step: most for step, (most, _) in counts.items()})
+    return workers, joined(needs, {step: asked for step, (_, asked) in counts.items()})
+
+
+def _counts(job: JobInput, overlay: Overlay | None) -> tuple[int, Demand]:
+    """Training pods, and the demand."""
+    fields = job.job
+    roles = fields.replica_roles(job.name)
+    named: Counter[str] = Counter()
+    gpus = 0
+    for role in roles:
+        asked = (role_value(fields, role, "gpus") or 0) * role.most
+        gpus += asked
+        if asked and (name := device_name(fields, role, overlay)):
+            named[name] += asked
+    one = Demand(sum(role.most for role in roles), gpus, fields.timeout, dict(named))
+    workers = sum(role.most for role in roles if role.trains)
+    if fields.search is None:
+        return workers, one
+    at_once = fields.search.parallel_trials
+    return at_once * workers, one.repeated(at_once, fields.search.max_trials)
