@@ -110,15 +110,18 @@ def _order(fields: Mapping[str, Data], layers: Layers, found: Findings) -> Order
 
 
 def _kind(fields: Mapping[str, Data], own: Layer, written: WrittenJob, found: Findings) -> str | None:
-    kind, place = fields.get("kind"), own.find(("kind",)).value
+    def place() -> Location:
+        return own.find(("kind",)).value
+
+    kind = fields.get("kind")
     if kind is None:
         hint = f"add `kind`: {', '.join(f'`{name}`' for name in KINDS if not KINDS[name].own_fields)}"
         found.error(MISSING_FIELD, own.find(()).key, "`kind` of the step is missing", hint)
     elif not isinstance(kind, str) or kind not in KINDS:
-        found.error(UNKNOWN_KIND, place, *unknown_kind(dict(fields), kind))
+        found.error(UNKNOWN_KIND, place(), *unknown_kind(dict(fields), kind))
     elif KINDS[kind].own_fields:
         message = f"a step cannot be a `{kind}`"
-        found.error(INVALID_VALUE, place, message, "write the steps of that pipeline as steps of this one")
+        found.error(INVALID_VALUE, place(), message, "write the steps of that pipeline as steps of this one")
     elif written.overlay is None or named_kind(kind, place, written.overlay, found):
         return kind
     return None

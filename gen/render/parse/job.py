@@ -31,7 +31,7 @@ from gen.render.record import SCHEDULE, SEARCH, SWEEP
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from gen.diagnostics import Location, Route
     from gen.overlay.overlay import Overlay
@@ -90,7 +90,7 @@ class JobInput(Struct, frozen=True):
 def read_job(source: Source, namespace: str, overlay: Overlay | None, found: Findings) -> WrittenJob | None:
     """A job file with the defaults of an overlay; None if it cannot be used at all."""
     kind = _kind(source, found)
-    if kind is None or (overlay is not None and not named_kind(kind, source.place(("kind",)), overlay, found)):
+    if kind is None or (overlay is not None and not named_kind(kind, lambda: source.place(("kind",)), overlay, found)):
         return None
     written = cast("dict[str, Data]", source.data)
     _check_file_name(source, found)
@@ -218,17 +218,20 @@ def unknown_kind(data: dict[str, Data], kind: Data) -> tuple[str, str]:
     return f"unknown kind of job {shown(kind)}", f"did you mean `{meant}`?" if meant else did_you_mean(kind, KINDS)
 
 
-def named_kind(kind: str, place: Location, overlay: Overlay, found: Findings) -> bool:
-    """Whether the kind is one of gen, of the overlay, or of a plugin that the overlay names."""
+def named_kind(kind: str, place: Callable[[], Location], overlay: Overlay, found: Findings) -> bool:
+    """Whether the kind is one of gen, of the overlay, or of a plugin that the overlay names.
+
+    `place` is only called for a finding, because finding it parses the file again.
+    """
     if is_declared(kind) and kind not in overlay.fields.kinds:
         message = f"overlay `{overlay.name}` does not declare the kind `{kind}`"
         hint = "declare it under `kinds` of the overlay, or exclude the job in `select`"
-        found.error(UNKNOWN_KIND, place, message, hint)
+        found.error(UNKNOWN_KIND, place(), message, hint)
         return False
     plugin = unnamed_plugin(KIND_GROUP, kind, overlay.fields.plugins)
     if plugin is not None:
         message = f"kind `{kind}` comes from plugin `{plugin}`, which overlay `{overlay.name}` does not name"
-        found.error(PLUGIN_NOT_NAMED, place, message, f"add `{plugin}` to `plugins` of the overlay")
+        found.error(PLUGIN_NOT_NAMED, place(), message, f"add `{plugin}` to `plugins` of the overlay")
     return plugin is None
 
 

@@ -1,0 +1,39 @@
+"""Job files before their plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gen.load import Source
+from tests.support import OVERLAY, Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from gen.diagnostics import Route
+    from gen.load.source import Found
+
+
+def test_positions_are_read_only_for_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Positions cost as much as reading the file."""
+    repo = Repository.at(tmp_path)
+    repo.overlay(OVERLAY)
+    repo.job("kind: batch\nimage: registry.example.com/train:1\ncommand: python train.py\ntimeout: 1h\n", name="sound")
+    read: list[str] = []
+    find = Source.find
+
+    def noted(source: Source, route: Route) -> Found:
+        read.append(source.file)
+        return find(source, route)
+
+    monkeypatch.setattr(Source, "find", noted)
+    report, code = repo.render()
+    assert (code, report.findings) == (0, ())
+    assert read == []
+
+    repo.job("kind: batch\nimage: registry.example.com/train:1\ncomand: python train.py\n", name="broken")
+    assert repo.render()[1] == 1
+    assert "jobs/team/broken.yaml" in read
+    assert "jobs/team/sound.yaml" not in read
