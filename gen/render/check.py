@@ -48,16 +48,29 @@ def check_manifests(
     """
     own = Findings()
     for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
-        # neither our schemas nor best practices depend on the hash
-        plain = proven and not provenance and not kinds.has_definitions
-        if plain and _fits(manifest.body, kinds) and check_best_practices(manifest.body) is None:
+        sound = proven and not provenance
+        checked = _checked(manifest.body, kinds, sound=sound)
+        if checked is None:
             continue
-        body = filled(manifest.body, DUMMY)
-        checked = _checked(body, kinds, patched=bool(provenance) or not proven)
-        if checked is not None:
-            _blame(checked, manifest.with_body(body), built, kinds, provenance, own, deciding_field)
+        named = manifest.with_body(filled(manifest.body, DUMMY))
+        if provenance:
+            original = filled(built.body, DUMMY)
+            before = _checked(original, kinds, sound=proven)
+            _blame(checked, named, original, before, provenance, own, deciding_field)
+        else:
+            for problem in checked.problems:
+                _report(*_decided(problem, deciding_field(problem)), named, own)
     found.extend(own.items)
     return None if own.failed() else Valid(patched.manifests)
+
+
+def _checked(body: Body, kinds: Kinds, *, sound: bool) -> Checked | None:
+    """Problems of an object; None without any. A `sound` object that fits its schema can only break best practices."""
+    # neither our schemas nor best practices depend on the hash
+    if sound and not kinds.has_definitions and _fits(body, kinds):
+        return check_best_practices(body)
+    body = filled(body, DUMMY)
+    return check_best_practices(body) if sound and _fits(body, kinds) else _all(body, kinds)
 
 
 def _fits(body: Body, kinds: Kinds) -> bool:
@@ -68,10 +81,8 @@ def _fits(body: Body, kinds: Kinds) -> bool:
     return kind.validator.is_valid(body)
 
 
-def _checked(body: Body, kinds: Kinds, *, patched: bool) -> Checked | None:
-    """None if there is nothing to report."""
-    if not patched and _fits(body, kinds):
-        return check_best_practices(body)
+def _all(body: Body, kinds: Kinds) -> Checked | None:
+    """Problems of all rules; None without any."""
     from gen.check.objects import check  # noqa: PLC0415 - where no patch is, no rule is needed
 
     checked = check(body, kinds)
@@ -81,19 +92,13 @@ def _checked(body: Body, kinds: Kinds, *, patched: bool) -> Checked | None:
 def _blame(
     checked: Checked,
     manifest: Manifest,
-    built: Manifest,
-    kinds: Kinds,
+    original: Body,
+    before: Checked | None,
     provenance: Provenance,
     found: Findings,
     deciding_field: Callable[[Problem], Decided | None],
 ) -> None:
-    """Report faults that patches introduced. `built` is the object before the patches."""
-    if not provenance:
-        for problem in checked.problems:
-            _report(*_decided(problem, deciding_field(problem)), manifest, found)
-        return
-    original = filled(built.body, DUMMY)
-    before = _checked(original, kinds, patched=True)
+    """Report faults that patches introduced at the patch. `before` has those of the object before the patches."""
     ours = {(labelled(original, one.route), one.message) for one in (before.problems if before is not None else ())}
     for problem in checked.problems:
         known = (labelled(manifest.body, problem.route), problem.message) in ours
