@@ -66,7 +66,7 @@ def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
 
 
 def _say(text: str) -> None:
-    """Where somebody listens."""
+    """Print it if standard error is open."""
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(f"gen: {text}\n")

@@ -56,6 +56,7 @@ ALLOWED = {
     "gen.repository": ({"disk"}, "reads and writes files of a repository"),
     "gen.repository.place_files": ({"environment"}, "names temporary files after the process"),
     "gen.repository.git": ({"processes"}, "runs git"),
+    "gen.repository.watch": ({"clock"}, "waits for changes"),
     "gen.report.live.view": ({"clock"}, "computes ages from two times that it is given"),
     "gen.review.rendered_trees": ({"disk"}, "reads rendered/"),
     "gen.rules.cron_values": ({"disk"}, "reads the time zones of the tzdata package"),

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 OUTPUT = "output"
 DEFAULT_FORMAT = "text"
+CLEAR = "\x1b[H\x1b[2J"
+"""Sequence that moves to the first line of a terminal and clears it (CUP and ED of ECMA-48)."""
 MAX_WIDTH = 120
 """Columns of help on a wider terminal."""
 
@@ -56,9 +58,12 @@ def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()}
         result = module.run(module.Request(**{name: value for name, value in given.items() if value is not None}))
         if isinstance(result, Stream):
-            write = formats[chosen.value] if formats is not None else str
             for piece in result.pieces:
-                typer.echo(write(piece), nl=False)
+                typer.echo(
+                    (CLEAR if result.replaces and is_terminal() else "") + _formatted(piece, formats, chosen),
+                    nl=False,
+                    color=True,
+                )
             raise typer.Exit(result.code())
         typer.echo(_formatted(result.output, formats, chosen), nl=False, color=True)  # it has colors only if wanted
         raise typer.Exit(result.exit_code)

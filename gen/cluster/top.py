@@ -51,7 +51,7 @@ class NodeUse(Struct, frozen=True, kw_only=True):
     context: str
     name: str
     model: str
-    """Model of its devices, else the type of the machine; empty if no label says it."""
+    """Model of its devices, else the type of the machine; empty if no label has it."""
     devices: Mapping[str, int]
     """Devices by resource."""
     allocated: int | None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen.commands.compared import RenderRequest, refused, render_and_compare, summary
-from gen.commands.result import Result
+from gen.commands.compared import RenderRequest, refused, render_and_compare, repository, summary
+from gen.commands.result import Result, Stream
 from gen.diagnostics import UsageError, counted
 from gen.render.write import apply
 from gen.report.formats import REPORTERS
@@ -33,11 +33,28 @@ class Request(RenderRequest):
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Remove all rendered files if no jobs are left.")
     ] = False
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Go on, and render again after each change of jobs and overlays.")
+    ] = False
 
 
-def run(request: Request) -> Result[Report]:
+def run(request: Request) -> Result[Report] | Stream[Report]:
     """Nothing is written when there is an error."""
-    return render(request, request.cache)
+    return _watched(request) if request.watch else render(request, request.cache)
+
+
+def _watched(request: Request) -> Stream[Report]:
+    """UsageError for options that must not act again and again, such as on files that are missing for a moment."""
+    once = {
+        "--restart": request.restart,
+        "--prune-storage": request.prune_storage,
+        "--allow-empty": request.allow_empty,
+    }
+    for option in (name for name, given in once.items() if given):
+        raise UsageError(f"`{option}` cannot be combined with `--watch`; run `gen render {option}` once")
+    from gen.commands.watch import watch  # noqa: PLC0415 - only for this
+
+    return watch(repository(request.root), lambda: render(request, request.cache).output)
 
 
 def render(request: Request, cache: Path | None = None) -> Result[Report]:

@@ -30,3 +30,5 @@ class Stream(Generic[Output_co]):
     pieces: Iterator[Output_co]
     code: Callable[[], int]
     """The exit code, after the last piece."""
+    replaces: bool = False
+    """Whether a piece replaces the one before it on a terminal."""

@@ -79,7 +79,7 @@ class Site(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Keys of a ConfigMap that belongs to somebody else, to add with `kubectl patch --type=merge`."""
+    """Keys of a ConfigMap of another owner, to add with `kubectl patch --type=merge`."""
 
     config_map: str
     data: Mapping[str, str]

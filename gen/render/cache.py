@@ -197,6 +197,11 @@ def _key(root: Path, kubernetes: str | None) -> str:
     return _sha(orjson.dumps([*_tools(), kubernetes, *overlays, *_plugins(root)]))
 
 
+def tools_digest() -> str:
+    """Digest of gen and its packages as they are installed now."""
+    return _sha(orjson.dumps([*_tools()]))
+
+
 def _tools() -> Iterator[Any]:
     """Everything that can change the output for the same input: Python, and the files of gen and of packages."""
     yield sys.version

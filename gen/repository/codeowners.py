@@ -50,7 +50,7 @@ class CodeOwners(Struct, frozen=True):
 
 
 def read_code_owners(root: Path) -> CodeOwners:
-    """The owners of a repository; nobody if it has no readable CODEOWNERS."""
+    """The owners of a repository; none if it has no readable CODEOWNERS."""
     done = run_git(root, "rev-parse", "--show-prefix")
     prefix = done.stdout.decode("utf-8", "surrogateescape").strip("\n") if done and done.returncode == 0 else ""
     top = root.parents[prefix.count("/") - 1] if prefix else root

@@ -45,7 +45,7 @@ def check_index(root: Path, found: Findings) -> None:
 
 
 def executable_bits_count(root: Path) -> bool:
-    """Whether the file system stores executable bits; False if Git was told to ignore them."""
+    """Whether the file system stores executable bits; False if Git is configured to ignore them."""
     done = run_git(root, "config", "--type=bool", "core.fileMode") if in_git(root) else None
     return done is None or done.stdout.strip() != b"false"
 

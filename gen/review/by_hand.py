@@ -20,7 +20,7 @@ _APPLIED = {ObjectAction.ADDED, ObjectAction.CHANGED, ObjectAction.REPLACED}
 
 
 def warn_apply_by_hand(objects: Iterable[ObjectChange], settings: Iterable[str], found: Findings) -> None:
-    """Warn about objects and settings that somebody has to apply after the merge. `settings` are changed files."""
+    """Warn about objects and settings to apply by hand after the merge. `settings` are changed files."""
     for change in objects:
         after = change.pair.after
         if after is None or change.action not in _APPLIED or not (engine := engine_of(after.key.scope)):

@@ -27,7 +27,7 @@ class RenderedDiff(Struct, frozen=True, kw_only=True):
 
     objects: tuple[ObjectChange, ...] = ()
     rewritten: tuple[str, ...] = ()
-    """Files whose text differs although their object does not, or that do not contain one object."""
+    """Files with another text and the same object, or without an object that can be read."""
     edited: frozenset[str] = frozenset()
     """Files that were edited by hand."""
     findings: tuple[Diagnostic, ...] = ()

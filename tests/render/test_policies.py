@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.commands.render import Request as Arguments
-from gen.commands.render import run
+from gen.commands import render as command
 from gen.policies import evaluate
 from gen.render.run import render
 from tests.support import OVERLAY, Repository
@@ -105,8 +104,8 @@ def test_without_a_change_no_policy_is_evaluated(
 
 
 def cached(repo: Repository) -> list[str]:
-    request = Arguments(root=repo.root, parallel=1)
-    return [one.code for one in run(request).output.findings]
+    request = command.Request(root=repo.root, parallel=1)
+    return [one.code for one in command.render(request, request.cache).output.findings]
 
 
 @pytest.mark.slow
