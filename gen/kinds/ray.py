@@ -16,7 +16,7 @@ from pydantic import Field
 from gen.kinds.base import Job, Problem, unused_workers
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
-from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm, alias_of
 from gen.model.names import JobName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Duration, Given, Positive, Text, Truth, matching
@@ -263,7 +263,7 @@ class RayJob(Job):
             unused += ["ray_start_params"] if name == SUBMITTER else []
             for field in unused:
                 if field in role.model_fields_set:
-                    alias = str(RayRole.model_fields[field].alias)
+                    alias = alias_of(RayRole, field)
                     reason = "KubeRay sets the command of its pods" if field in ("command", "args") else "it is one pod"
                     yield Problem(("roles", name, alias), f"`{name}` cannot have `{alias}`: {reason}", "remove it")
         if SUBMITTER in self.roles and self.submission_mode != "K8sJobMode":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - pydantic evaluates the annotations
+from functools import cache
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag
@@ -22,6 +23,18 @@ class Model(BaseModel):
     def __hash__(self) -> int:
         """Hash by type, so that pydantic does not copy a default that is a model into every instance."""
         return hash(type(self))
+
+
+@cache
+def alias_of(model: type[Model], field: str) -> str:
+    """Name of a field in files."""
+    return str(model.model_fields[field].alias)
+
+
+@cache
+def default_of(model: type[Model], field: str) -> Any:
+    """The value of a field that is not set."""
+    return model.model_fields[field].get_default(call_default_factory=True)
 
 
 class Section(Model):

@@ -11,6 +11,7 @@ from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KU
 from gen.kinds import KINDS
 from gen.kinds.meant import kind_meant
 from gen.model.annotations import fields_at
+from gen.model.base import alias_of, default_of
 from gen.model.job import NOT_DEFAULTS, JobFields
 from gen.model.scalars import shown
 from gen.model.suggest import suggest
@@ -80,7 +81,7 @@ def _volume_settings(fields: OverlayFields, layers: Layers, found: Findings) -> 
             found.error(NO_EFFECT, place, message, "remove one of the two; only `mountReadOnly` lets jobs override it")
         unused = SETTINGS - volume.profile.settings
         for attribute, field in VolumeFields.model_fields.items():
-            if field.alias in unused and getattr(volume, attribute) != field.get_default(call_default_factory=True):
+            if field.alias in unused and getattr(volume, attribute) != default_of(VolumeFields, attribute):
                 (profile,) = volume.given
                 message = f"`{field.alias}` has no effect on a volume with `{profile}`"
                 place = layers.place(("volumes", name, field.alias), key=True)
@@ -123,7 +124,7 @@ def _older(version: str, other: str) -> bool:
 def _gpu_settings(fields: OverlayFields, layers: Layers, found: Findings) -> None:
     """Refuse settings of `gpu` that each accelerator has for itself."""
     for attribute in sorted(fields.gpu.model_fields_set - {"hide_from_others"}) if fields.accelerators else ():
-        alias = str(type(fields.gpu).model_fields[attribute].alias)
+        alias = alias_of(type(fields.gpu), attribute)
         place = layers.place(("gpu", alias), key=True)
         message = f"`gpu.{alias}` has no effect on an overlay with `accelerators`"
         found.error(NO_EFFECT, place, message, f"remove `{alias}` from `gpu`; each accelerator has its own")

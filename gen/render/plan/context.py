@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from gen.model.base import alias_of
 from gen.resources.katib import EXPERIMENT
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Context(Struct, frozen=True):
 
     def route_of(self, role: Role, field: str) -> tuple[str, ...]:
         """Route of that value in the job."""
-        alias = str(type(self.job).model_fields[field].alias)
+        alias = alias_of(type(self.job), field)
         return ("roles", role.name, alias) if has_own(role, field) else (alias,)
 
     def set_by_job(self, route: Iterable[str | int]) -> bool:

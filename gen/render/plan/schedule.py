@@ -8,6 +8,7 @@ from gen.findings.grants import NO_PIPELINES
 from gen.findings.jobs import INVALID_EXPRESSION, INVALID_VALUE
 from gen.kinds.plan import SchedulePlan
 from gen.kubernetes import RUN, TRIAL
+from gen.model.base import default_of
 from gen.model.schedule import Schedule
 from gen.render.plan.placeholders import is_free, is_path
 from gen.rules.cron_syntax import at_once, never_comes
@@ -82,7 +83,7 @@ def _check_times(context: Context, wanted: Schedule, route: Route) -> bool:
 def _check_job(context: Context) -> None:
     job = context.job
     for field, (reason, hint) in _ONCE.items():
-        if getattr(job, field) != type(job).model_fields[field].get_default(call_default_factory=True):
+        if getattr(job, field) != default_of(type(job), field):
             message = f"a job with a `schedule` cannot have `{field}`: {reason}"
             context.error(INVALID_VALUE, (field,), message, hint, key=True)
     if job.state == "finished":

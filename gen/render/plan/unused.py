@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import NO_EFFECT
+from gen.model.base import alias_of, default_of
 from gen.model.pods import PodFields
 from gen.render.plan.context import PROGRAM, has_own
 
@@ -27,7 +28,7 @@ def check_unused(context: Context, roles: tuple[Role, ...]) -> None:
     for name in sorted(context.job.model_fields_set & PodFields.model_fields.keys()):
         if name == "env":
             _check_env(context, roles)
-        elif getattr(context.job, name) != PodFields.model_fields[name].get_default(call_default_factory=True):
+        elif getattr(context.job, name) != default_of(PodFields, name):
             _check_field(context, roles, name)
 
 
@@ -52,7 +53,7 @@ def _check_role(context: Context, role: str, fields: RoleFields) -> None:
     if not scaled and "workers" in context.job.model_fields_set and not context.set_by_job(("workers",)):
         return
     for name in sorted(fields.model_fields_set - {"replicas"}):
-        alias = str(type(fields).model_fields[name].alias)
+        alias = alias_of(type(fields), name)
         if context.set_by_job(("roles", role, alias)):
             message = f"`{alias}` has no effect: the job has no pods with the role `{role}`"
             remedy = "set `replicas: 1` or more" if scaled else "increase `workers`"
@@ -60,7 +61,7 @@ def _check_role(context: Context, role: str, fields: RoleFields) -> None:
 
 
 def _check_field(context: Context, roles: tuple[Role, ...], name: str) -> None:
-    alias = str(PodFields.model_fields[name].alias)
+    alias = alias_of(PodFields, name)
     if name in PROGRAM and not any(role.runs for role in roles):
         return  # the kind starts the program itself
     if not any(context.takes(role, name) for role in roles) and context.set_by_job((alias,)):
