@@ -31,6 +31,7 @@ LAYERS = (
     ("kinds",),
     ("storage", "stores", "networks", "accelerators", "queues", "gitops"),
     ("schemas",),
+    ("pins",),
     ("model",),
     ("secrets",),
     ("load",),

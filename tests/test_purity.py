@@ -40,6 +40,7 @@ ALLOWED = {
     "gen.model.docs": ({"disk"}, "reads descriptions of fields from gen's own source"),
     "gen.overlay.files": ({"disk"}, "reads overlays"),
     "gen.overlay.patches.read": ({"disk"}, "reads patch files"),
+    "gen.pins.read": ({"disk"}, "reads locks of jobs"),
     "gen.plugins.load": (
         {"disk", "environment"},
         "finds installed plugins, and the state of their files for the cache",

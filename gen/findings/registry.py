@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.findings import clusters, files, grants, imports, jobs, overlays, policies, rendered, search, sweeps
+from gen.findings import clusters, files, grants, imports, jobs, overlays, pins, policies, rendered, search, sweeps
 from gen.findings.code import Code
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ SECTIONS: Final = {
     "Jobs": _codes(jobs),
     "Sweeps": _codes(sweeps),
     "Searches": _codes(search),
+    "Pins": _codes(pins),
     "Grants of the overlay": _codes(grants),
     "Overlays and patches": _codes(overlays),
     "Admission policies": _codes(policies),

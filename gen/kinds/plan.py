@@ -241,6 +241,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Name of the step, if it is one."""
     steps: tuple[StepPlan, ...] = ()
     """Steps of a pipeline, each after those that it needs."""
+    pins: Mapping[str, str] = {}
+    """Pins of images and code that the job file names, by image or by URL and ref."""
 
     @property
     def folder(self) -> str:

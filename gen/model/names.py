@@ -155,6 +155,16 @@ ImageStart = Annotated[
     ),
     schema("image prefix", "string"),
 ]
+ImageGrant = Annotated[
+    str,
+    matching(
+        re.compile(r"(?!.*//)(?:[A-Za-z0-9][-A-Za-z0-9._:/]*(?:@sha256:[0-9a-f]{64})?)?"),
+        512,
+        "an image reference or a prefix of one",
+        "use a form like `registry.example.com/team`, without `https://`",
+    ),
+    schema("image prefix", "string"),
+]
 PATH = r"/(?!\.\.(?:/|$))[^\x00-\x1f/:]*"
 """A slash and one path segment that is not `..`. Repeat it to match a whole path."""
 MountPath = Annotated[

@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema, model_validator
 from gen.accelerators import ACCELERATORS
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.money import Price
-from gen.model.names import DNS_LABEL, ImageStart, Label, ObjectName
+from gen.model.names import DNS_LABEL, ImageGrant, Label, ObjectName
 from gen.model.profile import Profile
 from gen.model.scalars import Count, Positive, Text, Truth, conflict, matching
 from gen.model.sweep import MAX_COMBINATIONS, MAX_RUNS
@@ -109,9 +109,9 @@ class Grant(Model):
         | None
     ) = None
     """Accelerators of the overlay, as a list, or with the GPU quota of each, such as `{h100: 16}`. Defaults to all."""
-    registries: tuple[ImageStart, ...] | None = None
+    registries: tuple[ImageGrant, ...] | None = None
     """Allowed image prefixes, such as `registry.example.com/team`, checked after `images` is applied. Defaults to any.
-    Docker Hub images start with `docker.io/`."""
+    Docker Hub images start with `docker.io/`. A prefix with a tag does not include digests, which need their own."""
     metadata: tuple[Text, ...] = ()
     """Prefixed label and annotation keys that jobs may set, as patterns such as `example.com/*`. `defaults` of the
     overlay need no grant."""

@@ -116,7 +116,7 @@ class Cache:
         result = self.last.jobs.get(job.key) if self.last is not None else None
         with suppress(OSError):
             if result is not None and file_digest(self.root / job.file) == result.digest:
-                return result
+                return result if _lock_digest(self.root / job.lock) == result.lock else None
         return None
 
     def save(self, results: Sequence[JobResult], shared: Sequence[RenderedOverlay], run: RunResult) -> None:
@@ -186,6 +186,11 @@ def cache_folder() -> Path | None:
 def file_digest(path: Path) -> str:
     """SHA-256 of a file. OSError if it cannot be read."""
     return _sha(read_regular(path, MAX_BYTES))
+
+
+def _lock_digest(path: Path) -> str:
+    """SHA-256 of a lock; empty if there is none. OSError if it cannot be read."""
+    return file_digest(path) if os.path.lexists(path) else ""
 
 
 def _sha(raw: bytes) -> str:

@@ -36,6 +36,7 @@ from gen.render.expand import expand, merge_findings
 from gen.render.manifest import Built, Patched, Valid
 from gen.render.parse.job import job_name, parse_job, read_job
 from gen.render.patch.stage import apply_patches
+from gen.render.plan.lookups import Pins
 from gen.render.plan.resource_quotas import plan_resource_quotas
 from gen.render.plan.stage import make_plan
 from gen.render.plan.storage import plan_storage
@@ -72,11 +73,12 @@ _INDEPENDENT = frozenset(
 
 
 def render_file(
-    root: Path, job: JobFile, overlays: Sequence[Overlay], committed: CommittedRuns | None = None
+    root: Path, job: JobFile, overlays: Sequence[Overlay], committed: CommittedRuns | None = None, *, whole: bool = True
 ) -> JobResult:
-    """One job file in every overlay that selects it; `committed` has the runs to keep."""
+    """One job file in the overlays that select it, which are all if `whole`; `committed` has the runs to keep."""
     found = Findings()
     source = read(root, job.file, found)
+    pins = Pins.of(root, job, found)
     data = source.data if source is not None else None
     selected = [overlay for overlay in overlays if selects(overlay, job.key, data)]
     if source is None:
@@ -84,7 +86,9 @@ def render_file(
         results = [JobInOverlay(overlay=overlay.name, names=(name,), rendered=()) for overlay in selected]
     else:
         name, kind = job_name(source)
-        results = [render_job(source, job.namespace, overlay, found, committed) for overlay in selected]
+        results = [render_job(source, job.namespace, overlay, found, committed, pins) for overlay in selected]
+        if pins is not None and selected and whole:
+            pins.report_unused(found)
         if not selected:
             parse_job(source, job.namespace, None, found)
     return JobResult(
@@ -94,6 +98,7 @@ def render_file(
         kind=kind,
         overlays=tuple(results),
         findings=tuple(found),
+        lock=pins.lock.digest if pins is not None else "",
         clusters=_clusters(source),
     )
 
@@ -106,16 +111,24 @@ def _clusters(source: Source | None) -> tuple[tuple[str, Location], ...]:
 
 
 def render_job(
-    source: Source, namespace: str, overlay: Overlay, found: Findings, committed: CommittedRuns | None = None
+    source: Source,
+    namespace: str,
+    overlay: Overlay,
+    found: Findings,
+    committed: CommittedRuns | None = None,
+    pins: Pins | None = None,
 ) -> JobInOverlay:
     """All runs of a job in one overlay; none of them if the job has an error.
 
-    A run in `committed` is kept if its job did not change. Without them, every run is rendered from the job.
+    A run in `committed` is kept if its job did not change. Without them, every run is rendered from the job. Without
+    `pins`, images and code need none.
     """
     own = Findings()
     written = read_job(source, namespace, overlay, own)
     runs = expand(written, overlay, own) if written is not None else ()
-    plans = settle(runs, [_plan_run(run, overlay) for run in runs], own)
+    plans = settle(runs, [_plan_run(run, overlay, pins) for run in runs], own)
+    if pins is not None and any(findings.failed() for findings in (own, *(run.found for run in runs))):
+        pins.complete = False
     rendered = []
     if not any(findings.failed() for findings in (own, *(run.found for run in runs))):
         rendered = [_render_run(*one, overlay, committed) for one in zip(runs, plans, strict=True)]
@@ -127,25 +140,25 @@ def render_job(
     )
 
 
-def _plan_run(one: Expanded, overlay: Overlay) -> Plan | None:
+def _plan_run(one: Expanded, overlay: Overlay, pins: Pins | None) -> Plan | None:
     """The plan of a run, without findings that may result from fields that were left out."""
     if one.run is None:
         return None
-    plan = _plan(one.run, overlay, one.found)
+    plan = _plan(one.run, overlay, one.found, pins)
     if not one.run.given.job.own_fields:
         return plan
     from gen.render.plan.steps import plan_steps  # noqa: PLC0415 - most jobs have no steps
     from gen.render.step_runs import collect  # noqa: PLC0415 - as above
 
-    steps = [_plan(step.run, overlay, step.found) if step.run is not None else None for step in one.steps]
+    steps = [_plan(step.run, overlay, step.found, pins) if step.run is not None else None for step in one.steps]
     plan = plan_steps(one, plan, steps, overlay)
     collect(one.found, one.run, one.steps)
     return plan
 
 
-def _plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
+def _plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None) -> Plan | None:
     own = Findings()
-    plan = make_plan(run, overlay, own)
+    plan = make_plan(run, overlay, own, pins)
     found.extend(finding for finding in own if run.given.complete or finding.code in _INDEPENDENT)
     return plan
 
@@ -177,7 +190,7 @@ def _render_run(
         return None
     sealed = seal(valid, plan.attempt)
     asked = plan.demand if plan.counts else Demand()
-    record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for, run.given.own)
+    record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for, run.given.own, plan.pins)
     rendered = RenderedJob(
         overlay=overlay.name,
         namespace=plan.namespace,

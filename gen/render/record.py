@@ -16,6 +16,7 @@ from msgspec import Struct
 from gen.regex import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gen.load import Data
@@ -35,7 +36,9 @@ _JOB_DIGITS: Final = 32
 _RESTART_DIGITS: Final = 12
 _ORDERED: Final = "env"
 """Variables can refer to earlier ones, so their order counts. The order of all other mappings has no meaning."""
-_TEXT: Final = regex(r"job (?P<job>[0-9a-f]{32})(?:, restart (?P<restart>[0-9a-f]{12}))?")
+RECORD: Final = r"job (?P<job>[0-9a-f]{32})(?:, pins (?P<pins>[0-9a-f]{32}))?(?:, restart (?P<restart>[0-9a-f]{12}))?"
+"""Form of a record in a first line."""
+_TEXT: Final = regex(RECORD)
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -43,27 +46,36 @@ class Record(Struct, frozen=True, kw_only=True):
 
     job: str
     """Digest of the job."""
+    pins: str = ""
+    """Digest of the pins of the images and the code that the job names; empty without any."""
     restart: str = ""
     """Digest of `runs.restartedFor` of the overlay; empty if it is not set."""
 
     def __str__(self) -> str:
-        return f"job {self.job}, restart {self.restart}" if self.restart else f"job {self.job}"
+        pins = f", pins {self.pins}" if self.pins else ""
+        return f"job {self.job}{pins}" + (f", restart {self.restart}" if self.restart else "")
 
     @classmethod
     def parse(cls, text: str | None) -> Record | None:
         """The record in a first line; None if there is none."""
         match = _TEXT.fullmatch(text or "")
-        return cls(job=match["job"], restart=match["restart"] or "") if match is not None else None
+        if match is None:
+            return None
+        return cls(job=match["job"], pins=match["pins"] or "", restart=match["restart"] or "")
 
     def keeps(self, committed: Record, state: str) -> bool:
         """Whether a committed run is still the one that the job describes.
 
-        `restartedFor` does not count for a finished run: nothing can replace the record of what ran.
+        A pin that moved is another run. The first pins are not: they name the content that it got by its tags.
+        `restartedFor` and pins do not count for a finished run: nothing can replace the record of what ran.
         """
-        return self.job == committed.job and (self.restart == committed.restart or state == "finished")
+        same = committed.pins in ("", self.pins) and self.restart == committed.restart
+        return self.job == committed.job and (same or state == "finished")
 
 
-def run_record(run: str, data: Data, restarted_for: str | None, own: RunValues | None = None) -> Record:
+def run_record(
+    run: str, data: Data, restarted_for: str | None, own: RunValues | None = None, pins: Mapping[str, str] | None = None
+) -> Record:
     """The record of the run with this name, of a job file with these values; `own` are those of a run of a sweep."""
     fields = data if isinstance(data, dict) else {}
     if own is not None:
@@ -75,7 +87,10 @@ def run_record(run: str, data: Data, restarted_for: str | None, own: RunValues |
     content = {name: _ordered(value, name) for name, value in fields.items() if name not in left_out}
     text = orjson.dumps([run, content], option=orjson.OPT_SORT_KEYS)
     restart = hashlib.sha256(restarted_for.encode()).hexdigest() if restarted_for is not None else ""
-    return Record(job=hashlib.sha256(text).hexdigest()[:_JOB_DIGITS], restart=restart[:_RESTART_DIGITS])
+    pinned = hashlib.sha256(orjson.dumps(pins, option=orjson.OPT_SORT_KEYS)).hexdigest() if pins else ""
+    return Record(
+        job=hashlib.sha256(text).hexdigest()[:_JOB_DIGITS], pins=pinned[:_JOB_DIGITS], restart=restart[:_RESTART_DIGITS]
+    )
 
 
 def _ordered(value: Data, name: str = "") -> Any:

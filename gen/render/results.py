@@ -87,6 +87,8 @@ class JobResult(Struct, frozen=True, kw_only=True):
     """Kind of the job; empty if it is missing or not a string."""
     overlays: tuple[JobInOverlay, ...]
     findings: tuple[Diagnostic, ...]
+    lock: str = ""
+    """SHA-256 of the lock of the job; empty without one."""
     clusters: tuple[tuple[str, Location], ...] = ()
     """Overlays that the job names, with their places."""
 

@@ -52,7 +52,7 @@ def render(
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
     whole = not overlays and not patterns
     complete = whole and not found.failed()
-    results = _results(root, jobs, chosen, parallel, cache, restart=restart)
+    results = _results(root, jobs, chosen, parallel, cache, restart=restart, whole=not overlays)
     rendered = [job for result in results for job in result.rendered]
     shared = _storage(rendered, chosen, found)
     if not patterns:
@@ -89,11 +89,12 @@ def _results(
     cache: Cache | None,
     *,
     restart: bool,
+    whole: bool,
 ) -> list[JobResult]:
     """The result of each job file, in the order of `jobs`."""
     known = {job: result for job in jobs if (result := cache.result(job) if cache else None) is not None}
     committed = None if restart else CommittedRuns.of(root)
-    work = partial(render_file, root, overlays=overlays, committed=committed)
+    work = partial(render_file, root, overlays=overlays, committed=committed, whole=whole)
     fresh = map_parallel(work, [job for job in jobs if job not in known], parallel, worth_it=_JOBS_PER_PROCESS)
     known.update((result.job, result) for result in fresh)
     return [known[job] for job in jobs]

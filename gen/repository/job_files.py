@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Location, UsageError, did_you_mean
 from gen.findings.files import INVALID_NAME, MISPLACED_FILE, NOT_A_FILE
+from gen.findings.pins import LOCK_WITHOUT_JOB
 from gen.regex import regex
 from gen.repository.control_files import is_control_file, refuse_control_file
-from gen.repository.layout import ENDING, JOBS, LABEL, SIMILAR_ENDINGS, JobFile, job_key, jobs_path
+from gen.repository.layout import ENDING, JOBS, LABEL, LOCK_ENDING, SIMILAR_ENDINGS, JobFile, job_key, jobs_path
 from gen.repository.safe_files import printable_path, unusable
 
 if TYPE_CHECKING:
@@ -109,7 +110,9 @@ def _at(root: Path, folder: str, found: Findings, only: str | None = None) -> It
     elif only is not None:
         yield from _job(folder, only, found, deeper=not (path / only).is_symlink() and (path / only).is_dir())
     else:
-        for entry in _entries(path):
+        entries = _entries(path)
+        _check_locks(folder, [entry.name for entry in entries], found)
+        for entry in entries:
             yield from _job(folder, entry.name, found, deeper=entry.is_dir(follow_symlinks=False))
 
 
@@ -128,6 +131,17 @@ def _job(namespace: str, name: str, found: Findings, *, deeper: bool) -> Iterato
     elif ending == ENDING:
         hint = "use letters, digits, `-`, `_` and `.`"
         found.error(INVALID_NAME, place, "invalid characters in the file name", hint)
+
+
+def _check_locks(namespace: str, names: Sequence[str], found: Findings) -> None:
+    """Report locks without a job: a job that gets the name later would have their pins."""
+    known = frozenset(names)
+    for name in names:
+        stem = name.removesuffix(LOCK_ENDING)
+        if stem != name and f"{stem}{ENDING}" not in known:
+            place = Location(jobs_path(namespace, printable_path(name)))
+            hint = "remove it, or rename it with its job"
+            found.error(LOCK_WITHOUT_JOB, place, "a lock without a job file of the same name", hint)
 
 
 def _too_deep(path: str, namespace: str, found: Findings) -> None:

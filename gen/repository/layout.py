@@ -1,6 +1,7 @@
 """Paths below `jobs/`, `overlays/` and `rendered/`, built and parsed. No other module writes them or takes them apart.
 
     jobs/<namespace>/<job>.yaml
+    jobs/<namespace>/<job>.lock                                      pins of its images and code
     overlays/<overlay>/overlay.yaml                                  with patches/, crds/ and policies/
     rendered/<overlay>/jobs/<namespace>/<job>/<kind>-<name>.yaml     objects of runs
     rendered/<overlay>/storage/<namespace>/<kind>-<name>.yaml        volumes and claims
@@ -34,6 +35,8 @@ POLICIES: Final = "policies"
 """Folder of an overlay with the admission policies of its cluster, and their parameters."""
 ENDING: Final = ".yaml"
 """Of job files and of rendered files."""
+LOCK_ENDING: Final = ".lock"
+"""Lock of a job, next to its file: it has the same owner and moves with the job. No GitOps engine reads it."""
 SIMILAR_ENDINGS: Final = (".yaml", ".yml", ".json")
 """Endings, in any case, of files that were probably meant to be a job or an overlay."""
 INERT_ENDINGS: Final = (".md", ".txt")
@@ -69,6 +72,11 @@ class JobFile(Struct, frozen=True, order=True):
         return f"{JOBS}/{self.namespace}/{self.stem}{ENDING}"
 
     @property
+    def lock(self) -> str:
+        """The file with its pins, which need not exist."""
+        return f"{JOBS}/{self.namespace}/{self.stem}{LOCK_ENDING}"
+
+    @property
     def key(self) -> str:
         """`<namespace>/<stem>`, which patterns of overlays and of the command line match."""
         return f"{self.namespace}/{self.stem}"
@@ -77,6 +85,11 @@ class JobFile(Struct, frozen=True, order=True):
 def job_key(path: str) -> str:
     """`<namespace>/<stem>` from the path of a job file, or a pattern from a pattern."""
     return path.removeprefix(f"{JOBS}/").removesuffix(ENDING)
+
+
+def lock_key(path: str) -> str:
+    """`<namespace>/<stem>` from the path of a lock."""
+    return path.removeprefix(f"{JOBS}/").removesuffix(LOCK_ENDING)
 
 
 def source_job(path: str) -> JobFile | None:

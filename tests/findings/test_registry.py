@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gen.diagnostics import Findings, Location
-from gen.findings import clusters, files, grants, imports, jobs, overlays, policies, rendered, search, sweeps
+from gen.findings import clusters, files, grants, imports, jobs, overlays, pins, policies, rendered, search, sweeps
 from gen.findings.code import Code
 from gen.findings.grants import OVER_QUOTA
 from gen.findings.registry import CODES, SECTIONS
 
-MODULES = (clusters, files, imports, jobs, grants, overlays, policies, rendered, search, sweeps)
+MODULES = (clusters, files, imports, jobs, grants, overlays, pins, policies, rendered, search, sweeps)
 CONSTANTS = [(name, value) for module in MODULES for name, value in vars(module).items() if isinstance(value, Code)]
 
 

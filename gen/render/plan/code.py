@@ -10,7 +10,8 @@ from gen.kinds.plan import CodePlan
 from gen.kubernetes import present, with_hash
 from gen.model.scalars import shown
 from gen.regex import regex
-from gen.render.plan.images import rewritten
+from gen.render.plan.images import of_platform
+from gen.render.plan.pins import pinned_ref
 
 if TYPE_CHECKING:
     from gen.model.job import Code
@@ -52,10 +53,10 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
         )
         return None
     return CodePlan(
-        image=rewritten(context, image),
+        image=of_platform(context, image, "code"),
         git=code.git,
         rsync=code.rsync,
-        ref=code.ref,
+        ref=pinned_ref(context, code),
         depth=code.depth,
         submodules=code.submodules,
         credentials=code.credentials,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.render.job_run import JobRun
     from gen.render.parse.job import JobInput
+    from gen.render.plan.lookups import RunPins
     from gen.resources.base import Resource
 
 _TRAINING_ONLY = frozenset({"gpus", "cpu", "disk", "memory", "shared_memory"})
@@ -48,6 +49,7 @@ class Context(Struct, frozen=True):
     object_name: str
     """Name of the run's objects."""
     found: Findings
+    pins: RunPins
 
     @property
     def given(self) -> JobInput:

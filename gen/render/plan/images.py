@@ -8,16 +8,24 @@ from gen.findings.grants import NOT_GRANTED
 from gen.findings.jobs import INVALID_IMAGE
 from gen.model.names import is_image
 from gen.model.scalars import shown
+from gen.render.plan.pins import digest_of
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.overlay.grant import Grant
     from gen.render.plan.context import Context
+    from gen.render.plan.pins import Part
 
 _DOCKER_HUB = "docker.io/"
 
 
-def rewritten(context: Context, image: str) -> str:
+def of_platform(context: Context, image: str, *route: str) -> str:
+    """The image to pull of a container that gen adds for a field of the job, with its pin."""
+    pulled = _rewritten(context, image)
+    return pulled + digest_of(context, image, pulled, route, "platform")
+
+
+def _rewritten(context: Context, image: str) -> str:
     """The image rewritten by the rule with the longest match, or unchanged."""
     rules = context.overlay.fields.images
     for spelling in (_full(image), image) if image else ():
@@ -28,9 +36,10 @@ def rewritten(context: Context, image: str) -> str:
     return image
 
 
-def granted(context: Context, image: str, route: Route) -> str:
-    """The image to pull. Report it at `route` if its registry is not granted to the namespace."""
-    pulled = rewritten(context, image)
+def granted(context: Context, image: str, route: Route, part: Part = "run") -> str:
+    """The image to pull, with its pin. Report it at `route` if its registry is not granted to the namespace."""
+    pulled = _rewritten(context, image)
+    pulled += digest_of(context, image, pulled, route, part)
     starts = context.grant.registries or ()
     if pulled and not allowed(pulled, context.grant):
         namespace, known = context.given.namespace, ", ".join(f"`{start}`" for start in starts) or "none"
@@ -46,9 +55,13 @@ def allowed(image: str, grant: Grant) -> bool:
 
 
 def _is_below(image: str, start: str) -> bool:
-    """Compares whole path segments: `registry.example.com` does not match `registry.example.com.evil.org/x`."""
+    """Compares whole path segments: `registry.example.com` does not match `registry.example.com.evil.org/x`.
+
+    A tag does not grant its digests: the author of a job would choose another image, because the digest decides.
+    """
     start = start.rstrip("/")
-    return image == start or image.startswith((f"{start}/", f"{start}:", f"{start}@"))
+    has_tag = ":" in start.rpartition("/")[2]
+    return image == start or (image.startswith((f"{start}/", f"{start}:", f"{start}@")) and not has_tag)
 
 
 def _checked(context: Context, index: int, image: str, result: str) -> str:

@@ -13,7 +13,7 @@ from gen.model.effect import ATTACHMENTS, Effect, clashes, without_devices
 from gen.model.scalars import shown
 from gen.networks import POD_NETWORK
 from gen.render.plan.grants import check_allowed, check_listed
-from gen.render.plan.images import rewritten
+from gen.render.plan.images import of_platform
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -83,7 +83,7 @@ def role_effect(context: Context, role: Role, network: Connection | None) -> Eff
         return Effect()
     effect = network.fields.effect(role.gpus)
     if role.trains:
-        images = [{**sidecar, "image": rewritten(context, sidecar["image"])} for sidecar in effect.sidecars]
+        images = [{**sidecar, "image": of_platform(context, sidecar["image"], *_FIELD)} for sidecar in effect.sidecars]
         return replace(effect, sidecars=tuple(images))
     return without_devices(effect)
 

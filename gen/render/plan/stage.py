@@ -17,6 +17,7 @@ from gen.render.parse.job import named_later
 from gen.render.plan.context import Context
 from gen.render.plan.data import plan_data
 from gen.render.plan.grants import check_grants
+from gen.render.plan.lookups import RunPins
 from gen.render.plan.names import check_metadata, check_name
 from gen.render.plan.networks import on_host, plan_network
 from gen.render.plan.outlasting import check_repeated
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.overlay.overlay import Overlay
     from gen.render.job_run import JobRun
+    from gen.render.plan.lookups import Pins
 
 
-def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
+def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None = None) -> Plan | None:
     """All decisions about a run in an overlay; None if the overlay grants nothing to its namespace."""
     given = run.given
     grant = overlay.grant(given.namespace)
@@ -55,7 +57,8 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
     stable = overlay.fields.runs.naming == "stable" and not (job.own_fields or run.step)
     stable = stable or job.schedule is not None
     name = run.name if stable else run.hashed
-    context = Context(run, overlay, grant, TRIAL if named_later(type(job), run.given.data) else name, found)
+    object_name = TRIAL if named_later(type(job), run.given.data) else name
+    context = Context(run, overlay, grant, object_name, found, RunPins(shared=pins))
     served = overlay.fields.operators.get(job.kind, job.facts.served[0])
     api_version = job.facts.api_version(served)
     check_metadata(context)
@@ -115,6 +118,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings) -> Plan | None:
         labels=job.labels,
         annotations=job.annotations,
         step=run.step,
+        pins=context.pins.own,
     )
     if search is not None:
         check_alone(context, job.companions(plan))

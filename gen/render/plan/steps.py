@@ -44,6 +44,7 @@ def plan_steps(one: Expanded, plan: Plan | None, plans: Sequence[Plan | None], o
     return replace(
         plan,
         steps=tuple(known),
+        pins={f"{step.name} {name}": pin for step in known for name, pin in step.plan.pins.items()},
         storage=tuple(sorted({*plan.storage, *(name for step in known for name in step.plan.storage)})),
         service_account=overlay.fields.pipelines.argo.service_account,
     )

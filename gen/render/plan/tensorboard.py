@@ -13,7 +13,7 @@ from gen.kubernetes import RUN, TRIAL
 from gen.model.job import TensorBoard
 from gen.regex import regex
 from gen.render.plan.environment import without_devices
-from gen.render.plan.images import granted, rewritten
+from gen.render.plan.images import granted, of_platform
 from gen.render.plan.names import TENSORBOARD
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
     volume = next(volume for volume in data.volumes if volume.name == mount.volume)
     return TensorBoardPlan(
         name=context.given.name + TENSORBOARD,
-        image=granted(context, wanted.image, ("tensorboard", "image"))
+        image=granted(context, wanted.image, ("tensorboard", "image"), "not the run")
         if wanted.image
-        else rewritten(context, defaults.image),
+        else of_platform(context, defaults.image, "tensorboard"),
         logdir=logdir,
         env=without_devices(context),
         resources={"cpu": defaults.cpu, "memory": defaults.memory},

@@ -12,7 +12,7 @@ from gen.findings.jobs import INVALID_VALUE, MOUNT_CONFLICT
 from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kinds.transfer_plan import OWN_FOLDER, InputPlan, LogPlan, OutputPlan, TransferPlan
 from gen.kubernetes import RUN, TRIAL, Body, present
-from gen.render.plan.images import rewritten
+from gen.render.plan.images import of_platform
 from gen.render.plan.places import VOLUMES
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def plan_transfer(context: Context, role: Role, roles: tuple[Role, ...], places:
     own = [MountPlan(volume=_OWN, path=OWN_FOLDER, route=("outputs",))] if wraps else []
     scratch = [_scratch(context, field, path) for field, path in sources]
     return TransferPlan(
-        image=rewritten(context, settings.image),
+        image=of_platform(context, settings.image, "inputs" if inputs else str(targets[0][0])),
         resources={"cpu": settings.cpu, "memory": settings.memory},
         inputs=inputs,
         input_env=_settings(places, sources),

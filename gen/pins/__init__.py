@@ -1,0 +1,1 @@
+"""Pins: digests of the images and commits of the code of a job, in its lock."""

@@ -1,0 +1,59 @@
+"""Images and refs that the runs of a job look up in its lock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gen.findings.pins import UNUSED_PIN
+from gen.pins.lock import IMAGES
+from gen.pins.read import read_lock
+from gen.repository.layout import lock_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.diagnostics import Findings, Location
+    from gen.pins.lock import CodeKey, Lock
+    from gen.repository.layout import JobFile
+
+
+@dataclass(kw_only=True)
+class Pins:
+    """The lock of a job, and the images and refs that its runs in all overlays look up in it."""
+
+    lock: Lock
+    images: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Images without a digest, as they are written, each with the images that overlays pull instead."""
+    code: dict[CodeKey, Location] = field(default_factory=dict)
+    """Refs that are not full commits, with their places."""
+    places: dict[str, Location] = field(default_factory=dict)
+    """A place of each image."""
+    architectures: set[str] = field(default_factory=set)
+    """Architectures of the nodes that the job chooses."""
+    complete: bool = True
+    """Whether no image or ref was left out because of an error."""
+
+    @classmethod
+    def of(cls, root: Path, job: JobFile, found: Findings) -> Pins | None:
+        """None if the lock is invalid."""
+        lock = read_lock(root, job, found)
+        return cls(lock=lock) if lock is not None else None
+
+    def report_unused(self, found: Findings) -> None:
+        """Report pins that nothing looks up. They are not shown: the author of the lock chooses their text."""
+        for route, key in self.lock.routes() if self.complete else ():
+            if key not in self.images and key not in self.code:
+                what = "image" if route[0] == IMAGES else "ref"
+                hint = f"remove it, or run `gen pin {lock_key(self.lock.file)}`"
+                found.error(UNUSED_PIN, self.lock.place(route), f"the job does not have this {what}", hint)
+
+
+@dataclass(kw_only=True)
+class RunPins:
+    """Pins of one run in one overlay."""
+
+    shared: Pins | None
+    """None where pins do not count, such as in `gen set`."""
+    own: dict[str, str] = field(default_factory=dict)
+    """Pins of images and code that the job file names. The others belong to the platform."""

@@ -1,0 +1,84 @@
+"""Pins of the images and the code of a run: looks them up in the lock of the job, and reports those without one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from gen.findings.pins import MUTABLE_REF
+from gen.kubernetes import RUN, TRIAL
+from gen.model.scalars import shown
+from gen.pins.lock import CODE, is_full_commit, is_full_digest
+from gen.repository.layout import job_key
+
+if TYPE_CHECKING:
+    from gen.diagnostics import Route
+    from gen.model.job import Code
+    from gen.render.plan.context import Context
+
+
+Part = Literal["run", "not the run", "platform"]
+"""Owner of an image: the run, another object of the job, or a container that gen adds."""
+
+
+def digest_of(context: Context, image: str, pulled: str, route: Route, part: Part) -> str:
+    """`@sha256:…` for an image with a pin, and an empty text for others."""
+    pins = context.pins.shared
+    if pins is None or not image or is_full_digest(image):
+        return ""
+    if RUN in image or TRIAL in image:
+        _report(context, route, f"image {shown(image)} cannot be pinned, because its name depends on the run", _SAME)
+        return ""
+    by_job = part != "platform" and context.set_by_job(route)
+    pins.images.setdefault(image, {})[pulled] = None
+    pins.places.setdefault(image, context.place(*route))
+    digest = pins.lock.images.get(image, "")
+    if not digest:
+        hint = f"run `gen pin {_job(context)}`, or write `{image}@sha256:…` into the {'job' if by_job else 'overlay'}"
+        _report(context, route, f"image {shown(image)} has no pin, so its tag can move to another image", hint)
+        return ""
+    if by_job and part == "run":
+        context.pins.own[image] = digest
+    return f"@{digest}"
+
+
+def pinned_ref(context: Context, code: Code) -> str:
+    """The commit of a ref with a pin; other refs as they are."""
+    pins = context.pins.shared
+    route = (CODE, "ref") if "ref" in code.model_fields_set else (CODE,)
+    if pins is None:
+        return code.ref
+    if code.git is None:
+        message = "code from rsync cannot be pinned, so pods of one run can get different files"
+        _report(context, (CODE, "rsync"), message, "use `git` with a pin or a full commit hash")
+        return code.ref
+    if is_full_commit(code.ref):
+        return code.ref
+    if any(mark in text for mark in (RUN, TRIAL) for text in (code.git, code.ref)):
+        _report(context, route, "the code cannot be pinned, because its name depends on the run", _SAME)
+        return code.ref
+    key = (code.git, code.ref)
+    pins.code.setdefault(key, context.place(*route))
+    commit = pins.lock.commits.get(key, "")
+    if not commit:
+        hint = f"run `gen pin {_job(context)}`, or write a full hash: `ref: <commit>`"
+        message = f"ref {shown(code.ref)} has no pin, so pods of one run can get different commits"
+        _report(context, route, message, hint)
+        return code.ref
+    if context.set_by_job((CODE, "git")):
+        context.pins.own[f"{code.git} {code.ref}"] = commit
+    return commit
+
+
+_SAME = "use a name that is the same for all runs"
+
+
+def _report(context: Context, route: Route, message: str, hint: str) -> None:
+    demand = context.overlay.fields.pins
+    if demand == "required":
+        context.found.error(MUTABLE_REF, context.place(*route), message, hint)
+    elif demand == "warn":
+        context.found.warning(MUTABLE_REF, context.place(*route), message, hint)
+
+
+def _job(context: Context) -> str:
+    return job_key(context.given.source.file)

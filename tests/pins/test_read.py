@@ -1,0 +1,111 @@
+"""A lock can only say what content the images and the code of its job stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from gen.diagnostics import Findings
+from gen.pins.read import read_lock
+from gen.repository.layout import JobFile
+
+if TYPE_CHECKING:
+    from tests.support import Repository
+
+JOB = (
+    "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
+    "code: {git: https://git.example.com/team/train.git, ref: main}\n"
+)
+DIGEST, COMMIT = "sha256:" + "0123456789abcdef" * 4, "0123456789abcdef0123456789abcdef01234567"
+IMAGE, URL = "registry.example.com/train:1", "https://git.example.com/team/train.git"
+LOCK = f"images:\n  {IMAGE}: {IMAGE}@{DIGEST}\ncode:\n  {URL}:\n    main: {COMMIT}\n"
+
+
+class Attack(NamedTuple):
+    """A lock of a stranger, the finding, and its line."""
+
+    name: str
+    lock: str
+    code: str = "invalid-lock"
+    line: int = 2
+
+
+ATTACKS = (
+    Attack("another image", f"images:\n  {IMAGE}: registry.example.com/evil:1@{DIGEST}\n"),
+    Attack("another registry", f"images:\n  {IMAGE}: evil.example.com/train:1@{DIGEST}\n"),
+    Attack("another tag", f"images:\n  {IMAGE}: registry.example.com/train:2@{DIGEST}\n"),
+    Attack("a longer name", f"images:\n  {IMAGE}: {IMAGE}.evil.example.com/a@{DIGEST}\n"),
+    Attack("an image that the job does not have", f"images:\n  evil:1: evil:1@{DIGEST}\n", "unused-pin"),
+    Attack("no digest", f"images:\n  {IMAGE}: {IMAGE}\n"),
+    Attack("a short digest", f"images:\n  {IMAGE}: {IMAGE}@sha256:0123\n"),
+    Attack("a digest of another function", f"images:\n  {IMAGE}: {IMAGE}@md5:{'0' * 64}\n"),
+    Attack("two digests", f"images:\n  {IMAGE}: {IMAGE}@{DIGEST}@{DIGEST}\n"),
+    Attack("a digest and a line", f'images:\n  {IMAGE}: "{IMAGE}@{DIGEST}\\n"\n'),
+    Attack("a pinned key", f"images:\n  {IMAGE}@{DIGEST}: {IMAGE}@{DIGEST}@{DIGEST}\n"),
+    Attack("a path", f"images:\n  ../../etc/passwd: ../../etc/passwd@{DIGEST}\n"),
+    Attack("an expression", f"images:\n  '{{{{ run.id }}}}': '{{{{ run.id }}}}@{DIGEST}'\n"),
+    Attack("a list of images", f"images:\n  - {IMAGE}@{DIGEST}\n", line=1),
+    Attack("the same image twice", f"images:\n  {IMAGE}: {IMAGE}@{DIGEST}\n  {IMAGE}: a\n", "duplicate-key", 3),
+    Attack("a branch for a branch", f"code:\n  {URL}:\n    main: evil\n", line=3),
+    Attack("an option", f"code:\n  {URL}:\n    main: --upload-pack=id\n", line=3),
+    Attack("a short commit", f"code:\n  {URL}:\n    main: {COMMIT[:12]}\n", line=3),
+    Attack("a commit in upper case", f"code:\n  {URL}:\n    main: {COMMIT.upper()}\n", line=3),
+    Attack("another repository", f"code:\n  https://evil.example.com/a.git:\n    main: {COMMIT}\n", "unused-pin", 3),
+    Attack("another ref", f"code:\n  {URL}:\n    evil: {COMMIT}\n", "unused-pin", 3),
+    Attack("a commit without a ref", f"code:\n  {URL}: {COMMIT}\n"),
+    Attack("a commit of the image", f"images:\n  {IMAGE}: {COMMIT}\n"),
+    Attack("a field of the job", "command: id\n", line=1),
+    Attack("updates of a kind", "updates: maybe\n", line=1),
+    Attack("a list", "- a\n", line=1),
+    Attack("an anchor", f"images: &a\n  {IMAGE}: {IMAGE}@{DIGEST}\n", "anchor", 1),
+    Attack("two documents", f"{LOCK}---\nimages: {{}}\n", "many-documents", 6),
+)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_an_attack_on_a_lock_is_refused_with_place_and_remedy(attack: Attack, repo: Repository) -> None:
+    repo.job(JOB)
+    repo.write("jobs/team/demo.lock", attack.lock)
+    report, code = repo.render()
+    assert code == 1
+    findings = [finding for finding in report.findings if finding.place.file == "jobs/team/demo.lock"]
+    assert (attack.code, attack.line) in [(finding.code, finding.place.line) for finding in findings]
+    assert all(finding.hint for finding in findings)
+    assert not repo.rendered()
+
+
+def test_the_lock_without_an_attack_is_accepted(repo: Repository) -> None:
+    repo.job(JOB)
+    repo.write("jobs/team/demo.lock", LOCK)
+    assert repo.render()[1] == 0
+    (run,) = (text for path, text in repo.rendered().items() if "pytorchjob" in path)
+    assert f"image: {IMAGE}@{DIGEST}" in run
+    assert f'value: "{COMMIT}"' in run
+
+
+def test_a_link_is_not_followed(repo: Repository) -> None:
+    repo.job(JOB)
+    repo.write("elsewhere", LOCK)
+    (repo.root / "jobs/team/demo.lock").symlink_to(repo.root / "elsewhere")
+    assert repo.codes() == ["not-a-file"]
+
+
+def test_a_pin_of_another_job_has_no_effect(repo: Repository) -> None:
+    """A lock beside no job is refused, and one beside another job pins nothing here."""
+    repo.job(JOB)
+    repo.job(JOB.replace("train:1", "train:2"), name="other")
+    repo.write("jobs/team/other.lock", LOCK.replace("train:1", "train:2"))
+    assert repo.render()[1] == 0
+    assert [path for path, text in repo.rendered().items() if DIGEST in text] == [
+        "dev/jobs/team/other/pytorchjob-other.yaml"
+    ]
+    repo.write("jobs/team/third.lock", LOCK)
+    assert repo.codes() == ["lock-without-job"]
+
+
+def test_a_job_without_a_lock_has_no_pins(repo: Repository) -> None:
+    repo.job(JOB)
+    lock = read_lock(repo.root, JobFile("team", "demo"), Findings())
+    assert lock is not None
+    assert (lock.images, lock.commits, lock.updates) == ({}, {}, False)
