@@ -71,7 +71,7 @@ def asked_by(written: WrittenJob, job: JobInput) -> Asked:
 
 def _of_steps(written: WrittenJob, job: JobInput) -> tuple[int, Demand]:
     """The most that the steps of a pipeline have at once."""
-    from gen.render.step_runs import step_runs  # noqa: PLC0415 - most jobs have no steps
+    from gen.render.steps.runs import step_runs  # noqa: PLC0415 - most jobs have no steps
 
     steps = step_runs(written, job, job.name, Findings())
     counts = {step.name: _counts(step.run.given, written.overlay) for step in steps if step.run is not None}

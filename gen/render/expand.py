@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gen.load import Data
     from gen.overlay.overlay import Overlay
     from gen.render.combinations import Combination
+    from gen.render.job_run import ExpandedStep
     from gen.render.parse.job import JobInput, WrittenJob
-    from gen.render.step_runs import ExpandedStep
 
 
 class Expanded(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def expand(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[Expa
     scheduled = SCHEDULE in written.data
     most = most_characters(written.model.facts, sorted(roles), hashed=hashed, scheduled=scheduled)
     if written.model.own_fields:
-        from gen.render.step_runs import most_for_steps  # noqa: PLC0415 - most jobs have no steps
+        from gen.render.steps.runs import most_for_steps  # noqa: PLC0415 - most jobs have no steps
 
         most = min(most, most_for_steps(written.data.get("steps")))
     return tuple(_expanded(written, _own(written.name, one, most)) for one in known)
@@ -88,7 +88,7 @@ def _expanded(written: WrittenJob, own: RunValues | None) -> Expanded:
 
 
 def _pipeline(written: WrittenJob, given: JobInput, name: str, label: str, found: Findings) -> Expanded:
-    from gen.render.step_runs import step_runs  # noqa: PLC0415 - most jobs have no steps
+    from gen.render.steps.runs import step_runs  # noqa: PLC0415 - most jobs have no steps
 
     steps = step_runs(written, given, name, found)
     values: dict[str, Data] = {step.name: dict(step.run.given.data) for step in steps if step.run is not None}

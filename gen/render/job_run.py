@@ -1,4 +1,4 @@
-"""A run between the expand and the plan stage."""
+"""Runs, and steps of runs, between the expand and the plan stage."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from msgspec import Struct
 from gen.kubernetes import RUN
 
 if TYPE_CHECKING:
+    from gen.diagnostics import Findings
+    from gen.model.step import Order
     from gen.render.parse.job import JobInput
 
 
@@ -28,3 +30,13 @@ class JobRun(Struct, frozen=True, kw_only=True):
     def hashed(self) -> str:
         """Name of its objects, with the placeholder of the hash."""
         return f"{self.pipeline}-{RUN}-{self.step}" if self.step else f"{self.name}-{RUN}"
+
+
+class ExpandedStep(Struct, frozen=True, kw_only=True):
+    """A step of a run, with the findings about it."""
+
+    name: str
+    order: Order
+    run: JobRun | None
+    """None if the step cannot be used at all."""
+    found: Findings

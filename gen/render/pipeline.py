@@ -148,7 +148,7 @@ def _plan_run(one: Expanded, overlay: Overlay, pins: Pins | None) -> Plan | None
     if not one.run.given.job.own_fields:
         return plan
     from gen.render.plan.steps import plan_steps  # noqa: PLC0415 - most jobs have no steps
-    from gen.render.step_runs import collect  # noqa: PLC0415 - as above
+    from gen.render.steps.findings import collect  # noqa: PLC0415 - as above
 
     steps = [_plan(step.run, overlay, step.found, pins) if step.run is not None else None for step in one.steps]
     plan = plan_steps(one, plan, steps, overlay)

@@ -9,8 +9,8 @@ from gen.findings.jobs import INVALID_VALUE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gen.render.job_run import ExpandedStep
     from gen.render.plan.context import Context
-    from gen.render.step_runs import ExpandedStep
 
 
 def check_repeated(context: Context) -> None:

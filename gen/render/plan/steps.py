@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gen.kinds.plan import Plan
     from gen.overlay.overlay import Overlay
     from gen.render.expand import Expanded
-    from gen.render.step_runs import ExpandedStep
+    from gen.render.job_run import ExpandedStep
 
 _MOST_BYTES = 1 << 20
 """Limit for the fields of all steps. etcd takes objects of 1.5 MiB, and Argo adds the status of the nodes."""

@@ -1,0 +1,1 @@
+"""The steps of a pipeline: reading them, their order, and the findings about them."""
