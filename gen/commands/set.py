@@ -16,15 +16,13 @@ from gen.diagnostics import Findings, UsageError, counted
 from gen.edit.change import Change, EditError
 from gen.edit.old_places import in_old_file
 from gen.edit.quota import check_quota
-from gen.edit.route import route_of
 from gen.edit.scalar import scalar
 from gen.edit.splice import edited
+from gen.edit.step_route import named
 from gen.findings.jobs import CANNOT_EDIT, UNKNOWN_FIELD
-from gen.kinds import KINDS
 from gen.load import read, source_of
 from gen.model.annotations import fields_at
 from gen.model.explain import dotted
-from gen.model.job import JobFields
 from gen.model.scalars import clipped
 from gen.model.suggest import suggest
 from gen.overlay.read import OverlayReader
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.diagnostics import Diagnostic, Route
+    from gen.edit.step_route import Named
     from gen.load import Source
     from gen.overlay.overlay import Overlay
     from gen.repository.layout import JobFile
@@ -132,9 +131,9 @@ def _edit(
         return None
     text = source.text
     changes: list[str] = []
-    model = _model(source, names)
-    for name, value in names:
-        change = Change(route_of(model, name), value)
+    fields = [named(source.data, dict(names), name) for name, _ in names]
+    for field, (_, value) in zip(fields, names, strict=True):
+        change = Change(field.route, value)
         try:
             after = edited(text, change)
         except EditError as error:
@@ -143,32 +142,25 @@ def _edit(
         if after != text:
             changes.append(_description(source, change))
         elif value is None:
-            _refuse_unknown(model, source, change, found)
+            _refuse_unknown(field, source, found)
         text = after
     # the reader drops a byte order mark
     mark = _BOM if hashlib.sha256(source.text.encode()).hexdigest() != source.digest else b""
     raw = mark + text.encode()
     new = source_of(raw, job.file, found)
     if new is not None:
-        routes = [route_of(model, name) for name, _ in names]
+        routes = [field.route for field in fields]
         found.extend(in_old_file(item, source, new, routes) for item in _caused(source, new, job, overlays))
     return _Edited(job.file, raw, tuple(changes))
 
 
-def _model(source: Source, names: Sequence[tuple[str, str | None]]) -> type[JobFields]:
-    """Model of the kind of the job after the change."""
-    written = source.data.get("kind") if isinstance(source.data, dict) else None
-    kind = next((value for name, value in names if name == "kind"), written)
-    return KINDS.get(kind, JobFields) if isinstance(kind, str) else JobFields
-
-
-def _refuse_unknown(model: type[JobFields], source: Source, change: Change, found: Findings) -> None:
+def _refuse_unknown(field: Named, source: Source, found: Findings) -> None:
     """Unsetting an absent field is fine; unsetting an unknown field is an error. The model checks assigned values."""
-    *above, last = change.route
-    known = fields_at(model, tuple(above))
+    *above, last = field.inner
+    known = fields_at(field.model, tuple(above))
     if known and last not in known:
-        hint = suggest(model, change.route).hint
-        found.error(UNKNOWN_FIELD, source.place(change.route), f"unknown field `{dotted(change.route)}`", hint)
+        hint = suggest(field.model, field.inner).hint
+        found.error(UNKNOWN_FIELD, source.place(field.route), f"unknown field `{dotted(field.route)}`", hint)
 
 
 def _caused(old: Source, new: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:

@@ -252,3 +252,33 @@ def test_no_job_at_all_is_said(repo: Repository) -> None:
 )
 def test_a_dot_separates_what_the_models_separate(name: str, route: tuple[str | int, ...]) -> None:
     assert route_of(KINDS["pytorch"], name) == route
+
+
+PIPELINE = """\
+kind: pipeline
+image: registry.example.com/train:1
+command: python train.py
+steps:
+  prepare: {kind: batch}
+  train:  # the long one
+    kind: pytorch
+    needs: [prepare]
+    env: {DEBUG: off}
+"""
+
+
+def test_fields_of_a_step_are_those_of_its_kind(repo: Repository) -> None:
+    path = repo.job(PIPELINE)
+    new = ("steps.train.env.DEBUG=on", "steps.train.workers=2")
+    report, code = change(repo, "team/demo", *new, unset=("steps.train.gpus",))
+    assert code == 0, text(report)
+    assert path.read_text("utf-8") == PIPELINE.replace("off}", "on}\n    workers: 2")
+    report, code = change(repo, "team/demo", "steps.train.needs.0=train")
+    assert [finding.message for finding in report.findings] == [
+        "after setting `steps.train.needs[0]`: the step `train` needs itself"
+    ]
+    report, code = change(repo, "team/demo", unset=("steps.train.wokers",))
+    assert [finding.message for finding in report.findings] == ["unknown field `steps.train.wokers`"]
+    report, code = change(repo, "team/demo", "steps.prepare.kind=mpi", "steps.prepare.slotsPerWorker=2")
+    assert code == 0, text(report)
+    assert "prepare: {kind: mpi, slotsPerWorker: 2}" in path.read_text("utf-8")
