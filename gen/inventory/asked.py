@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -38,7 +39,9 @@ class Asked(Struct, frozen=True):
 
     def counts(self, state: object) -> bool:
         """Whether its pods may run in this state."""
-        return state == "active" or (state == "suspended" and not self.job.job.facts.suspend_stops)
+        facts = self.job.job.facts
+        facts = facts.scheduled_by if self.job.job.schedule is not None and facts.scheduled_by is not None else facts
+        return state == "active" or (state == "suspended" and not facts.suspend_stops)
 
 
 def sums(runs: Sequence[Asked], months: Sequence[Asked] | None = None) -> dict[str, Any]:
@@ -65,7 +68,8 @@ def asked_by(written: WrittenJob, job: JobInput) -> Asked:
         return Asked(job, workers, asked, run_cost(asked, prices))
     schedule = wanted if isinstance(wanted, Schedule) else Schedule(cron=wanted)
     at_once = overlapping(schedule.cron, asked.seconds, allowed=schedule.concurrency == "Allow")
-    cost = run_cost(asked, prices, at_once=at_once, a_month=runs_a_month(schedule.cron))
+    a_month = Fraction(at_once) if job.job.state == "suspended" else runs_a_month(schedule.cron)
+    cost = run_cost(asked, prices, at_once=at_once, a_month=a_month)
     return Asked(job, workers, asked, cost)
 
 

@@ -229,6 +229,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Values of the parameters of a sweep, sorted by name; empty for other runs."""
     can_suspend: bool
     """Whether a field of the object suspends it."""
+    suspend_stops: bool
+    """Whether its pods end when that field is set."""
     stable: bool
     """Whether the object is named without a hash: the overlay does so, or it is a schedule."""
     arena: str
@@ -268,8 +270,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> bool:
-        """Whether its pods may run. Those of a suspended pipeline go on; it only starts no more steps."""
-        return self.state == "active" or (self.state == "suspended" and bool(self.steps))
+        """Whether its pods may run. A suspended pipeline or schedule only starts no more of them."""
+        return self.state == "active" or (self.state == "suspended" and not self.suspend_stops)
 
     @property
     def gpus(self) -> int:

@@ -19,6 +19,7 @@ CRON_WORKFLOW: Final = Resource(
     is_schedule=True,
     workflow=("spec", "workflowSpec"),
     suspend=("spec", "suspend"),
+    suspend_stops=False,
     deadline=("spec", "workflowSpec", "activeDeadlineSeconds"),
     known_to_engines=True,
     max_name=52,

@@ -237,7 +237,7 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """How Katib runs objects of this kind; None if it cannot read their metrics."""
     suspend: Path | None = None
     suspend_stops: bool = True
-    """Whether the operator stops the pods of a suspended object."""
+    """Whether the operator stops the pods of a suspended object. A schedule only starts no more."""
     deadline: Path | None = None
     """Route of the field that limits the run time, in seconds."""
     retries: Path | None = None

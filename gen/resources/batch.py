@@ -23,6 +23,7 @@ CRONJOB: Final = Resource(
     ),
     is_schedule=True,
     suspend=("spec", "suspend"),
+    suspend_stops=False,
     deadline=("spec", "jobTemplate", "spec", "activeDeadlineSeconds"),
     retries=("spec", "jobTemplate", "spec", "backoffLimit"),
     known_to_engines=True,

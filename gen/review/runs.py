@@ -54,7 +54,7 @@ class RunAction(StrEnum):
     ADDED = "added"
     """New, but suspended or finished, so nothing starts."""
     REMOVED = "removed"
-    """Removed, but it was suspended or finished, so nothing stops."""
+    """Removed, but no pod of it can have been running, so nothing stops."""
     SCHEDULED = "scheduled"
     """A new schedule. Its runs start at its times."""
     RESCHEDULED = "rescheduled"
@@ -136,12 +136,13 @@ class RunChange:
 
     @property
     def stops(self) -> bool:
-        """Whether an active run is removed or suspended. A retired run is not stopped."""
-        if self.before is None or not self.before.active:
+        """Whether pods that may run are removed. A retired run is not stopped."""
+        if self.before is None or not self.before.counts:
             return False
         if self.after is not None and self.before.scheduled and not self.pair.replaced:
             return False
-        return self.after is None or self.pair.replaced or self.after.state is RunState.SUSPENDED
+        suspended = self.after is not None and self.after.state is RunState.SUSPENDED
+        return self.after is None or self.pair.replaced or (suspended and not self.after.counts)
 
     @property
     def action(self) -> RunAction:
@@ -159,8 +160,10 @@ class RunChange:
         return _BY_STATE[after.state]
 
     def _added_or_removed(self) -> RunAction:
+        if self.latest.scheduled and self.before is not None and self.before.counts:
+            return RunAction.UNSCHEDULED
         if self.latest.scheduled and self.latest.active:
-            return RunAction.SCHEDULED if self.before is None else RunAction.UNSCHEDULED
+            return RunAction.SCHEDULED
         if self.before is None:
             return RunAction.STARTED if self.starts else RunAction.ADDED
         return RunAction.STOPPED if self.stops else RunAction.REMOVED
@@ -197,7 +200,8 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
         several = at(spec, "schedules")
         cron = several[0] if isinstance(several, list) and several else at(spec, "schedule")
         at_once = overlapping(cron, asked.seconds, allowed=at(spec, "concurrencyPolicy") == "Allow")
-        a_month = runs_a_month(cron)
+        # a suspended one starts no more, and those that it has started go on
+        a_month = runs_a_month(cron) if state is RunState.ACTIVE else Fraction(at_once)
     prices = overlay.prices if overlay is not None else None
     cost = run_cost(asked, prices, at_once=at_once, a_month=a_month) if prices is not None else None
     steps = _steps(run, kind, units) if kind.workflow else ()

@@ -84,7 +84,16 @@ CASES: dict[str, tuple[str, list[str | None], str]] = {
         "2737.50",
     ),
     "schedule without a time limit": (f"{BATCH}gpus: 2\n{H100}schedule: '@daily'\n", [None], "3650.00"),
-    "suspended schedule": (f"{BATCH}gpus: 2\n{H100}schedule: '@daily'\nstate: suspended\n", [None], "0.00"),
+    "suspended schedule": (
+        f"{BATCH}gpus: 2\ntimeout: 1h\n{H100}schedule: '@daily'\nstate: suspended\n",
+        ["5.00"],
+        "5.00",
+    ),
+    "suspended schedule without a time limit": (
+        f"{BATCH}gpus: 2\n{H100}schedule: '@daily'\nstate: suspended\n",
+        [None],
+        "3650.00",
+    ),
 }
 """A job, the cost of each of its runs, which has no bound if it is None, and that of a month."""
 

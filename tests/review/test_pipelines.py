@@ -69,3 +69,20 @@ def test_a_suspended_pipeline_still_counts(history: History) -> None:
     assert (run["action"], run["after"]["counted"]) == ("suspended", True)
     history.job(JOB, name="other")
     assert "over-quota" in {finding.code for finding in history.render()[0].findings}
+
+
+def test_a_suspended_pipeline_goes_on_until_it_is_removed(history: History) -> None:
+    history.job(JOB)
+    history.job(JOB.replace("gpus: 6", "gpus: 5"), name="other")
+    branch(history)
+    history.job(JOB + "state: suspended\n")
+    (run,) = history.report()["runs"]
+    assert (run["action"], run["stops"]) == ("suspended", False)
+    assert "no step starts; those that have go on, and count" in as_text(history.plan())
+    history.commit("suspended")
+    history.git("switch", "--quiet", "main")
+    history.git("merge", "--quiet", "topic")
+    history.git("switch", "--quiet", "topic")
+    history.root.joinpath("jobs/team/demo.yaml").unlink()
+    (removed,) = history.report()["runs"]
+    assert (removed["action"], removed["stops"]) == ("stopped", True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.report.plan.text import as_text
 from tests.history import JOB, branch
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def effect(history: History) -> tuple[str, bool, bool]:
         (SCHEDULE, SCHEDULE + "state: suspended\n", ("suspended", False, False)),
         (SCHEDULE + "state: suspended\n", SCHEDULE, ("resumed", False, False)),
         (None, SCHEDULE + "state: suspended\n", ("added", False, False)),
+        (SCHEDULE + "state: suspended\n", None, ("unscheduled", False, True)),
         (SCHEDULE.partition("schedule")[0], SCHEDULE, ("replaced", False, True)),
         (SCHEDULE, SCHEDULE.partition("schedule")[0], ("replaced", True, True)),
     ],
@@ -66,3 +68,14 @@ def test_a_change_of_the_platform_changes_a_schedule_in_place(history: History) 
     overlay = history.root / "overlays/dev/overlay.yaml"
     overlay.write_text(overlay.read_text("utf-8") + "defaults: {env: {NEW: a}}\n", "utf-8")
     assert effect(history) == ("rescheduled", False, False)
+
+
+def test_a_suspended_schedule_still_counts(history: History) -> None:
+    history.job(JOB, name="other")
+    history.job(SCHEDULE)
+    branch(history)
+    history.job(SCHEDULE + "state: suspended\n")
+    (run,) = history.report()["runs"]
+    assert run["after"]["counted"] is True
+    assert [row["after"]["gpus"] - row["before"]["gpus"] for row in history.report()["gpus"]] == [0]
+    assert "no run starts; those that have go on, and count" in as_text(history.plan())

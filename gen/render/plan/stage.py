@@ -112,6 +112,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
         metrics=known_metrics(job.metrics),
         values=given.values,
         can_suspend=context.object_facts.suspend is not None,
+        suspend_stops=context.object_facts.suspend_stops,
         stable=stable,
         arena=job.arena if overlay.fields.compat.arena and not run.step else "",
         engines=overlay.engines,

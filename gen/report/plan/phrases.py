@@ -13,7 +13,7 @@ from gen.report.plan.cost_phrases import cost_summary
 from gen.report.templates import Phrase
 from gen.review.data import DataAction
 from gen.review.review import ObjectAction
-from gen.review.runs import RunAction
+from gen.review.runs import RunAction, RunState
 from gen.review.usage import Load
 
 if TYPE_CHECKING:
@@ -172,5 +172,8 @@ def total_phrase(demands: Sequence[Demand]) -> Phrase:
 
 def state_phrase(run: RunChange) -> Phrase:
     """State of a run that is not active. Empty when its section already names the state."""
+    if run.latest.state is RunState.SUSPENDED and run.latest.counts:
+        what = "no run starts; those that have" if run.latest.scheduled else "no step starts; those that have"
+        return Phrase(f"{what} go on, and count")
     named = run.latest.active or run.action in (RunAction.RETIRED, RunAction.SUSPENDED)
     return Phrase("" if named else run.latest.state.value)

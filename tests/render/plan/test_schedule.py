@@ -35,10 +35,12 @@ def test_the_quota_counts_the_runs_that_can_overlap(repo: Repository, schedule: 
         assert repo.codes() == codes
 
 
-def test_a_suspended_schedule_requests_nothing(repo: Repository) -> None:
+def test_a_suspended_schedule_still_counts(repo: Repository) -> None:
+    """A run that it has started goes on, so suspending it must not free the quota for another job."""
     repo.overlay(OVERLAY.replace("allow:", "gpus: 0\n    allow:"))
     repo.job(f"{JOB}schedule: '@daily'\nstate: suspended\n")
-    assert repo.codes() == []
+    assert repo.codes() == ["over-quota"]
+    repo.overlay(OVERLAY)
     assert repo.one("CronJob")["spec"]["suspend"] is True
 
 
