@@ -15,6 +15,7 @@ from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
 from gen.regex import regex
 from gen.render.quota import check_quotas, requested_by
+from gen.render.results import RenderedJob
 from gen.render.selection import check_selection
 from gen.repository.layout import RenderedPath
 from gen.resources.names import is_derived
@@ -53,6 +54,7 @@ def crosscheck(
     _check_names(root, results, found)
     _check_children(root, results, overlays, found)
     _check_objects(rendered, overlays, found)
+    _check_steps(rendered, overlays, found)
     check_quotas(requested_by(job for result in results for job in result.rendered), overlays, found)
     if complete:
         _check_patches(results, shared, overlays, found)
@@ -124,6 +126,24 @@ def _check_objects(rendered: Sequence[Rendered], overlays: Sequence[Overlay], fo
                 hint = "rename the job, the namespace or the volume"
                 related = [(other.source, f"the other object, in {other.path}")]
                 found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
+
+
+def _check_steps(rendered: Sequence[Rendered], overlays: Sequence[Overlay], found: Findings) -> None:
+    """A workflow cannot create the object of a step under the name of an object in Git. A hash in that prevents it."""
+    clusters = {overlay.name: overlay.cluster for overlay in overlays}
+    created = {
+        (clusters[one.overlay], identity): one
+        for one in rendered
+        if isinstance(one, RenderedJob)
+        for identity in one.steps
+    }
+    for one in rendered if created else ():
+        for file in one.files:
+            pipeline = created.get((clusters[one.overlay], file.identity))
+            if pipeline is not None:
+                message = f"{file.identity} has the name of the object of a step of `{pipeline.name}`"
+                related = [(pipeline.files[0].source, "the pipeline")]
+                found.error(DUPLICATE_OBJECT, file.source, message, "change the `name` of the job", related)
 
 
 def _check_patches(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from gen.diagnostics import DefinitionError, Findings, Location
+from gen.diagnostics import Findings, Location
 from gen.findings.grants import (
     NOT_GRANTED,
     UNKNOWN_NAMESPACE,
@@ -25,17 +25,15 @@ from gen.findings.grants import (
 )
 from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
 from gen.load import read
-from gen.overlay.definitions import report_invalid_definition
 from gen.overlay.select import CLUSTERS, clusters_of, selects
 from gen.render.build.search import experiment
-from gen.render.build.stage import build, build_storage
-from gen.render.check import check_manifests
-from gen.render.deciding_field import Decided, deciding_field, field_of_route
+from gen.render.build.stage import build_storage
+from gen.render.checked import checked_objects, checked_run
+from gen.render.deciding_field import Decided, field_of_route
 from gen.render.emit import emit
 from gen.render.expand import expand, merge_findings
 from gen.render.manifest import Built, Patched, Valid
 from gen.render.parse.job import job_name, parse_job, read_job
-from gen.render.patch.stage import apply_patches
 from gen.render.plan.lookups import Pins
 from gen.render.plan.resource_quotas import plan_resource_quotas
 from gen.render.plan.stage import make_plan
@@ -46,9 +44,10 @@ from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOve
 from gen.render.seal import seal, unsealed
 from gen.render.sweep import settle
 from gen.resources.demand import Demand
+from gen.resources.workflows import created_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from gen.kinds.plan import Plan
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from gen.render.manifest import Manifest
     from gen.render.parse.job import JobInput
     from gen.repository.layout import JobFile
-    from gen.rules.problem import Problem
 
 _INDEPENDENT = frozenset(
     code.name
@@ -170,13 +168,16 @@ def _render_run(
     if run is None or plan is None:
         return None
     given = run.given
-    checked = _checked_run(run, plan, overlay, found)
+    checked = checked_run(run, plan, overlay, found)
     if checked is not None and plan.steps:
-        checked = _with_steps(checked, one, plan, overlay)
+        from gen.render.steps.objects import with_steps  # noqa: PLC0415 - most jobs have none
+
+        checked = with_steps(checked, one, plan, overlay)
     if checked is None:
         return None
     patched, valid = checked
-    apply_policies(patched, overlay, found, partial(field_of_route, given))
+    if not plan.steps:  # those about steps are placed in the steps
+        apply_policies(patched, overlay, found, partial(field_of_route, given))
     if plan.search is not None or plan.in_workflow:
         around = _around(valid, plan, overlay, found, given)
         if around is None:
@@ -202,6 +203,7 @@ def _render_run(
         gpus=asked.gpus,
         accelerators=dict(asked.accelerators),
         pods=asked.pods + (plan.tensorboard is not None),
+        steps=created_by(one.body for one in sealed.manifests if one.is_workload) if plan.steps else (),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
     )
     kept = plan.schedule is None  # a schedule changes in place
@@ -220,7 +222,7 @@ def _around(
     (workload,) = (manifest for manifest in valid.manifests if manifest.is_workload)
     built, *inner = _outer(workload, plan, given)
     field = SEARCH if plan.search is not None else SCHEDULE
-    checked = _checked(Built((built,)), overlay, found, lambda _: Decided(given.place(field)), proven=False)
+    checked = checked_objects(Built((built,)), overlay, found, lambda _: Decided(given.place(field)), proven=False)
     if checked is None:
         return None
     patched, (around,) = checked[0], checked[1].manifests
@@ -238,57 +240,13 @@ def _outer(workload: Manifest, plan: Plan, given: JobInput) -> tuple[Manifest, .
     return cron_workflow(workload, plan, plan.schedule, given.job.facts)
 
 
-def _checked_run(run: JobRun, plan: Plan, overlay: Overlay, found: Findings) -> tuple[Patched, Valid] | None:
-    job = run.given.job
-    return _checked(build(job, plan), overlay, found, partial(deciding_field, run.given), proven=job.proven)
-
-
-def _with_steps(
-    checked: tuple[Patched, Valid], one: Expanded, plan: Plan, overlay: Overlay
-) -> tuple[Patched, Valid] | None:
-    """The objects of a pipeline with those of its steps, each patched and checked like a job."""
-    steps = zip(one.steps, plan.steps, strict=True)
-    every = [_checked_run(step.run, own.plan, overlay, one.found) for step, own in steps if step.run is not None]
-    parts = [checked, *(part for part in every if part is not None)]
-    if len(parts) <= len(one.steps):
-        return None
-    return (
-        Patched(
-            manifests=tuple(manifest for patched, _ in parts for manifest in patched.manifests),
-            built=tuple(manifest for patched, _ in parts for manifest in patched.built),
-            provenance=tuple(source for patched, _ in parts for source in patched.provenance),
-            matched=frozenset().union(*(patched.matched for patched, _ in parts)),
-            deletions=frozenset().union(*(patched.deletions for patched, _ in parts)),
-        ),
-        Valid(tuple(manifest for _, valid in parts for manifest in valid.manifests)),
-    )
-
-
-def _checked(
-    built: Built,
-    overlay: Overlay,
-    found: Findings,
-    deciding: Callable[[Problem], Decided | None],
-    *,
-    proven: bool = True,
-) -> tuple[Patched, Valid] | None:
-    """The objects after the patches, and after the checks; None if there is an error."""
-    try:
-        patched = apply_patches(built, overlay, found)
-        valid = None if found.failed() else check_manifests(patched, overlay.kinds, found, deciding, proven=proven)
-    except DefinitionError as error:
-        report_invalid_definition(error, overlay, found)
-        return None
-    return (patched, valid) if valid is not None else None
-
-
 def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Findings) -> RenderedOverlay | None:
     """The storage of an overlay for pairs of a namespace and a volume, with the ResourceQuotas of its namespaces.
 
     None if it has an error.
     """
     built = build_storage(plan_storage(overlay, uses), plan_resource_quotas(overlay))
-    checked = _checked(built, overlay, found, lambda _: None)
+    checked = checked_objects(built, overlay, found, lambda _: None)
     if checked is None:
         return None
     patched, valid = checked

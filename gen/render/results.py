@@ -57,6 +57,8 @@ class RenderedJob(Rendered, frozen=True, kw_only=True):
     """Pods that the job has while it is active, and its TensorBoard."""
     kinds: tuple[str, ...]
     """Kinds of the objects, as `group/Kind`."""
+    steps: tuple[str, ...] = ()
+    """Objects that a workflow creates for the steps of a pipeline, as `Kind namespace/name`."""
     behind: Behind | None = None
     """None if the run is the one that a new render gives."""
 

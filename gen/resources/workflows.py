@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from msgspec import Struct
 
-from gen.kubernetes import TRIAL
+from gen.kubernetes import TRIAL, identity_of
 from gen.regex import regex
+from gen.resources.argo import WORKFLOW
 from gen.resources.pods import follow
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gen.kubernetes import Body
     from gen.resources.base import Resource
@@ -90,6 +91,11 @@ def embedded(body: Body, kind: Resource) -> Iterator[tuple[int, Body]]:
                 yield index, manifest_body(text)
             except ValueError:
                 continue
+
+
+def created_by(bodies: Iterable[Body]) -> tuple[str, ...]:
+    """The objects that workflows create, as `Kind namespace/name`."""
+    return tuple(identity_of(created) for body in bodies for _, created in embedded(body, WORKFLOW))
 
 
 def without_objects(body: Body, kind: Resource) -> list[Any]:

@@ -23,6 +23,7 @@ from gen.render.seal import filled
 from gen.resources import held_object, queue_labels, resource_of_object
 from gen.resources.demand import Demand, demand
 from gen.resources.pods import templates_by_shape
+from gen.resources.workflows import created_by
 
 if TYPE_CHECKING:
     from gen.kinds.base import Job
@@ -59,6 +60,7 @@ def keep(
         gpus=asked.gpus,
         accelerators=dict(asked.accelerators),
         pods=asked.pods + (plan.tensorboard is not None),
+        steps=created_by([workload]) if plan.steps else (),
         kinds=tuple(dict.fromkeys(one.group_kind for one in (*kept, *shared))),
         behind=Behind(
             run=run.run,

@@ -1,0 +1,76 @@
+"""Findings about steps: their places, and each once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support import OVERLAY
+
+if TYPE_CHECKING:
+    from tests.support import Repository
+
+PIPELINE = """\
+kind: pipeline
+image: registry.example.com/a:1
+command: x
+timeout: 1h
+memory: 1Gi
+steps:
+  first: {kind: batch}
+  second:
+    kind: batch
+    image: registry.example.com/b:1
+    needs: [first]
+"""
+
+
+def policy(expression: str) -> str:
+    return f"""\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {{name: p}}
+spec:
+  matchConstraints:
+    resourceRules: [{{apiGroups: [batch], apiVersions: ["*"], operations: ["*"], resources: ["*"]}}]
+  validations: [{{expression: "{expression}"}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {{name: b}}
+spec: {{policyName: p, validationActions: [Deny]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "places"),
+    [
+        ("object.spec.template.spec.containers.all(c, !c.image.contains('/b:'))", [(10, 12)]),
+        ("object.spec.template.spec.containers.all(c, !c.image.contains('/a:'))", [(2, 8)]),
+        ("object.spec.template.spec.containers.all(c, c.resources.limits.memory == '2Gi')", [(5, 9)]),
+    ],
+)
+def test_a_policy_about_a_step_is_placed_at_the_field_of_the_step(
+    repo: Repository, expression: str, places: list[tuple[int, int]]
+) -> None:
+    repo.overlay(OVERLAY)
+    repo.write("overlays/dev/policies/p.yaml", policy(expression))
+    repo.job(PIPELINE)
+    found = [one for one in repo.render()[0].findings if one.code == "policy-denied"]
+    assert [(one.place.line, one.place.column) for one in found] == places
+    repo.job(PIPELINE.replace("/a:1", "/c:1").replace("/b:1", "/c:1").replace("1Gi", "2Gi"))
+    assert repo.codes() == []
+
+
+def test_a_job_with_the_name_of_the_object_of_a_step(repo: Repository) -> None:
+    repo.overlay(OVERLAY)
+    repo.job(PIPELINE)
+    run = repo.one("Workflow")["metadata"]["name"]
+    repo.overlay(OVERLAY + "runs: {naming: stable}\n")
+    alone = PIPELINE.partition("timeout")[0].replace("pipeline", "batch") + "timeout: 1h\nmemory: 1Gi\n"
+    repo.job(alone, name=f"{run}-second")
+    found = [one for one in repo.render()[0].findings if "of a step of `demo`" in one.message]
+    assert [(one.code, one.place.file) for one in found] == [("duplicate-object", f"jobs/team/{run}-second.yaml")]
+    repo.job(alone.replace("batch", "pytorch"), name=f"{run}-second")
+    assert repo.codes() == [], "another kind"
