@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from gen.regex import regex
+
 Body = dict[str, Any]
 """A Kubernetes object, or a part of one, as plain data."""
 
@@ -19,6 +21,9 @@ TRIAL = "\ufdd4"
 
 PARAMETER = "\ufdd5"
 """Before and after the name of a parameter whose value Katib chooses."""
+
+RESULT = "\ufdd6"
+"""Before and after the step and the name of a result, which Argo Workflows knows when the step has ended."""
 
 OWN = "gen/"
 """Prefix of our own labels and annotations."""
@@ -68,8 +73,27 @@ def parameter(name: str) -> str:
     return f"{PARAMETER}{name}{PARAMETER}"
 
 
+def result(step: str, name: str) -> str:
+    """Placeholder of a result of a step."""
+    return f"{RESULT}{step}/{name}{RESULT}"
+
+
+_RESULT = regex(f"{RESULT}([^{RESULT}/]*)/([^{RESULT}]*){RESULT}")
+
+
+def results_in(text: str) -> list[tuple[str, str]]:
+    """The results in a text, each a step and a name, sorted."""
+    return sorted(set(_RESULT.findall(text))) if RESULT in text else []
+
+
+def with_results(text: str, form: str) -> str:
+    """The text with the form of a template for `re.sub` in place of results, whose groups are the step and the name."""
+    return _RESULT.sub(form, text) if RESULT in text else text
+
+
 def readable(text: str) -> str:
-    """The text with expressions instead of the placeholders of a search, for messages."""
+    """The text with expressions instead of the placeholders of searches and steps, for messages."""
+    text = with_results(text, r"{{ steps.\1.results.\2 }}")
     if TRIAL not in text and PARAMETER not in text:
         return text
     return re.sub(f"{PARAMETER}([^{PARAMETER}]*){PARAMETER}", r"{{ params.\1 }}", text.replace(TRIAL, "{{ run.id }}"))

@@ -40,7 +40,7 @@ volumes:
 networks:
   host: {hostNetwork: true}
   eni: {terway: {version: "1.0.10"}}
-pipelines: {argo: {serviceAccount: gen-pipeline}}
+pipelines: {argo: {serviceAccount: gen-pipeline, reader: "registry.example.com/tools:1"}}
 """
 
 

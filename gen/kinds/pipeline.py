@@ -1,37 +1,51 @@
 """A pipeline: steps of any kind, in a Workflow of Argo Workflows.
 
-Each step is two nodes: one creates the object of the step, as its kind builds it, and one waits for its end. No pod of
-a step runs with the service account of the workflow, which can create objects: it belongs to Argo's executor alone.
+Each step is two nodes: one creates the object of the step, as its kind builds it, and one waits for its end. A third
+one reads the results of the step, if it has any: a script of gen in an image of the overlay. No pod of a step runs with
+the service account of the workflow, which can create objects.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
 from gen.diagnostics import BugError
 from gen.kinds.base import Job
-from gen.kubernetes import Body
+from gen.kubernetes import Body, present
 from gen.model.names import JobName
 from gen.model.step import MAX_STEPS, StepFields
 from gen.resources.argo import WORKFLOW
 from gen.resources.waiting import waiting
+from gen.resources.workflows import parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gen.kinds.plan import Plan, StepPlan
+    from gen.kinds.results_plan import ResultsPlan
     from gen.kinds.role import Role
     from gen.resources.base import Resource
 
 WAIT: Final = "-wait"
 """End of the names of nodes that wait for a step."""
+RESULTS: Final = "-results"
+"""End of the names of nodes that read the results of a step."""
+FOLDER: Final = "/tmp/gen-results"  # noqa: S108 - in a pod of its own
+"""Folder of that pod with a file for each result."""
 MAIN: Final = "main"
 """Name of the template with the graph, which no step can have."""
 _RETRIES: Final = {"limit": "20", "retryPolicy": "Always", "backoff": {"duration": "15s"}}
 """For nodes that wait: Kubernetes can evict them, and the JobSet of a TrainJob appears late. After a failure, a node
 reads the object again for five minutes."""
+
+
+_READS: Final = {"limit": "5", "retryPolicy": "Always", "backoff": {"duration": "15s"}}
+"""For nodes that read results: Kubernetes can evict them."""
+_READER: Final = {"cpu": "100m", "memory": "256Mi"}
+_ENDS: Final = ("Succeeded", "Failed", "Errored", "Omitted", "Skipped")
 
 
 class PipelineJob(Job):
@@ -86,30 +100,43 @@ def workflow_spec(steps: tuple[StepPlan, ...], account: str) -> Body:
 
 
 def _graph(steps: tuple[StepPlan, ...]) -> Body:
-    """All nodes that wait are targets: a step that handles a failure does not make the pipeline succeed."""
-    tasks = [task for step in steps for task in _tasks(step)]
-    targets = " ".join(step.name + WAIT for step in steps)
+    """All last nodes are targets: a step that handles a failure does not make the pipeline succeed."""
+    nodes = {step.name: _nodes(step) for step in steps}
+    tasks = [task for step in steps for task in _tasks(step, nodes)]
+    targets = " ".join(names[-1] for names in nodes.values())
     return {"name": MAIN, "dag": {"failFast": False, "target": targets, "tasks": tasks}}
 
 
-def _tasks(step: StepPlan) -> Iterator[Body]:
-    create = {"name": step.name, "template": step.name}
-    yield {**create, "depends": depends(step)} if step.needs else create
-    yield {"name": step.name + WAIT, "template": step.name + WAIT, "depends": f"{step.name}.Succeeded"}
+def _nodes(step: StepPlan) -> tuple[str, ...]:
+    """Names of the nodes of a step, each after the one before it."""
+    return (step.name, step.name + WAIT, *((step.name + RESULTS,) if step.results is not None else ()))
 
 
-def depends(step: StepPlan) -> str:
+def _tasks(step: StepPlan, nodes: Mapping[str, tuple[str, ...]]) -> Iterator[Body]:
+    create, *others = nodes[step.name]
+    given = [{"name": parameter(*use), "value": _output(*use)} for use in step.uses]
+    yield present(
+        name=create,
+        template=create,
+        depends=depends(step, nodes) if step.needs else None,
+        arguments=present(parameters=given),
+    )
+    for before, name in pairwise((create, *others)):
+        yield {"name": name, "template": name, "depends": f"{before}.Succeeded"}
+
+
+def _output(step: str, name: str) -> str:
+    return f"{{{{tasks.{step}{RESULTS}.outputs.parameters.{name}}}}}"
+
+
+def depends(step: StepPlan, nodes: Mapping[str, tuple[str, ...]]) -> str:
     """The condition under which a step starts. Argo evaluates it when all nodes in it have ended."""
+    needed = [nodes[need] for need in step.needs]
     if step.when == "succeeded":
-        return " && ".join(f"{need}{WAIT}.Succeeded" for need in step.needs)
-    failed = [f"{need}{part}.{end}" for need in step.needs for part in ("", WAIT) for end in ("Failed", "Errored")]
+        return " && ".join(f"{names[-1]}.Succeeded" for names in needed)
     if step.when == "failed":
-        return " || ".join(failed)
-    return " && ".join(f"({_ended(need)})" for need in step.needs)
-
-
-def _ended(need: str) -> str:
-    return " || ".join(f"{need}{WAIT}.{end}" for end in ("Succeeded", "Failed", "Errored", "Omitted", "Skipped"))
+        return " || ".join(f"{name}.{end}" for names in needed for name in names for end in ("Failed", "Errored"))
+    return " && ".join(f"({' || '.join(f'{names[-1]}.{end}' for end in _ENDS)})" for names in needed)
 
 
 def _templates(step: StepPlan) -> Iterator[Body]:
@@ -118,10 +145,11 @@ def _templates(step: StepPlan) -> Iterator[Body]:
         raise BugError(f"no conditions for {step.facts.kind}, which the plan refuses")
     version = step.plan.api_version if found.of is step.facts else found.of.served[0]
     group, _, version = version.rpartition("/")
-    yield {
-        "name": step.name,
-        "resource": {"action": "create", "setOwnerReference": True, "manifest": step.plan.run},
-    }
+    yield present(
+        name=step.name,
+        inputs=present(parameters=[{"name": parameter(*use)} for use in step.uses]),
+        resource={"action": "create", "setOwnerReference": True, "manifest": step.plan.run},
+    )
     yield {
         "name": step.name + WAIT,
         "retryStrategy": _RETRIES,
@@ -131,4 +159,23 @@ def _templates(step: StepPlan) -> Iterator[Body]:
             "successCondition": found.success,
             "failureCondition": found.failure,
         },
+    }
+    if step.results is not None:
+        yield _reader(step.name + RESULTS, step.results)
+
+
+def _reader(name: str, results: ResultsPlan) -> Body:
+    files = [{"name": one, "valueFrom": {"path": f"{FOLDER}/{one}"}} for one in results.names]
+    return {
+        "name": name,
+        "retryStrategy": _READS,
+        "container": {
+            "name": "main",
+            "image": results.image,
+            "command": list(results.command),
+            "args": list(results.args),
+            "resources": {"limits": _READER, "requests": _READER},
+            "securityContext": {"allowPrivilegeEscalation": False},
+        },
+        "outputs": {"parameters": files},
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gen.kinds.mounts import MountPlan, VolumePlan
+from gen.kinds.results_plan import ResultsPlan
 from gen.kinds.transfer_plan import TransferPlan
 from gen.kubernetes import Body
 from gen.resources.demand import Demand, joined
@@ -182,6 +183,10 @@ class StepPlan(Struct, frozen=True, kw_only=True):
     when: str
     facts: Resource
     plan: Plan
+    results: ResultsPlan | None = None
+    """None for a step without results."""
+    uses: tuple[tuple[str, str], ...] = ()
+    """Results of other steps in its texts, each a step and a name."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):

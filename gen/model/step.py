@@ -4,16 +4,27 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from gen.model.base import Model
+from gen.model.metric import MetricName
 from gen.model.names import JobName
-from gen.model.scalars import refuse
+from gen.model.scalars import matching, refuse, schema
+from gen.regex import regex
 
 MAX_STEPS = 64
 """Most steps of a pipeline."""
+MAX_RESULTS = 16
+"""Most results of a step."""
 
-STEPS_HAVE = frozenset({"kind", "params"})
+_RESULT = regex(r"[a-z][a-z0-9_]*")
+ResultName = Annotated[
+    str,
+    matching(_RESULT, 40, "a name of lower-case letters, digits and `_`", "start with a letter, such as `best_loss`"),
+    schema("name", "string", pattern=f"^{_RESULT.pattern}$", maxLength=40),
+]
+
+STEPS_HAVE = frozenset({"kind", "metrics", "params"})
 """Fields that both a pipeline and its steps can have."""
 
 
@@ -26,6 +37,10 @@ class Order(Model):
     """Steps that must have ended before. Without any, the step starts with the pipeline."""
     when: Literal["succeeded", "failed", "ended"] = "succeeded"
     """How the steps in `needs` must have ended: all `succeeded`, at least one `failed`, or all `ended` in any way."""
+    results: Annotated[dict[ResultName, MetricName], Field(max_length=MAX_RESULTS)] = {}
+    """Values for later steps, by name: the word that the program prints before the value, as `best=/data/3` or
+    `best: /data/3`. A later step uses `{{ steps.<step>.results.<name> }}`. The value is the last one in the log of the
+    first pod: a number if `metrics` has the word, else a text of letters, digits and `_./:@%+=-`."""
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -101,6 +101,9 @@ class ArgoWorkflows(Model):
     service_account: ObjectName
     """ServiceAccount of the pods that create the objects of steps and wait for them, in each namespace with pipelines.
     `docs/pipelines.md` has the Role that it needs. No pod of a step runs with it."""
+    reader: ImageRef | None = None
+    """Image with `kubectl`, `sed` and a POSIX shell. It reads the `results` of a step from the log of a pod, with the
+    service account. Without it, steps cannot have `results`."""
 
 
 class Pipelines(Model):

@@ -149,7 +149,7 @@ def _plan_run(one: Expanded, overlay: Overlay, pins: Pins | None) -> Plan | None
     from gen.render.steps.findings import collect  # noqa: PLC0415 - as above
 
     steps = [_plan(step.run, overlay, step.found, pins) if step.run is not None else None for step in one.steps]
-    plan = plan_steps(one, plan, steps, overlay)
+    plan = plan_steps(one, plan, steps, overlay, pins)
     collect(one.found, one.run, one.steps)
     return plan
 

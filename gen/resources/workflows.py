@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from msgspec import Struct
 
-from gen.kubernetes import TRIAL, identity_of
+from gen.kubernetes import TRIAL, identity_of, with_results
 from gen.regex import regex
 from gen.resources.argo import WORKFLOW
 from gen.resources.pods import follow
@@ -30,6 +30,15 @@ _UNSEEN = regex("[\x7f-\xa0\xad\u0600-\u0605\u2000-\u200f\u2028-\u202f\u205f-\u2
 
 YAML and JSON have no common escape for larger codes; the writer of files escapes a text with them as a whole.
 """
+
+
+_PARAMETER = r"{{inputs.parameters.\1_\2}}"
+"""A result of another step; names of steps have no `_`."""
+
+
+def parameter(step: str, name: str) -> str:
+    """The name of the parameter with a result of another step."""
+    return f"{step}_{name}"
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -72,9 +81,11 @@ def manifest_text(body: Body) -> str:
     """An object as a text in a workflow.
 
     Argo replaces `{{…}}` in it, which JSON can write without two braces, so that no value of a job becomes a template.
-    `TRIAL` is the name of the workflow. The text is YAML, too, and characters that a reviewer cannot see are escaped.
+    `TRIAL` is the name of the workflow, and results of other steps are parameters. The text is YAML, too, so characters
+    that a reviewer cannot see are escaped.
     """
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode().replace("{{", r"\u007b\u007b")
+    text = with_results(text, _PARAMETER)
     return _UNSEEN.sub(_escaped, text.replace(TRIAL, "{{workflow.name}}")) + "\n"
 
 

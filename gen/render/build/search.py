@@ -30,7 +30,7 @@ def experiment(manifest: Manifest, plan: Plan, search: SearchPlan) -> Manifest:
     """The search with the object as its trial."""
     trial, references = _trial(manifest.body)
     metadata = run_metadata(plan, plan.run, plan.kind)
-    metadata["annotations"] = {**metadata.get("annotations", {}), METRICS: metrics_annotation(plan.metrics)}
+    metadata["annotations"] = {**metadata.get("annotations", {}), METRICS: metrics_annotation(plan)}
     body = {
         "apiVersion": search.facts.api_version(search.facts.served[0]),
         "kind": search.facts.kind,

@@ -85,9 +85,9 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
 
 
 def describe_run(workload: Body, plan: Plan) -> None:
-    """Annotate an object of a run in Git with the metrics of the job and the values of the run."""
-    if plan.metrics:
-        workload["metadata"].setdefault("annotations", {})[METRICS] = metrics_annotation(plan.metrics)
+    """Annotate an object of a run in Git with the metrics of the job and its steps, and the values of the run."""
+    if (metrics := metrics_annotation(plan)) is not None:
+        workload["metadata"].setdefault("annotations", {})[METRICS] = metrics
     if plan.values:
         workload["metadata"].setdefault("annotations", {})[VALUES] = orjson.dumps(plan.values).decode()
 

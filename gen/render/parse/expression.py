@@ -45,6 +45,13 @@ _NODE_NAMES = {
 """Names for nodes of Jinja's syntax tree; others are called by their class."""
 
 
+_STEPS = "steps"
+_RESULT_HINT = (
+    "write `{{ steps.<step>.results.<name> }}`, without filters, in `command`, `args` or `env` of a later step of a "
+    "pipeline"
+)
+
+
 class ExpressionError(Exception):
     """An expression that cannot be evaluated, with a message, a hint, and its offset in the string."""
 
@@ -189,6 +196,8 @@ def _value(node: Any, values: Values) -> str:
     match node:
         case nodes.Const(value=str(text)):
             return _constant(text)
+        case nodes.Getattr() | nodes.Getitem() | nodes.Name() if _root(node) == _STEPS:
+            raise ExpressionError("a result of a step has no value here", _RESULT_HINT)
         case nodes.Getattr(node=nodes.Name(name=scope), attr=name):
             return _lookup(scope, name, values)
         case nodes.Getitem(node=nodes.Name(name=scope), arg=nodes.Const(value=str(name))):
@@ -203,6 +212,13 @@ def _value(node: Any, values: Values) -> str:
     name = type(node).__name__
     message = f"unsupported expression: {_NODE_NAMES.get(name, name.lower())}"
     raise ExpressionError(message, "use only names, their attributes and filters")
+
+
+def _root(node: Any) -> str:
+    """The first name of a chain of attributes."""
+    while hasattr(node, "node"):
+        node = node.node
+    return str(getattr(node, "name", ""))
 
 
 def _constant(text: str) -> str:

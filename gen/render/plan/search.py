@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gen.model.metric import KnownMetric
     from gen.model.search import Search
     from gen.render.plan.context import Context
-    from gen.resources.base import Trial
+    from gen.resources.base import Resource, Trial
 
 
 def plan_search(context: Context, api_version: str, pods: Sequence[PodPlan]) -> SearchPlan | None:
@@ -48,7 +48,7 @@ def plan_search(context: Context, api_version: str, pods: Sequence[PodPlan]) -> 
     _check_use(context, wanted, pods)
     metrics = _metrics(context, wanted)
     algorithm = check_algorithm(context, wanted)
-    first = _first(job.facts.trial, pods)
+    first = first_pod(job.facts, pods)
     _check_watched(context, api_version)
     if first is None or len(context.found.items) > before:
         return None
@@ -73,10 +73,11 @@ def _labels(context: Context, trial: Trial, first: PodPlan) -> Mapping[str, str]
     return {**own, **(trial.index if first.role.most > 1 or not own else {})}
 
 
-def _first(trial: Trial, pods: Sequence[PodPlan]) -> PodPlan | None:
-    """The pods with the one that has rank 0."""
+def first_pod(facts: Resource, pods: Sequence[PodPlan]) -> PodPlan | None:
+    """The pods with the one that has rank 0, whose log has the metrics."""
     running = [pod for pod in pods if pod.role.runs]
-    ranked = [pod for role in trial.roles for pod in running if pod.role.replica_type == role]
+    roles = facts.trial.roles if facts.trial is not None else ()
+    ranked = [pod for role in roles for pod in running if pod.role.replica_type == role]
     return next(iter([*ranked, *running]), None)
 
 

@@ -12,6 +12,7 @@ from gen.findings.grants import NO_PIPELINES
 from gen.findings.jobs import INVALID_VALUE
 from gen.kinds.plan import StepPlan
 from gen.render.plan.outlasting import check_followed
+from gen.render.plan.step_results import plan_results, uses
 from gen.resources.waiting import waiting
 
 if TYPE_CHECKING:
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.render.expand import Expanded
     from gen.render.job_run import ExpandedStep
+    from gen.render.plan.lookups import Pins
 
 _MOST_BYTES = 1 << 20
 """Limit for the fields of all steps. etcd takes objects of 1.5 MiB, and Argo adds the status of the nodes."""
 
 
-def plan_steps(one: Expanded, plan: Plan | None, plans: Sequence[Plan | None], overlay: Overlay) -> Plan | None:
+def plan_steps(
+    one: Expanded, plan: Plan | None, plans: Sequence[Plan | None], overlay: Overlay, pins: Pins | None
+) -> Plan | None:
     """The plan of a pipeline with those of its steps; None if it cannot be rendered."""
     _check_overlay(one, overlay)
     if plan is None or one.run is None:
@@ -38,7 +42,8 @@ def plan_steps(one: Expanded, plan: Plan | None, plans: Sequence[Plan | None], o
     if size > _MOST_BYTES:
         message = f"the steps have {size} bytes in total; the maximum is {_MOST_BYTES}"
         one.found.error(TOO_LARGE, one.run.given.place("steps", key=True), message, "keep long texts on a volume")
-    known = [_step_plan(step, own, plan) for step, own in zip(one.steps, plans, strict=True) if own is not None]
+    both = zip(one.steps, plans, strict=True)
+    known = [_step_plan(step, own, plan, overlay, pins) for step, own in both if own is not None]
     if len(known) < len(plans) or overlay.fields.pipelines is None or one.found.failed():
         return None
     return replace(
@@ -50,13 +55,22 @@ def plan_steps(one: Expanded, plan: Plan | None, plans: Sequence[Plan | None], o
     )
 
 
-def _step_plan(step: ExpandedStep, own: Plan, plan: Plan) -> StepPlan:
+def _step_plan(step: ExpandedStep, own: Plan, plan: Plan, overlay: Overlay, pins: Pins | None) -> StepPlan:
     """A step is active while its pipeline is suspended, which starts no more steps."""
     assert step.run is not None  # noqa: S101 - it has a plan
     state = "finished" if plan.state == "finished" else "active"
+    results = plan_results(step, own, overlay, pins)
     own = replace(own, state=state, labels=plan.labels, annotations=plan.annotations)
     order = step.order
-    return StepPlan(name=step.name, needs=order.needs, when=order.when, facts=step.run.given.job.facts, plan=own)
+    return StepPlan(
+        name=step.name,
+        needs=order.needs,
+        when=order.when,
+        facts=step.run.given.job.facts,
+        plan=own,
+        results=results,
+        uses=uses(step),
+    )
 
 
 def _check_overlay(one: Expanded, overlay: Overlay) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
-from gen.kinds.pipeline import MAIN, WAIT
+from gen.kinds.pipeline import MAIN, RESULTS, WAIT
 from gen.resources.antichain import ancestors
 from gen.resources.names import is_derived
 
@@ -18,14 +18,18 @@ if TYPE_CHECKING:
     from gen.render.parse.job import WrittenJob
 
 
+_NODES = {WAIT: "waits for", RESULTS: "reads the results of"}
+
+
 def check_name(name: str, written: WrittenJob, steps: Mapping[str, ExpandedStep], found: Findings) -> None:
     place = written.place("steps", name, key=True)
     if name == MAIN:
         message = f"`{MAIN}` is the name of the graph of the steps"
         found.error(INVALID_VALUE, place, message, "choose another name for the step")
-    elif name.endswith(WAIT) and name.removesuffix(WAIT) in steps:
-        message = f"`{name}` is the name of the node that waits for the step `{name.removesuffix(WAIT)}`"
-        found.error(INVALID_VALUE, place, message, "choose another name for one of the two steps")
+    for end, task in _NODES.items():
+        if name.endswith(end) and name.removesuffix(end) in steps:
+            message = f"`{name}` is the name of the node that {task} the step `{name.removesuffix(end)}`"
+            found.error(INVALID_VALUE, place, message, "choose another name for one of the two steps")
     for other in _operated(name, steps):
         message = f"the operator of the step `{other}` gives the name `<run>-{name}` to one of its objects"
         found.error(INVALID_VALUE, place, message, "choose another name for one of the two steps")

@@ -21,6 +21,7 @@ from gen.render.parse.unused_params import used_params
 from gen.render.run_names import most_characters
 from gen.render.run_values import RunValues
 from gen.render.steps.order import check_name, check_needs, in_order, report_cycle
+from gen.render.steps.results import References
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,9 +76,12 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
             message = f"a step cannot have `{field}`, which is a field of the pipeline as a whole"
             hint = f"remove it, or set `{field}` for the whole pipeline, next to `steps`"
             found.error(INVALID_VALUE, own.find((field,)).key, message, hint)
-    data = _data(written, given, kind, fields)
     overlay = written.overlay
     layers = Layers((own, Layer(written.source), *(overlay.layers_of(kind) if overlay is not None else ())))
+    data = _data(written, given, kind, fields)
+    every = cast("dict[str, Data]", written.data["steps"])
+    references = References(step=name, order=order, steps=every, layers=layers, found=found)
+    data = cast("dict[str, Data]", references.replaced(data))
     one = replace(written, model=KINDS[kind], kind=kind, data=data, layers=layers, step=name)
     params = given.own.params if given.own is not None else {}
     read = parse_run(one, found, RunValues(name=run, params=params))
