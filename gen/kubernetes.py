@@ -87,7 +87,7 @@ def results_in(text: str) -> list[tuple[str, str]]:
 
 
 def with_results(text: str, form: str) -> str:
-    """The text with the form of a template for `re.sub` in place of results, whose groups are the step and the name."""
+    """The text with a replacement for `re.sub` in place of results. Group 1 is the step, group 2 the name."""
     return _RESULT.sub(form, text) if RESULT in text else text
 
 

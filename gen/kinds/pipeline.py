@@ -89,7 +89,7 @@ class PipelineJob(Job):
 
 
 def workflow_spec(steps: tuple[StepPlan, ...], account: str) -> Body:
-    """The `spec` of a workflow, whose executor has this ServiceAccount."""
+    """The `spec` of a workflow. Its executor has this ServiceAccount."""
     return {
         "entrypoint": MAIN,
         "serviceAccountName": account,

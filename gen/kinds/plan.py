@@ -275,7 +275,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> bool:
-        """Whether its pods may run. A suspended pipeline or schedule only starts no more of them."""
+        """Whether its pods may run. A suspended pipeline or schedule only starts no more."""
         return self.state == "active" or (self.state == "suspended" and not self.suspend_stops)
 
     @property

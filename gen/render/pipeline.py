@@ -102,7 +102,7 @@ def render_file(
 
 
 def _clusters(source: Source | None) -> tuple[tuple[str, Location], ...]:
-    """What a job names in `clusters`, with the places."""
+    """The entries of `clusters` of a job, with the places."""
     if source is None:
         return ()
     return tuple((name, source.place((CLUSTERS, index))) for index, name in enumerate(clusters_of(source.data)))

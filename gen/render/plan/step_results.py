@@ -1,4 +1,4 @@
-"""The results of a step: the pod whose log has them, and how to find them in its lines."""
+"""The results of a step: the pod with the log, and how to find the values in its lines."""
 
 from __future__ import annotations
 
@@ -99,6 +99,6 @@ def expression(word: str, metric: KnownMetric | None) -> str:
 
 
 def _literal(text: str) -> str:
-    """The text in an extended regular expression; a blank stands for any number of them."""
+    """The text in an extended regular expression; a blank matches any number of blanks."""
     escaped = (char if char.isalnum() and char.isascii() else "\\^" if char == "^" else f"[{char}]" for char in text)
     return re.sub(r"(?:\[ \])+", "[[:blank:]]+", "".join(escaped))

@@ -1,4 +1,4 @@
-"""The names of steps, and the order in which they start."""
+"""The names of steps, and their order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_name(name: str, written: WrittenJob, steps: Mapping[str, ExpandedStep]
 
 
 def _operated(name: str, steps: Mapping[str, ExpandedStep]) -> Iterator[str]:
-    """The steps whose operators make an object with the name of that of this step."""
+    """The steps with operators that make an object with the same name."""
     for other, step in steps.items():
         part = name.removeprefix(other)
         if step.run is not None and part != name and is_derived(step.run.given.job.facts, part):

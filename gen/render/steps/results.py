@@ -28,7 +28,7 @@ _REFERENCE: Final = regex(r"\{\{-?\s*steps\.(?P<step>[A-Za-z0-9_-]+)\.results\.(
 
 
 class References(Struct, frozen=True, kw_only=True):
-    """What the texts of a step may refer to."""
+    """Results that the texts of a step may use."""
 
     step: str
     order: Order
