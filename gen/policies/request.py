@@ -50,8 +50,8 @@ def request_for(body: Body, old: Body | None = None, *, namespaced: bool | None 
         resource=plural(str(body["kind"])),
         namespace=namespace,
         name=str(metadata.get("name") or ""),
-        body=_seen(body, namespace, known=old is not None),
-        old=_seen(old, namespace, known=True) if old is not None else None,
+        body=_seen(body, namespace),
+        old=_seen(old, namespace) if old is not None else None,
     )
 
 
@@ -74,15 +74,14 @@ def unknown(what: str) -> Callable[[], NoReturn]:
     return read
 
 
-def _seen(body: Body, namespace: str, *, known: bool) -> Body:
+def _seen(body: Body, namespace: str) -> Body:
     """An object with what the server adds to it before it asks policies."""
     stored = as_stored(body)
     metadata = dict(stored.get("metadata") or {})
     if namespace:
         metadata["namespace"] = namespace
-    if not known:
-        for field in ("uid", "creationTimestamp", "managedFields"):
-            metadata.setdefault(field, unknown(f"`metadata.{field}` is set by the server"))
+    for field in ("uid", "creationTimestamp", "managedFields"):
+        metadata.setdefault(field, unknown(f"`metadata.{field}` is set by the server"))
     return {**stored, "metadata": metadata}
 
 

@@ -14,6 +14,7 @@ from gen.review.costs import cost_changes
 from gen.review.data import data_changes
 from gen.review.fields import field_changes
 from gen.review.matching import Pair, match_objects, workload
+from gen.review.policies import report_policies
 from gen.review.removals import RemovalLimit, warn_delivery_removed, warn_kind_no_longer_permitted
 from gen.review.review import ObjectAction, ObjectChange, Review
 from gen.review.runs import run_changes
@@ -62,6 +63,7 @@ def compare_trees(
     warn_delivery_removed(objects, found)
     warn_kind_no_longer_permitted(objects, found)
     warn_apply_by_hand(objects, trees.settings, found)
+    report_policies(pairs, overlays, found)
     if not objects and inputs_differ():
         message = "jobs or overlays changed, but `rendered/` did not"
         found.warning(NOT_RENDERED, Location(rendered_path("")), message, "run `gen render` first")

@@ -18,10 +18,20 @@ from msgspec import Struct
 
 from gen.schemas.lookup import Kinds
 from tests.e2e.mutations import Mutator
-from tests.policies.support import NAMESPACE, PARAMS, bases, binding, cases, findings, policy_set
+from tests.policies.support import (
+    NAMESPACE,
+    PARAMS,
+    bases,
+    binding,
+    cases,
+    findings,
+    policy_set,
+    update_cases,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from gen.kubernetes import Body
     from gen.policies.policy_set import PolicySet
@@ -122,6 +132,37 @@ def test_every_case_is_judged_alike(cluster: Cluster, policies: PolicySet) -> No
                 response = cluster.try_to_create_in(body, "default")
                 assert response.status == 201, (case.name, response.message)
                 assert said(response) == findings(policies, body), case.name
+
+
+def test_updates_are_judged_alike(cluster: Cluster, tmp_path: Path) -> None:
+    every = update_cases()
+    objects = {case.name: case.policy for case in every}
+    bindings = {name: binding(policy) for name, policy in objects.items()}
+    ours = policy_set(tmp_path, *objects.values(), *bindings.values(), NAMESPACE)
+    known = [
+        cluster.apply({**case.old, "metadata": {**case.old["metadata"], "namespace": "default"}}) for case in every
+    ]
+    installed = [cluster.apply(body) for body in (*objects.values(), *bindings.values())]
+    try:
+        deadline = time.monotonic() + _READY_S
+        while not all(case.name in said(_update(cluster, case.denied)) for case in every if case.denied is not None):
+            assert time.monotonic() < deadline, "the server does not evaluate every policy"
+            time.sleep(_POLL_S)
+        for case in every:
+            for body in (case.denied, case.accepted):
+                if body is not None:
+                    response = _update(cluster, body)
+                    assert response.status == 200, (case.name, response.message)
+                    assert said(response) == findings(ours, body, case.old), case.name
+    finally:
+        for body in reversed((*known, *installed)):
+            cluster.client.delete(cluster.path(body))
+
+
+def _update(cluster: Cluster, body: Body | None) -> Response:
+    assert body is not None
+    named = {**body, "metadata": {**body["metadata"], "namespace": "default"}}
+    return cluster.client.apply(cluster.path(named), named, fieldManager="test", dryRun="All")
 
 
 def test_verdicts_and_messages_agree(compared: list[Compared], capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,18 @@ class PolicyCase(Struct, frozen=True):
     """None if it denies the base object, too."""
 
 
+class UpdateCase(Struct, frozen=True):
+    """A policy about updates, an object, and the objects that replace it."""
+
+    name: str
+    policy: Body
+    old: Body
+    denied: Body | None
+    """None if no update is denied."""
+    accepted: Body | None
+    """None if every update is denied."""
+
+
 def bases() -> dict[str, Body]:
     found: dict[str, Body] = yaml.safe_load((HERE / "bases.yaml").read_text("utf-8"))
     return found
@@ -72,10 +84,29 @@ def cases() -> list[PolicyCase]:
     return found
 
 
+def update_cases() -> list[UpdateCase]:
+    objects = bases()
+    found = []
+    for case in yaml.safe_load((HERE / "updates.yaml").read_text("utf-8")):
+        for kind in case["of"]:
+            base = merged(objects[kind], {"metadata": {"name": f"{case['name']}-{kind}"}})
+            old = merged(base, case["old"])
+            new, same = (merged(old, case[key]) if key in case else None for key in ("new", "same"))
+            if new is not None and "data" in case["new"]:
+                new = {**new, "data": case["new"]["data"]}
+            found.append(UpdateCase(case["name"], policy({"operations": ["UPDATE"], **case}), old, new, same))
+    return found
+
+
 def policy(case: dict[str, Any]) -> Body:
     """The policy of a case."""
     rules = [
-        {"apiGroups": [GROUPS.get(one, "")], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": [one]}
+        {
+            "apiGroups": [GROUPS.get(one, "")],
+            "apiVersions": ["v1"],
+            "operations": case.get("operations", ["CREATE"]),
+            "resources": [one],
+        }
         for one in case["of"]
     ]
     texts = {key: case[key] for key in ("message", "messageExpression") if key in case}
@@ -84,6 +115,8 @@ def policy(case: dict[str, Any]) -> Body:
         "matchConstraints": {"resourceRules": rules},
         "validations": [{"expression": case["expression"], **texts}],
     }
+    if "selector" in case:
+        spec["matchConstraints"]["objectSelector"] = case["selector"]
     if "variables" in case:
         spec["variables"] = [{"name": name, "expression": text} for name, text in case["variables"].items()]
     if "conditions" in case:
