@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "logs": "Show the logs of all pods of a job in one stream.",
     "top": "Show accelerators of the nodes, and the jobs that hold them.",
     "tensorboard": "Open the TensorBoard of a job on this machine.",
+    "pin": "Write digests of images and commits of code into locks.",
     "retire": "Set the jobs of ended runs to finished, in Git only.",
     "validate": "Check manifests as an API server and the operators would.",
     "explain": "Describe a finding or a field of jobs and overlays.",

@@ -16,7 +16,7 @@ _WIDE: Final = 1 << 30
 def written(data: Mapping[str, Any]) -> str:
     """A mapping of texts, numbers, lists and mappings. Texts of several lines are blocks."""
     stream = io.StringIO()
-    _yaml().dump(_prepared(data), stream)
+    round_trip().dump(_prepared(data), stream)
     return stream.getvalue()
 
 
@@ -24,7 +24,7 @@ def with_additions(text: str, additions: Mapping[str, Any]) -> str:
     """A YAML text with more entries in its mappings and lists. Indentation of lists is that of the text."""
     results = []
     for sequence, offset in ((4, 2), (2, 0)):
-        yaml = _yaml(sequence, offset)
+        yaml = round_trip(sequence, offset)
         data = yaml.load(text)
         data = data if isinstance(data, dict) else yaml.load("{}\n")
         _add(data, _prepared(additions))
@@ -39,7 +39,8 @@ def _removed(old: str, new: str) -> int:
     return sum(line.startswith("- ") for line in lines)
 
 
-def _yaml(sequence: int = 4, offset: int = 2) -> Any:
+def round_trip(sequence: int = 4, offset: int = 2) -> Any:
+    """A reader and writer of YAML that keeps comments, quotes and order."""
     from ruamel.yaml import YAML  # noqa: PLC0415 - few commands write files of people
 
     yaml = YAML()

@@ -124,7 +124,7 @@ def render_job(
     own = Findings()
     written = read_job(source, namespace, overlay, own)
     runs = expand(written, overlay, own) if written is not None else ()
-    plans = settle(runs, [_plan_run(run, overlay, pins) for run in runs], own)
+    plans = settle(runs, [plan_run(run, overlay, pins) for run in runs], own)
     if pins is not None and any(findings.failed() for findings in (own, *(run.found for run in runs))):
         pins.complete = False
     rendered = []
@@ -138,7 +138,7 @@ def render_job(
     )
 
 
-def _plan_run(one: Expanded, overlay: Overlay, pins: Pins | None) -> Plan | None:
+def plan_run(one: Expanded, overlay: Overlay, pins: Pins | None) -> Plan | None:
     """The plan of a run, without findings that may result from fields that were left out."""
     if one.run is None:
         return None

@@ -25,7 +25,18 @@ from tests.support import PROJECT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SHARED = {"__init__", "compared", "live", "options", "pinned_source", "result", "terminal", "watch", "words"}
+SHARED = {
+    "__init__",
+    "compared",
+    "live",
+    "options",
+    "pinned_jobs",
+    "pinned_source",
+    "result",
+    "terminal",
+    "watch",
+    "words",
+}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

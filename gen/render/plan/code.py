@@ -31,6 +31,11 @@ _REF = regex(r"[^-\s][^\s]*")
 """A leading `-` would make it an option of the command."""
 
 
+def is_git_url(url: str) -> bool:
+    """Whether Git can fetch from a URL by https, http or ssh, and takes no part of it for an option."""
+    return _GIT.fullmatch(url) is not None
+
+
 def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
     """The code of one role. Its directory depends on the working directory of the role."""
     code = context.job.code
@@ -69,7 +74,7 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
 def _checked(context: Context, code: Code) -> bool:
     if (code.git is None) == (code.rsync is None):
         context.error(INVALID_VALUE, ("code",), "`code` needs either `git` or `rsync`", "set exactly one of the two")
-    elif code.git is not None and not _GIT.fullmatch(code.git):
+    elif code.git is not None and not is_git_url(code.git):
         hint = "use a form like `https://example.com/team/project.git` or `git@example.com:team/project.git`"
         context.error(INVALID_VALUE, ("code", "git"), f"`{code.git}` is not a valid URL of a Git repository", hint)
     elif not _REF.fullmatch(code.ref):

@@ -29,8 +29,14 @@ class Pins:
     """Refs that are not full commits, with their places."""
     places: dict[str, Location] = field(default_factory=dict)
     """A place of each image."""
+    fixed_images: dict[str, Location] = field(default_factory=dict)
+    """Images with a digest, as overlays pull them."""
+    fixed_code: dict[CodeKey, Location] = field(default_factory=dict)
+    """URLs with full commits."""
     architectures: set[str] = field(default_factory=set)
     """Architectures of the nodes that the job chooses."""
+    finished: bool = False
+    """Whether the job is finished, so that its pins are a part of a record."""
     complete: bool = True
     """Whether no image or ref was left out because of an error."""
 

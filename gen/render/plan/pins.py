@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from gen.findings.pins import MUTABLE_REF
 from gen.kubernetes import RUN, TRIAL
@@ -12,6 +12,7 @@ from gen.repository.layout import job_key
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
+    from gen.kinds.plan import NodePlan
     from gen.model.job import Code
     from gen.render.plan.context import Context
 
@@ -23,7 +24,10 @@ Part = Literal["run", "not the run", "platform"]
 def digest_of(context: Context, image: str, pulled: str, route: Route, part: Part) -> str:
     """`@sha256:…` for an image with a pin, and an empty text for others."""
     pins = context.pins.shared
-    if pins is None or not image or is_full_digest(image):
+    if pins is None or not image:
+        return ""
+    if is_full_digest(image):
+        pins.fixed_images.setdefault(pulled, context.place(*route))
         return ""
     if RUN in image or TRIAL in image:
         _report(context, route, f"image {shown(image)} cannot be pinned, because its name depends on the run", _SAME)
@@ -52,6 +56,7 @@ def pinned_ref(context: Context, code: Code) -> str:
         _report(context, (CODE, "rsync"), message, "use `git` with a pin or a full commit hash")
         return code.ref
     if is_full_commit(code.ref):
+        pins.fixed_code.setdefault((code.git, code.ref), context.place(*route))
         return code.ref
     if any(mark in text for mark in (RUN, TRIAL) for text in (code.git, code.ref)):
         _report(context, route, "the code cannot be pinned, because its name depends on the run", _SAME)
@@ -69,6 +74,13 @@ def pinned_ref(context: Context, code: Code) -> str:
     return commit
 
 
+def note_architecture(context: Context, nodes: NodePlan) -> None:
+    """Remember the architectures of the nodes that a role chooses, for which its images must be built."""
+    if context.pins.shared is not None:
+        context.pins.shared.architectures.update(nodes.labels.get(_ARCHITECTURE, ()))
+
+
+_ARCHITECTURE: Final = "kubernetes.io/arch"
 _SAME = "use a name that is the same for all runs"
 
 

@@ -22,6 +22,7 @@ from gen.render.plan.images import granted
 from gen.render.plan.names import check_pod_metadata
 from gen.render.plan.networks import annotations_of, check_network, check_pod, role_effect
 from gen.render.plan.nodes import check_gpu_models, plan_nodes
+from gen.render.plan.pins import note_architecture
 from gen.render.plan.spread import plan_spread
 from gen.render.plan.tensorboard import COMPONENT
 from gen.render.plan.transfer import added_volumes, check_folders, check_own_folder, plan_transfer
@@ -116,6 +117,8 @@ def _pod(
     check_pod_metadata(context, role)
     resources = _resources(context, role, effect)
     check_pod(context, role, of_network, choice, resources)
+    nodes = plan_nodes(context, role, effect, choice, spread)
+    note_architecture(context, nodes)
     return PodPlan(
         role=role,
         image=granted(context, context.of_role(role, "image") or "", context.route_of(role, "image")),
@@ -127,7 +130,7 @@ def _pod(
         resources=resources,
         mounts=tuple(mounts),
         volumes=tuple(volumes),
-        nodes=plan_nodes(context, role, effect, choice, spread),
+        nodes=nodes,
         labels={
             **effect.labels,
             **_merged(volume.labels for volume in volumes),

@@ -1,0 +1,169 @@
+"""One registry: the digest of a tag, and the platforms of an image.
+
+Sources: the specification of OCI registries (`spec.md`, "Pulling manifests") and distribution (`spec/auth/token.md`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+from msgspec import Struct
+
+from gen.findings.pins import MISSING_IMAGE, REMOTE_ANSWER, REMOTE_LOGIN
+from gen.pins.lock import DIGEST
+from gen.remote.errors import RemoteError
+from gen.remote.http import Http, may_follow
+
+if TYPE_CHECKING:
+    from gen.remote.credentials import Credentials, DockerConfig
+    from gen.remote.http import Answer
+    from gen.remote.reference import Reference
+
+INDEXES: Final = (
+    "application/vnd.oci.image.index.v1+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+)
+_ACCEPT: Final = ", ".join(
+    (*INDEXES, "application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json")
+)
+"""Without the types of indexes, a registry answers with the digest of one platform."""
+_OK, _DENIED, _FORBIDDEN, _MISSING = 200, 401, 403, 404
+_PARAMETER: Final = re.compile(r'(\w+)="([^"]*)"')
+
+
+class Image(Struct, frozen=True, kw_only=True):
+    """An image in a registry."""
+
+    digest: str
+    platforms: frozenset[str]
+    """Such as `linux/amd64`."""
+
+
+class Registry:
+    """The images of one host. Several threads may ask it."""
+
+    def __init__(self, host: str, config: DockerConfig, seconds: float) -> None:
+        self.host, self._config = host, config
+        self._http = Http(host, seconds)
+        self._headers: dict[str, str] = {}
+        """The header with which a repository can be read, once it is known."""
+
+    def digest(self, image: Reference, deadline: float) -> str:
+        """The digest of a tag, for all platforms. RemoteError if there is none."""
+        answer = self._ask("HEAD", image, image.manifest(), deadline)
+        digest = answer.headers.get("docker-content-digest", "")
+        if not digest:  # older registries
+            digest = _digest(self._ask("GET", image, image.manifest(), deadline).body)
+        if not DIGEST.fullmatch(digest):
+            raise self._odd()
+        return digest
+
+    def image(self, image: Reference, digest: str, deadline: float) -> Image:
+        """The image with a digest, which its content must have."""
+        body = self._verified(self._ask("GET", image, image.manifest(digest), deadline), digest)
+        listed = body.get("manifests")
+        if isinstance(listed, list):
+            known = (_platform(entry.get("platform")) for entry in listed if isinstance(entry, dict))
+            return Image(digest=digest, platforms=frozenset(one for one in known if one))
+        config = body.get("config")
+        blob = config.get("digest") if isinstance(config, dict) else None
+        if not isinstance(blob, str) or not DIGEST.fullmatch(blob):
+            raise self._odd()
+        about = self._verified(self._ask("GET", image, image.blob(blob), deadline), blob)
+        return Image(digest=digest, platforms=frozenset({_platform(about)} - {""}))
+
+    def _verified(self, answer: Answer, digest: str) -> dict[str, Any]:
+        if _digest(answer.body) != digest:
+            message = f"registry `{self.host}` sends content with another digest"
+            raise RemoteError(REMOTE_ANSWER, message, "ask the owner of the registry")
+        try:
+            body = orjson.loads(answer.body)
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            raise self._odd()
+        return body
+
+    def _ask(self, method: str, image: Reference, url: str, deadline: float) -> Answer:
+        """The answer of a repository, with a token or a password if the registry asks for one."""
+        authorization = self._headers.get(image.repository, "")
+        answer = self._send(method, url, authorization, deadline)
+        if answer.status == _DENIED:
+            authorization = self._authorization(image, answer, deadline)
+            answer = self._send(method, url, authorization, deadline)
+        if answer.status == _OK:
+            self._headers[image.repository] = authorization
+            return answer
+        raise self._refusal(image, answer.status)
+
+    def _send(self, method: str, url: str, authorization: str, deadline: float) -> Answer:
+        headers = {"Accept": _ACCEPT} | ({"Authorization": authorization} if authorization else {})
+        return self._http.request(method, url, headers, deadline)
+
+    def _refusal(self, image: Reference, status: int) -> RemoteError:
+        name = f"`{image.repository}` in registry `{self.host}`"
+        if status == _MISSING:
+            what = f"digest of {name}" if DIGEST.fullmatch(image.tag) else f"tag `{image.tag}` of {name}"
+            return RemoteError(MISSING_IMAGE, f"{what} does not exist", "correct the name, or push the image")
+        if status in (_DENIED, _FORBIDDEN):
+            hint = f"log in with `docker login {self.host}`; registries also answer so for names that do not exist"
+            return RemoteError(REMOTE_LOGIN, f"you may not read {name}", hint)
+        return RemoteError(REMOTE_ANSWER, f"registry `{self.host}` answers with status {status}", "run it again later")
+
+    def _authorization(self, image: Reference, answer: Answer, deadline: float) -> str:
+        """The header that the registry asks for; empty without credentials."""
+        scheme, _, rest = answer.headers.get("www-authenticate", "").partition(" ")
+        credentials = self._config.of(self.host)
+        if scheme.lower() == "basic":
+            return credentials.basic
+        if scheme.lower() != "bearer":
+            raise self._odd()
+        said = dict(_PARAMETER.findall(rest))
+        realm = said.get("realm", "")
+        if not may_follow(image.api, realm) or urlsplit(realm).fragment:
+            message = f"registry `{self.host}` names an address for tokens that gen does not trust"
+            raise RemoteError(REMOTE_ANSWER, message, "ask the owner of the registry for an address with https")
+        return "Bearer " + self._token(image, realm, said.get("service", ""), credentials, deadline)
+
+    def _token(self, image: Reference, realm: str, service: str, credentials: Credentials, deadline: float) -> str:
+        """A token to read this repository. The scope in the challenge is ignored."""
+        asked = {"service": service, "scope": f"repository:{image.repository}:pull"}
+        if credentials.identity:
+            form = {"grant_type": "refresh_token", "client_id": "gitops-gen", "refresh_token": credentials.identity}
+            headers = {"Content-Type": "application/x-www-form-urlencoded"}
+            answer = self._http.request("POST", realm, headers, deadline, urlencode(asked | form).encode())
+        else:
+            headers = {"Authorization": credentials.basic} if credentials.basic else {}
+            address = f"{realm}{'&' if '?' in realm else '?'}{urlencode(asked)}"
+            answer = self._http.request("GET", address, headers, deadline)
+        if answer.status != _OK:
+            raise self._refusal(image, _DENIED)
+        try:
+            body = orjson.loads(answer.body)
+            token = body.get("token") or body.get("access_token")
+        except (ValueError, AttributeError):
+            raise self._odd() from None
+        if not isinstance(token, str) or not token.isascii() or not token.isprintable():
+            raise self._odd()
+        return token
+
+    def _odd(self) -> RemoteError:
+        message = f"registry `{self.host}` does not answer as a registry of images"
+        return RemoteError(REMOTE_ANSWER, message, "check the name of the registry")
+
+
+def _digest(body: bytes) -> str:
+    return f"sha256:{hashlib.sha256(body).hexdigest()}"
+
+
+def _platform(about: Any) -> str:
+    """`linux/amd64`; empty for attestations and artifacts."""
+    if not isinstance(about, dict):
+        return ""
+    system, architecture = about.get("os"), about.get("architecture")
+    named = isinstance(system, str) and isinstance(architecture, str) and "unknown" not in (system, architecture)
+    return f"{system}/{architecture}"[:60] if named and system else ""

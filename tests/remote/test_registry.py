@@ -1,0 +1,310 @@
+"""Real registries: anonymous, with a password, with tokens, with TLS; and servers that misbehave."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import ssl
+import subprocess
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gen.remote.errors import RemoteError
+from gen.remote.resolve import Found, ImageQuestion, ask
+from tests.remote import servers
+from tests.remote.servers import INDEX, PASSWORD, USER, Registry, reply, running_registry, served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from http.server import BaseHTTPRequestHandler
+    from pathlib import Path
+
+needs_registry = pytest.mark.skipif(servers.REGISTRY is None, reason="needs docker-registry, a package of Debian")
+SECRETS = (PASSWORD, base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode())
+
+
+@pytest.fixture(autouse=True)
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The configuration of Docker, which is empty."""
+    folder = tmp_path / "docker"
+    folder.mkdir()
+    monkeypatch.setenv("DOCKER_CONFIG", str(folder))
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    if servers.REGISTRY is None:
+        pytest.skip("needs docker-registry, a package of Debian")
+    with running_registry(tmp_path_factory.mktemp("registry")) as running:
+        yield running
+
+
+def one(image: str, pin: str = "", seconds: float = 5) -> Any:
+    """The only reply; an error is raised."""
+    (found,) = ask([ImageQuestion(image=image, pin=pin)], seconds).values()
+    if isinstance(found, RemoteError):
+        raise found
+    return found
+
+
+def code_of(image: str, seconds: float = 5) -> str:
+    with pytest.raises(RemoteError) as caught:
+        one(image, seconds=seconds)
+    text = f"{caught.value.message} {caught.value.hint}"
+    assert not any(secret in text for secret in SECRETS)
+    return caught.value.code.name
+
+
+@needs_registry
+def test_a_tag_has_the_digest_and_the_platform_of_its_image(registry: Registry) -> None:
+    digest = registry.image("team/train", "1", "a")
+    assert one(f"{registry.host}/team/train:1") == Found(content=digest, platforms=frozenset({"linux/amd64"}))
+
+
+@needs_registry
+def test_an_image_for_several_platforms_has_the_digest_of_its_index(registry: Registry) -> None:
+    digest = registry.index("team/multi", "1", "a", "amd64", "arm64")
+    found = one(f"{registry.host}/team/multi:1")
+    assert found == Found(content=digest, platforms=frozenset({"linux/amd64", "linux/arm64"}))
+
+
+@needs_registry
+def test_a_tag_that_moves_and_its_old_digest(registry: Registry) -> None:
+    old = registry.image("team/moves", "1", "a")
+    new = registry.image("team/moves", "1", "b")
+    assert old != new
+    assert one(f"{registry.host}/team/moves:1", old).content == new
+    assert one(f"{registry.host}/team/moves:1@{old}").content == old
+
+
+@needs_registry
+def test_what_does_not_exist_is_missing(registry: Registry) -> None:
+    registry.image("team/here", "1", "a")
+    assert code_of(f"{registry.host}/team/here:2") == "missing-image"
+    assert code_of(f"{registry.host}/team/gone:1") == "missing-image"
+    assert code_of(f"{registry.host}/team/here@sha256:{'0' * 64}") == "missing-image"
+
+
+@needs_registry
+def test_basic_authentication_with_the_configuration_of_docker(tmp_path: Path, docker: Path) -> None:
+    line = subprocess.run(
+        ["htpasswd", "-nbB", USER, PASSWORD],
+        capture_output=True,
+        check=True,
+    ).stdout
+    (tmp_path / "htpasswd").write_bytes(line.strip() + b"\n")
+    with running_registry(tmp_path / "r", f"{{htpasswd: {{realm: test, path: {tmp_path}/htpasswd}}}}") as running:
+        basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        running.headers["Authorization"] = f"Basic {basic}"
+        digest = running.image("a", "1", "a")
+        assert code_of(f"{running.host}/a:1") == "remote-login"
+        (docker / "config.json").write_text(json.dumps({"auths": {f"http://{running.host}/v2/": {"auth": basic}}}))
+        assert one(f"{running.host}/a:1").content == digest
+        (docker / "config.json").write_text(json.dumps({"auths": {"other.example.com": {"auth": basic}}}))
+        assert code_of(f"{running.host}/a:1") == "remote-login"
+
+
+@needs_registry
+def test_tokens_with_a_credential_helper(tmp_path: Path, docker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, cert, key = servers.authority(tmp_path / "ca", "registry.test")
+    asked: list[dict[str, str]] = []
+
+    def tokens(handler: BaseHTTPRequestHandler) -> None:
+        given = servers.query(handler)
+        asked.append(given)
+        basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        if handler.headers.get("Authorization") != f"Basic {basic}":
+            reply(handler, 401)
+            return
+        text = servers.token(cert, key, given["service"], given["scope"])
+        reply(handler, 200, json.dumps({"token": text}).encode())
+
+    with served(tokens) as host:
+        auth = f"{{token: {{realm: 'http://{host}/token', service: reg, issuer: test, rootcertbundle: {cert}}}}}"
+        with running_registry(tmp_path / "r", auth) as running:
+            running.authorize = lambda scope: f"Bearer {servers.token(cert, key, 'reg', scope)}"
+            digest = running.image("team/a", "1", "a")
+            assert code_of(f"{running.host}/team/a:1") == "remote-login"
+            programs = tmp_path / "bin"
+            programs.mkdir()
+            helper = programs / "docker-credential-vault"
+            said = json.dumps({"Username": USER, "Secret": PASSWORD})
+            helper.write_text(f"#!/bin/sh\nread host\n[ \"$host\" = {running.host} ] || exit 1\necho '{said}'\n")
+            helper.chmod(0o755)
+            monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+            (docker / "config.json").write_text(json.dumps({"credHelpers": {running.host: "vault"}}))
+            assert one(f"{running.host}/team/a:1").content == digest
+            assert {"service": "reg", "scope": "repository:team/a:pull"} in asked
+            helper.write_text(f"#!/bin/sh\necho '{PASSWORD}' >&2; echo '{PASSWORD}'; exit 1\n")
+            assert code_of(f"{running.host}/team/a:1") == "remote-login"
+
+
+@needs_registry
+def test_tls_with_an_own_authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ca, cert, key = servers.authority(tmp_path / "ca", "registry.test")
+    real = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *rest, **more: real("127.0.0.1" if host == "registry.test" else host, *rest, **more),
+    )
+    with running_registry(tmp_path / "r", tls=(cert, key), name="registry.test") as running:
+        running.context = ssl.create_default_context(cafile=ca)
+        digest = running.image("a", "1", "a")
+        with pytest.raises(RemoteError, match="no certificate of a known authority"):
+            one(f"{running.host}/a:1")
+        monkeypatch.setenv("SSL_CERT_FILE", str(ca))
+        assert one(f"{running.host}/a:1").content == digest
+        monkeypatch.delenv("SSL_CERT_FILE")
+        folder = tmp_path / "home/.docker/certs.d" / running.host
+        folder.mkdir(parents=True)
+        (folder / "ca.crt").write_bytes(ca.read_bytes())
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        assert one(f"{running.host}/a:1").content == digest
+
+
+BODY = json.dumps(
+    {"schemaVersion": 2, "mediaType": INDEX, "manifests": [{"platform": {"os": "linux", "architecture": "amd64"}}]}
+)
+DIGEST = servers.digest_of(BODY.encode())
+
+
+def good(handler: BaseHTTPRequestHandler) -> None:
+    reply(handler, 200, BODY.encode(), Docker_Content_Digest=DIGEST, Content_Type=INDEX)
+
+
+def test_a_busy_registry_is_asked_again_after_the_pause_that_it_wants() -> None:
+    seen: list[str] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        seen.append(handler.path)
+        good(handler) if len(seen) > 2 else reply(handler, 429, Retry_After="0")
+
+    with served(answer) as host:
+        assert one(f"{host}/a:1").content == DIGEST
+    assert len(seen) == 4
+
+
+def test_a_limit_that_lasts_longer_than_the_command_is_reported_at_once() -> None:
+    with served(lambda handler: reply(handler, 429, Retry_After="86400")) as host:
+        assert code_of(f"{host}/a:1") == "remote-answer"
+
+
+def test_a_registry_that_hangs_costs_one_limit_for_all_its_images() -> None:
+    release = threading.Event()
+    begun: list[str] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        begun.append(handler.path)
+        release.wait(20)
+
+    with served(answer) as host:
+        replies = ask([ImageQuestion(image=f"{host}/a:{tag}") for tag in range(200)], 0.3)
+        release.set()
+    assert {reply.code.name for reply in replies.values() if isinstance(reply, RemoteError)} == {"remote-unreachable"}
+    assert len(replies) == 200
+    assert len(begun) < 30
+
+
+def test_a_registry_that_sends_a_byte_now_and_then_ends() -> None:
+    stop = threading.Event()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        while not stop.wait(0.05):
+            handler.wfile.write(b"X")
+
+    with served(answer) as host:
+        assert code_of(f"{host}/a:1", seconds=0.2) == "remote-unreachable"
+        stop.set()
+
+
+def test_a_host_has_few_connections_at_once() -> None:
+    lock, now, most = threading.Lock(), 0, 0
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        nonlocal now, most
+        with lock:
+            now, most = now + 1, max(most, now + 1)
+        threading.Event().wait(0.003)
+        good(handler)
+        with lock:
+            now -= 1
+
+    with served(answer) as host:
+        replies = ask([ImageQuestion(image=f"{host}/team/a{number}:1") for number in range(200)], 10)
+    assert len({reply.content for reply in replies.values() if isinstance(reply, Found)}) == 1
+    assert 2 <= most <= 8
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Location": "http://example.com/v2/a"}, 307),
+        ({"Location": "file:///etc/passwd"}, 302),
+        ({"WWW-Authenticate": 'Bearer realm="http://tokens.example.com/",service="a"'}, 401),
+        ({"WWW-Authenticate": 'Bearer realm="file:///etc/passwd"'}, 401),
+        ({"WWW-Authenticate": "Negotiate"}, 401),
+        ({"Docker-Content-Digest": "sha256:0"}, 200),
+        ({"Docker-Content-Digest": f"sha256:{'0' * 64}"}, 200),
+        ({"Docker-Content-Digest": f"sha256:{'0' * 64}\x1b[2J"}, 200),
+    ],
+    ids=str,
+)
+def test_an_answer_that_leads_elsewhere_is_refused(headers: dict[str, str], status: int) -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", "2")
+        handler.end_headers()
+        if handler.command != "HEAD":
+            handler.wfile.write(b"{}")
+
+    with served(answer) as host:
+        assert code_of(f"{host}/a:1") == "remote-answer"
+
+
+def test_a_password_is_not_sent_to_another_host(docker: Path) -> None:
+    basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+    got: list[str | None] = []
+
+    def other(handler: BaseHTTPRequestHandler) -> None:
+        got.append(handler.headers.get("Authorization"))
+        good(handler)
+
+    with served(other) as elsewhere:
+
+        def answer(handler: BaseHTTPRequestHandler) -> None:
+            if handler.headers.get("Authorization") is None:
+                reply(handler, 401, WWW_Authenticate='Basic realm="a"')
+            else:
+                reply(handler, 307, Location=f"http://{elsewhere}{handler.path}")
+
+        with served(answer) as host:
+            (docker / "config.json").write_text(json.dumps({"auths": {host: {"auth": basic}}}))
+            assert one(f"{host}/a:1").content == DIGEST
+    assert got
+    assert set(got) == {None}
+
+
+def test_a_manifest_without_an_end_is_cut_off() -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Docker-Content-Digest", DIGEST)
+        handler.end_headers()
+        try:
+            while handler.command != "HEAD":
+                handler.wfile.write(b" " * (1 << 20))
+        except OSError:
+            handler.close_connection = True
+
+    with served(answer) as host:
+        assert code_of(f"{host}/a:1") == "remote-answer"
