@@ -33,6 +33,8 @@ class Compiled(Struct, frozen=True, kw_only=True):
     conditions: tuple[tuple[Route, Program], ...]
     variables: dict[str, Program]
     validations: tuple[Validation, ...]
+    audits: tuple[tuple[Route, Program], ...]
+    """Values of annotations of the server's audit log."""
 
 
 def compiled(spec: Body) -> Compiled:
@@ -58,7 +60,11 @@ def compiled(spec: Body) -> Compiled:
         )
         for index, one in enumerate(spec.get("validations") or ())
     )
-    return Compiled(conditions=conditions, variables=variables, validations=validations)
+    audits = tuple(
+        (("spec", "auditAnnotations", index), _program(one, "valueExpression", names, types))
+        for index, one in enumerate(spec.get("auditAnnotations") or ())
+    )
+    return Compiled(conditions=conditions, variables=variables, validations=validations, audits=audits)
 
 
 def _program(holder: Body, field: str, names: Any, types: dict[str, Type] | None = None) -> Program:

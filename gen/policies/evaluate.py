@@ -175,6 +175,24 @@ class _Evaluation:
             if text is not None:
                 where = self._cause(program, compiled, values)
                 yield self.verdict(text, validation.route, cause=where)
+        if not self._ignores:
+            yield from self._audits(compiled, values)
+
+    def _audits(self, compiled: Compiled, values: dict[str, Any]) -> Iterator[Verdict]:
+        """Errors of audit annotations. They deny whatever the actions of the binding are."""
+        for route, program in compiled.audits:
+            try:
+                program.evaluate(values)
+            except CelError as problem:
+                yield Verdict(
+                    policy=self._policy,
+                    binding=self._binding,
+                    message=_failed(program, problem),
+                    route=route,
+                    actions=("Deny",),
+                )
+            except NotEvaluatedError:  # the value is for the log only
+                continue
 
     def _conditions(self, compiled: Compiled, values: dict[str, Any]) -> tuple[bool, str | None]:
         """Whether the conditions match, and the errors of those that cannot be evaluated."""

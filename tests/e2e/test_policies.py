@@ -159,6 +159,33 @@ def test_updates_are_judged_alike(cluster: Cluster, tmp_path: Path) -> None:
             cluster.client.delete(cluster.path(body))
 
 
+def test_an_audit_annotation_that_fails_denies(cluster: Cluster, tmp_path: Path) -> None:
+    """Also if the binding only warns. Without the label, the expression has an error."""
+    (case,) = (one for one in CASES if one.name == "labels-required")
+    spec = {
+        **case.policy["spec"],
+        "validations": [{"expression": "true"}],
+        "auditAnnotations": [{"key": "owner", "valueExpression": "string(object.metadata.labels.owner)"}],
+    }
+    policy = {**case.policy, "metadata": {"name": "audited"}, "spec": spec}
+    bound = binding(policy)
+    installed = [cluster.apply(policy), cluster.apply(bound)]
+    body = bases()["pods"]
+    try:
+        deadline = time.monotonic() + _READY_S
+        while (response := cluster.try_to_create_in(body, "default")).status == 201:
+            assert time.monotonic() < deadline, "the server does not evaluate the policy"
+            time.sleep(_POLL_S)
+        ((message,),) = findings(policy_set(tmp_path, policy, bound, NAMESPACE), body).values()
+        assert f"denied request: {message}" in response.message
+        owned = {**body, "metadata": {**body["metadata"], "labels": {**body["metadata"]["labels"], "owner": "a"}}}
+        assert cluster.try_to_create_in(owned, "default").status == 201
+        assert findings(policy_set(tmp_path, policy, bound, NAMESPACE), owned) == {}
+    finally:
+        for one in reversed(installed):
+            cluster.client.delete(cluster.path(one))
+
+
 def _update(cluster: Cluster, body: Body | None) -> Response:
     assert body is not None
     named = {**body, "metadata": {**body["metadata"], "namespace": "default"}}

@@ -145,6 +145,28 @@ def test_a_failure_policy_is_for_errors(tmp_path: Path, failure: str, expression
 
 
 @pytest.mark.parametrize(
+    ("value", "failure", "denied"),
+    [
+        ("'team ' + object.metadata.labels.team", "Fail", False),
+        ("string(object.metadata.labels.owner)", "Fail", True),
+        ("string(object.metadata.labels.owner)", "Ignore", False),
+        ("string(object.metadata.?labels['owner'].orValue(''))", "Fail", False),
+        ("request.userInfo.username", "Fail", False),
+    ],
+)
+@pytest.mark.parametrize("action", ["Deny", "Audit"])
+def test_an_audit_annotation_that_fails_denies(
+    tmp_path: Path, value: str, failure: str, denied: bool, action: str
+) -> None:
+    rules = {"validations": [{"expression": "true"}], "failurePolicy": failure}
+    own = policy(**rules, auditAnnotations=[{"key": "owner", "valueExpression": value}])
+    found = list(verdicts(policy_set(tmp_path, own, binding(validationActions=[action])), request_for(POD)))
+    assert [(one.message, one.actions) for one in found] == (
+        [(f"expression '{value}' resulted in error: no such key: owner", ("Deny",))] if denied else []
+    )
+
+
+@pytest.mark.parametrize(
     ("conditions", "expected"),
     [
         (["true"], 1),
