@@ -36,6 +36,9 @@ agreement *args:
 # test against a real API server; build one with `scripts/apiserver.sh DIR`, then set KUBEBUILDER_ASSETS=DIR
 e2e *args:
     .venv/bin/pytest tests/e2e {{ args }}
+# test pages in a real Chromium, such as Debian's package `chromium`
+browser *args:
+    .venv/bin/pip install --quiet --editable '.[browser]' && .venv/bin/pytest tests/browser {{ args }}
 controllers := env("CONTROLLERS", home_directory() / ".cache/gen-controllers")
 # test with real controllers; builds them from their Go modules, which takes about an hour the first time
 e2e-controllers *args:

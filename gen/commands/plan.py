@@ -9,7 +9,7 @@ Files that differ from the base are compared with the result of a render, and ke
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,14 +21,16 @@ from gen.diagnostics import Findings, UsageError
 from gen.overlay.extensions import load_extensions
 from gen.render.cache import cache_folder
 from gen.report.formats import PLAN_REPORTERS
-from gen.repository.git import find_base
+from gen.repository.git import find_base, head_commit
 from gen.repository.git_index import check_index
 from gen.review.behind import behind_runs
 from gen.review.compare import compare_trees, run_scopes
 from gen.review.kept_runs import compare_kept_runs
+from gen.review.links import links_to
 from gen.review.removals import RemovalLimit
 from gen.review.rendered_trees import read_trees
 from gen.review.review import Review
+from gen.review.sources import page_sources
 from gen.review.unrendered import Expected, job_sources, unrendered_objects
 from gen.review.usage import read_overlays
 
@@ -55,6 +57,18 @@ class Request:
     allow_data_removal: Annotated[
         bool, typer.Option("--allow-data-removal", help="Do not fail if volumes or claims would be removed.")
     ] = False
+    web: Annotated[
+        str | None,
+        typer.Option(
+            "--web",
+            metavar="URL",
+            help="Repository that the page links to, such as https://github.com/example/jobs. [default: that of CI]",
+        ),
+    ] = None
+    commit: Annotated[
+        str | None,
+        typer.Option("--commit", metavar="SHA", help="Commit that the page links to. [default: that of the work tree]"),
+    ] = None
 
 
 def run(request: Request) -> Result[Review]:
@@ -76,7 +90,7 @@ def review(request: Request) -> Review:
     if kept:
         compare_kept_runs(kept, root, base, found)
     unrendered = unrendered_objects(trees.suspects, _expected(root, trees.suspects), found)
-    return compare_trees(
+    result = compare_trees(
         base,
         trees,
         read_overlays(root, run_scopes(trees), found),
@@ -87,6 +101,8 @@ def review(request: Request) -> Review:
         unrendered=unrendered,
         behind=behind_runs(kept),
     )
+    links = links_to(request.web, request.commit or head_commit(root), base.prefix, os.environ)
+    return replace(result, links=links, sources=page_sources(root, result))
 
 
 def _expected(root: Path, suspects: Mapping[str, bytes]) -> Expected:

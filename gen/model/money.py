@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, WithJsonSchema
 
 from gen.model.scalars import matching, refuse, schema
+from gen.regex import regex
 
-_AMOUNT: Final = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
+_AMOUNT: Final = regex(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
 
 
 def _amount(value: Any) -> Any:
@@ -26,7 +26,7 @@ Price = Annotated[Decimal, BeforeValidator(_amount), schema("amount", "number", 
 Currency = Annotated[
     str,
     matching(
-        re.compile("[A-Z]{3}"),
+        regex("[A-Z]{3}"),
         3,
         "a code of a currency",
         "use a form like `EUR`",

@@ -41,8 +41,9 @@ PLAN_REPORTERS: Final[dict[str, Callable[[Review], str]]] = {
     "text": partial(_report, "plan.text:as_text"),
     "markdown": partial(_report, "plan.markdown:as_markdown"),
     "json": partial(_report, "plan.json:as_json"),
+    "html": partial(_report, "plan.html:as_html"),
 }
-"""Formats of `gen plan`."""
+"""Formats of `gen plan`. Each command has its own registry, so that a format serves the commands that it can show."""
 
 DIFF_REPORTERS: Final[dict[str, Callable[[View[RenderedDiff]], str]]] = {
     "text": partial(_report, "diff.text:as_text"),

@@ -88,6 +88,11 @@ def find_base(root: Path, ref: str | None) -> Base:
     return Base(root, prefix, name, found.stdout.decode().strip())
 
 
+def head_commit(root: Path) -> str:
+    """The commit of the work tree. UsageError without any."""
+    return _git(root, "rev-parse", "--verify", "HEAD").decode().strip()
+
+
 def _named(root: Path, ref: str, remedy: str) -> tuple[str, str]:
     commit = _commit(root, ref)
     if commit is None:

@@ -91,6 +91,8 @@ class StepDemand(Struct, frozen=True, kw_only=True):
     depth: int
     """Steps that end before it starts, on the longest path."""
     demand: Demand
+    needs: tuple[str, ...] = ()
+    """Steps that it waits for directly."""
 
 
 def step_demands(body: Body, kind: Resource, units: Units) -> tuple[StepDemand, ...]:
@@ -103,7 +105,11 @@ def step_demands(body: Body, kind: Resource, units: Units) -> tuple[StepDemand, 
         depths[name] = 1 + max((depths.get(other, 0) for other in above[name] & names), default=-1)
     return tuple(
         StepDemand(
-            name=task.name, kind=str(task.body.get("kind")), depth=depths[task.name], demand=_of_task(task, units)
+            name=task.name,
+            kind=str(task.body.get("kind")),
+            depth=depths[task.name],
+            demand=_of_task(task, units),
+            needs=tuple(sorted(task.needs & names)),
         )
         for task in tasks
         if task.body is not None

@@ -12,6 +12,7 @@ from gen.repository.layout import rendered_path
 from gen.review.by_hand import warn_apply_by_hand
 from gen.review.costs import cost_changes
 from gen.review.data import data_changes
+from gen.review.devices import device_changes
 from gen.review.fields import field_changes
 from gen.review.matching import Pair, match_objects, workload
 from gen.review.policies import report_policies
@@ -74,6 +75,7 @@ def compare_trees(
         data=data,
         usage=usage,
         costs=costs,
+        devices=device_changes(runs, overlays),
         objects=objects,
         before=len(trees.before),
         after=len(trees.after),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,13 +12,17 @@ from gen.resources.cost import bill
 from gen.review.runs import RunAction, RunState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gen.diagnostics import Diagnostic
     from gen.repository.git import Base
     from gen.resources.cost import Bill
     from gen.review.behind import BehindRun
     from gen.review.costs import NamespaceCost
     from gen.review.data import DataObject
+    from gen.review.devices import DeviceUsage
     from gen.review.fields import FieldChange
+    from gen.review.links import Links
     from gen.review.matching import Pair
     from gen.review.runs import RunChange
     from gen.review.unrendered import UnrenderedObject
@@ -68,6 +72,12 @@ class Review:
     """Runs that the work tree keeps although the platform changed since they were rendered."""
     costs: tuple[NamespaceCost, ...] = ()
     """Of namespaces with active runs in overlays with prices."""
+    devices: tuple[DeviceUsage, ...] = ()
+    """GPUs of active runs by namespace and accelerator."""
+    links: Links | None = None
+    """Where commits and files can be read on the web."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Texts of job files and overlays that the page shows, by path."""
 
     @cached_property
     def run_actions(self) -> Counter[RunAction]:

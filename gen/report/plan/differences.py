@@ -45,7 +45,7 @@ class GroupView:
     @property
     def lines(self) -> tuple[str, ...]:
         """The fields that differ, as lines of a diff. Computed for the printed groups only: there may be thousands."""
-        return tuple(line for field in folded(self.fields) for line in _field_lines(field))
+        return tuple(line for field in folded(self.fields) for line in field_lines(field))
 
 
 def difference_groups(review: Review) -> Iterator[GroupView]:
@@ -105,7 +105,7 @@ def _first(entry: tuple[tuple[Any, ...], list[ObjectChange]]) -> tuple[Any, ...]
     return order, kind, changes[0].pair.object.key
 
 
-def _field_lines(field: FieldChange) -> Iterator[str]:
+def field_lines(field: FieldChange) -> Iterator[str]:
     path, old, new = sanitize(field.path), field.before, field.after
     if isinstance(old, str) and isinstance(new, str):
         if "\n" in old.strip() or "\n" in new.strip():

@@ -177,14 +177,18 @@ def _run_sections(review: Review) -> Iterator[RunSection]:
 
 
 def _rows(runs: Iterable[RunChange]) -> Iterator[RunView]:
-    """One row for each run, and one for all runs of a sweep with equal kinds, queues and states."""
+    """One row for each run, and one for all runs of a sweep that do the same."""
+    return (_run(row[0]) if len(row) == 1 else _sweep(row) for row in run_groups(runs))
+
+
+def run_groups(runs: Iterable[RunChange]) -> list[list[RunChange]]:
+    """Each run alone, and all runs of a sweep with equal kinds, queues and states together."""
     rows: dict[tuple[object, ...], list[RunChange]] = {}
     for run in runs:
         key, swept = run.key, run.latest.values
         same = (key.scope, key.namespace, run.job, key.kind, run.latest.queue, run.latest.state)
         rows.setdefault(same if swept else (key,), []).append(run)
-    for row in rows.values():
-        yield _run(row[0]) if len(row) == 1 else _sweep(row)
+    return list(rows.values())
 
 
 def _sweep(runs: Sequence[RunChange]) -> RunView:
@@ -198,11 +202,11 @@ def _sweep(runs: Sequence[RunChange]) -> RunView:
         demand=total_phrase([run.latest.demand for run in runs]),
         cost=costs_phrase([run.latest for run in runs]),
         state=state_phrase(first),
-        values=tuple(sorted(_values(run) for run in runs)),
+        values=tuple(sorted(swept_values(run) for run in runs)),
     )
 
 
-def _values(run: RunChange) -> str:
+def swept_values(run: RunChange) -> str:
     """`lr=0.1 seed=2`, or the name of a run whose values cannot be read."""
     values = values_of(run.latest.values)
     return " ".join(f"{name}={value}" for name, value in values.items()) if values else run.key.name
