@@ -41,6 +41,12 @@ _VOLCANO = Group(
     option="--batch-scheduler=volcano",
 )
 _DEPLOYMENT_STATUS = ("status", "jobDeploymentStatus")
+# `jobStatus` is FAILED before the submitter ends, and while the operator removes the cluster for another attempt
+# (`checkBackoffLimitAndUpdateStatusIfNeeded` in `controllers/ray/rayjob_controller.go`); a stopped job is Complete
+_FAILED = (
+    Phase(field=_DEPLOYMENT_STATUS, values=("Failed", "ValidationFailed")),
+    Phase(field=("status", "jobStatus"), values=("STOPPED",)),
+)
 
 
 def _cluster(*spec: str) -> tuple[PodSet, ...]:
@@ -69,22 +75,15 @@ RAYJOB: Final = Resource(
     retries=("spec", "backoffLimit"),
     status=Phases(
         succeeded=(Phase(field=_DEPLOYMENT_STATUS, values=("Complete",)),),
-        failed=(
-            Phase(field=_DEPLOYMENT_STATUS, values=("Failed", "ValidationFailed")),
-            Phase(field=("status", "jobStatus"), values=("FAILED", "STOPPED")),
-        ),
+        failed=_FAILED,
         suspended=(Phase(field=_DEPLOYMENT_STATUS, values=("Suspended",)),),
     ),
-    # `jobStatus` is also FAILED between two attempts, and a stopped job is not tried again
     awaited=Awaited(
         succeeded=(
             Phase(field=_DEPLOYMENT_STATUS, values=("Complete",)),
             Phase(field=("status", "jobStatus"), values=("SUCCEEDED",)),
         ),
-        failed=(
-            Phase(field=_DEPLOYMENT_STATUS, values=("Failed", "ValidationFailed")),
-            Phase(field=("status", "jobStatus"), values=("STOPPED",)),
-        ),
+        failed=_FAILED,
     ),
     scheduled_by=CRON_WORKFLOW,
     kueue=Queueing(framework="ray.io/rayjob"),

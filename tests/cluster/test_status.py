@@ -187,6 +187,16 @@ def test_every_kind_has_a_state_in_its_status(world: Make) -> None:
     assert {kind: rows[name]["phase"] for kind, name in names.items()} == dict.fromkeys(tests, "succeeded")
 
 
+def test_a_ray_job_between_two_attempts_has_not_failed(world: Make) -> None:
+    here = world("ray-retry")
+    run = here.job(kind="ray", more="retries: 2\n")
+    phases = {}
+    for deployment in ("Running", "Retrying", "Failed"):
+        here.status(run, {"jobDeploymentStatus": deployment, "jobStatus": "FAILED", "failed": 1, "reason": "AppFailed"})
+        phases[deployment] = here.runs()[run["metadata"]["name"]]["phase"]
+    assert phases == {"Running": "pending", "Retrying": "pending", "Failed": "failed"}
+
+
 def test_a_sweep_has_a_row_for_each_run(world: Make) -> None:
     here = world("sweep")
     here.job(more="env: {RATE: '{{ params.rate }}'}\nsweep: {matrix: {rate: [1, 2]}}\n", apply=False)

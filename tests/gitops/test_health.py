@@ -91,7 +91,13 @@ OTHERS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
     "ray.io/RayJob": [
         ("the cluster starts", {"jobDeploymentStatus": "Initializing", "rayClusterName": "a-x"}, "Progressing"),
         ("it runs", {"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "jobId": "a-y"}, "Progressing"),
-        ("it tries again", {"jobDeploymentStatus": "Retrying", "failed": 1}, "Progressing"),
+        ("its submitter has not ended", {"jobDeploymentStatus": "Running", "jobStatus": "FAILED"}, "Progressing"),
+        (
+            "it tries again",
+            {"jobDeploymentStatus": "Retrying", "jobStatus": "FAILED", "failed": 1, "reason": "AppFailed"},
+            "Progressing",
+        ),
+        ("its second attempt begins", {"jobDeploymentStatus": "", "jobStatus": "", "failed": 1}, "Progressing"),
         ("it is being suspended", {"jobDeploymentStatus": "Suspending", "jobStatus": "RUNNING"}, "Progressing"),
         ("it waits in a queue", {"jobDeploymentStatus": "Suspended"}, "Suspended"),
         ("it succeeded", {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "succeeded": 1}, "Healthy"),
