@@ -1,7 +1,8 @@
-"""Jobs whose runs have all ended."""
+"""Jobs with ended runs."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -34,25 +35,68 @@ class Ended(Struct, frozen=True, kw_only=True):
     runs: tuple[RunStatus, ...]
     """Its ended runs."""
     why: Why | None = None
+    parts: tuple[Mapping[str, str], ...] = ()
+    """Values of the runs of a sweep that have ended, if they can be finished without the others."""
+
+
+_Rows = list[tuple["Wanted", "RunStatus | None"]]
 
 
 def ended_jobs(runs: Iterable[RunStatus], wanted: Sequence[Wanted], *, keep_failed: bool) -> list[Ended]:
     """The jobs with ended runs that are not finished in Git. `wanted` has the runs of all overlays."""
     rows: Mapping[tuple[str, str, str, str], RunStatus] = {
-        (run.overlay, run.namespace, run.kind, run.name): run for run in runs if run.wanted not in (None, "schedule")
+        (run.overlay, run.namespace, run.kind, run.name): run
+        for run in runs
+        if run.wanted is not None and not run.parent
     }
-    by_job: dict[JobFile, list[Wanted]] = defaultdict(list)
+    by_job: dict[JobFile, _Rows] = defaultdict(list)
     for one in wanted:
         if one.source is not None and one.state != "finished":
-            by_job[one.source].append(one)
-    found = []
-    for job, own in sorted(by_job.items()):
-        states = [rows.get((one.overlay, one.namespace, one.resource.kind, one.name)) for one in own]
-        done = tuple(row for row in states if row is not None and row.phase.ended)
-        if done:
-            scheduled = any(one.resource.is_schedule for one in own)
-            found.append(Ended(job=job, runs=done, why=_why(states, scheduled=scheduled, keep_failed=keep_failed)))
+            row = rows.get((one.overlay, one.namespace, one.resource.kind, one.name))
+            by_job[one.source].append((one, row))
+    found = (_ended(job, own, keep_failed=keep_failed) for job, own in sorted(by_job.items()))
+    return [one for one in found if one is not None]
+
+
+def _ended(job: JobFile, own: _Rows, *, keep_failed: bool) -> Ended | None:
+    states = [row for _, row in own]
+    done = tuple(row for row in states if row is not None and row.phase.ended)
+    if not done:
+        return None
+    scheduled = any(one.resource.is_schedule for one, _ in own)
+    why = _why(states, scheduled=scheduled, keep_failed=keep_failed)
+    if why is not None and not scheduled and all(one.values for one, _ in own):
+        parts = _parts(own, keep_failed=keep_failed)
+        if parts:
+            finished = tuple(row for values, rows in parts for row in rows)
+            return Ended(job=job, runs=finished, parts=tuple(values for values, _ in parts))
+    return Ended(job=job, runs=done, why=why)
+
+
+def _parts(own: _Rows, *, keep_failed: bool) -> list[tuple[Mapping[str, str], list[RunStatus]]]:
+    """Combinations of a sweep that have ended in all overlays, and have values that no other combination has."""
+    by_values: dict[str, _Rows] = defaultdict(list)
+    for one in own:
+        by_values[one[0].values].append(one)
+    every = {text: values for text in by_values if (values := _values(text)) is not None}
+    found: list[tuple[Mapping[str, str], list[RunStatus]]] = []
+    for text, values in every.items():
+        rows = [row for _, row in by_values[text]]
+        known = [row for row in rows if row is not None]
+        wider = any(values.items() < other.items() for other in every.values())
+        if not wider and _why(rows, scheduled=False, keep_failed=keep_failed) is None:
+            found.append((values, known))
     return found
+
+
+def _values(text: str) -> dict[str, str] | None:
+    """Values in an annotation, which anybody can have edited in `rendered/`."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    plain = isinstance(values, dict) and all(isinstance(value, str) for value in values.values())
+    return values if plain else None
 
 
 def _why(states: Sequence[RunStatus | None], *, scheduled: bool, keep_failed: bool) -> Why | None:

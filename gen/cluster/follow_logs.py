@@ -8,11 +8,11 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from gen.cluster.errors import ClusterError, NotFoundError
+from gen.cluster.family import group_of
 from gen.cluster.lists import watch_objects
 from gen.cluster.live import apply_event
 from gen.cluster.logs import LogLine, line_of, report, sources
 from gen.cluster.snapshot import read_snapshot
-from gen.cluster.waiting import group_of
 from gen.diagnostics import Findings
 from gen.resources import resource_of_object
 from gen.resources.state import State, state_of

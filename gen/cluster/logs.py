@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gen.cluster.errors import ClusterError, NotFoundError
+from gen.cluster.family import Family, group_of
 from gen.cluster.served import base_of
-from gen.cluster.waiting import group_of
 from gen.diagnostics import Location
 from gen.findings.clusters import CLUSTER_ANSWER, NO_LOGS
 
@@ -31,7 +31,9 @@ class Wish(Struct, frozen=True, kw_only=True):
     roles: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
     runs: tuple[str, ...] = ()
-    """Names of runs; empty for those in Git."""
+    """Names of runs, or of runs that they started; empty for those in Git."""
+    steps: tuple[str, ...] = ()
+    """Steps of a pipeline."""
     since: int | None = None
     """Seconds."""
     tail: int | None = None
@@ -52,6 +54,8 @@ class Source(Struct, frozen=True, kw_only=True):
     question: Question
     overlay: str
     run: str
+    part: str
+    """The step of a pipeline, or the run that a schedule or a search started; empty for other runs."""
     pod: Pod
     container: Container
 
@@ -81,29 +85,46 @@ class LogPiece(Struct, frozen=True, kw_only=True):
 def sources(question: Question, snapshot: Snapshot, wish: Wish) -> list[Source]:
     """The containers that have started, in the order of roles and ranks."""
     found = []
-    for run, overlay, pods in _pods(question, snapshot, wish):
-        for pod in sorted(pods, key=lambda pod: (pod.role, pod.index if pod.index is not None else -1, pod.name)):
-            if (not wish.roles or pod.role in wish.roles) and (not wish.ranks or pod.index in wish.ranks):
-                found += [
-                    Source(question=question, overlay=overlay, run=run, pod=pod, container=one)
-                    for one in pod.containers
-                ]
+    for run, overlay, part, pod in _pods(question, snapshot, wish):
+        if _is_chosen(pod, wish):
+            found += [
+                Source(question=question, overlay=overlay, run=run, part=part, pod=pod, container=one)
+                for one in pod.containers
+            ]
     return found
 
 
-def _pods(question: Question, snapshot: Snapshot, wish: Wish) -> Iterator[tuple[str, str, list[Pod]]]:
-    """Name of a run, its overlay, and its pods."""
+def _is_chosen(pod: Pod, wish: Wish) -> bool:
+    return (
+        (not wish.roles or pod.role in wish.roles)
+        and (not wish.ranks or pod.index in wish.ranks)
+        and (not wish.steps or pod.step in wish.steps)
+    )
+
+
+def _pods(question: Question, snapshot: Snapshot, wish: Wish) -> Iterator[tuple[str, str, str, Pod]]:
+    """Name of a run, its overlay, the part of the run, and a pod of it."""
+    family = Family(snapshot)
     wanted = {(one.namespace, one.job, one.run): one for one in question.wanted}
     groups: dict[tuple[str, str, str], list[Pod]] = {}
     for pod in snapshot.pods.values():
         if pod.run:  # TensorBoard belongs to no run
             groups.setdefault((pod.namespace, pod.job, pod.run), []).append(pod)
-    named = {group_of(body): str(body["metadata"]["name"]) for body in snapshot.runs.values()}
+    heads = [body for body in snapshot.runs.values() if not family.is_child(body)]
+    named = {group_of(body): str(body["metadata"]["name"]) for body in heads}
     for key, pods in sorted(groups.items()):
         own = wanted.get(key)
         name = own.name if own is not None else named.get(key, key[2])
-        if name in wish.runs or (own is not None and not wish.runs):
-            yield name, own.overlay if own is not None else question.target.overlays[0].name, pods
+        overlay = own.overlay if own is not None else question.target.overlays[0].name
+        made = family.parts(key)
+        for pod in sorted(pods, key=lambda pod: (made.get(pod.uid, ""), *_order(pod))):
+            part = made.get(pod.uid, "")
+            if name in wish.runs or part in wish.runs or (own is not None and not wish.runs):
+                yield name, overlay, pod.step or part, pod
+
+
+def _order(pod: Pod) -> tuple[str, int, str]:
+    return pod.role, pod.index if pod.index is not None else -1, pod.name
 
 
 def read_logs(chosen: Sequence[Source], wish: Wish, found: Findings) -> Iterator[list[LogLine]]:

@@ -38,6 +38,18 @@ class Phase(StrEnum):
         return self in {Phase.SUCCEEDED, Phase.FAILED, Phase.GONE}
 
 
+class Progress(Struct, frozen=True, kw_only=True):
+    """How much of a run has ended."""
+
+    done: int
+    total: int
+    unit: str
+    """`step` or `trial`."""
+
+    def __str__(self) -> str:
+        return f"{self.done}/{self.total} {self.unit}s"
+
+
 class RunStatus(Struct, frozen=True, kw_only=True):
     """A run in a cluster, and in Git."""
 
@@ -54,7 +66,7 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     values: str
     """The values of a run of a sweep, as JSON."""
     wanted: str | None
-    """State in Git; None if Git does not have the run, and `schedule` if a schedule started it."""
+    """State in Git; None if Git does not have the run, and `schedule`, `pipeline` or `search` if one started it."""
     phase: Phase
     reason: str
     message: str
@@ -72,6 +84,12 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     """Place in its queue, from 1; None if it is unknown."""
     drift: tuple[str, ...] = ()
     """Fields that have another value in the cluster than in Git."""
+    parent: str = ""
+    """The run or the schedule that started it; empty for those of files."""
+    step: str = ""
+    """Its step, in a pipeline."""
+    progress: Progress | None = None
+    """How far a pipeline or a search is."""
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
@@ -79,7 +97,9 @@ class RunStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def in_order(self) -> bool:
-        """Whether it needs no attention."""
+        """Whether it needs no attention. A search goes on after a trial that failed."""
+        if self.wanted == "search":
+            return True
         return self.wanted is not None and not self.drift and self.phase not in {Phase.FAILED, Phase.MISSING}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from gen.kubernetes import COMPONENT, JOB_LABEL, RUN_LABEL, Body, at
+from gen.kubernetes import COMPONENT, JOB_LABEL, RUN_LABEL, STEP_LABEL, Body, at
 from gen.regex import regex
 from gen.resources import RESOURCES
 from gen.resources.state import conditions
@@ -47,6 +47,10 @@ class Pod(Struct, frozen=True, kw_only=True):
     """Index in its role; None if the operator does not number its pods."""
     owner: str
     """UID of the object that controls it."""
+    runs: tuple[str, ...]
+    """Names in labels of operators: its run is among them."""
+    step: str
+    """The step of a pipeline that it belongs to."""
     phase: str
     ready: bool
     restarts: int
@@ -79,6 +83,8 @@ def pod_of(body: Body) -> Pod:
         role=str(labels.get(COMPONENT) or ""),
         index=_index(labels, _mapping(metadata.get("annotations"))),
         owner=controller(body),
+        runs=tuple(_runs(labels)),
+        step=str(labels.get(STEP_LABEL) or ""),
         phase=str(status.get("phase") or "Pending"),
         ready=any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(body)),
         restarts=sum(_number(one.get("restartCount")) for one in states),
@@ -101,6 +107,13 @@ def controller(body: Body) -> str:
     """UID of the object that controls another; empty if nothing does."""
     owners = _list(at(body, "metadata", "ownerReferences"))
     return next((str(one.get("uid") or "") for one in owners if one.get("controller") is True), "")
+
+
+def _runs(labels: dict[str, Any]) -> Iterator[str]:
+    for key, appended in {item for resource in RESOURCES.values() for item in resource.run_labels.items()}:
+        name = str(labels.get(key) or "")
+        if len(name) > appended:
+            yield name[: len(name) - appended]
 
 
 def _index(labels: dict[str, Any], annotations: dict[str, Any]) -> int | None:

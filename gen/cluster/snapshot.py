@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from gen.cluster.errors import ClusterError, NotFoundError
 from gen.cluster.lists import Collection, list_objects
+from gen.cluster.made import made_kinds
 from gen.cluster.pods import pod_of
 from gen.cluster.served import Served, base_of
 from gen.findings.clusters import CLUSTER_FORBIDDEN, NOT_SERVED
@@ -15,7 +16,7 @@ from gen.kubernetes import JOB_LABEL, at
 from gen.resources import RESOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from gen.cluster.client import Api
     from gen.cluster.pods import Pod
@@ -125,11 +126,12 @@ def slim(body: Body) -> Body:
     return {**body, "metadata": kept}
 
 
-def _kinds(served: Served, wanted: Iterable[Wanted], *, every: bool) -> list[tuple[str, Resource]]:
-    """Versions and kinds to list: those in Git, those that their schedules start, and with `every` all other kinds of
-    runs that the cluster serves.
+def _kinds(served: Served, wanted: Sequence[Wanted], *, every: bool) -> list[tuple[str, Resource]]:
+    """Versions and kinds to list: those in Git, those that they start, and with `every` all other kinds of runs that
+    the cluster serves.
     """
     found = {(one.version, one.resource.kind): one.resource for one in wanted}
+    found |= {(version, made.kind): made for one in wanted for version, made in made_kinds(one)}
     known = {resource.key for resource in found.values()}
     started = [one for one in RESOURCES.values() if one.scheduled_by is not None and one.scheduled_by.key in known]
     others = [one for one in RESOURCES.values() if every and (one.is_run or one.is_schedule)]

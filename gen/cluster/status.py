@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.cluster.drift import drift
+from gen.cluster.family import Family, step_of
 from gen.cluster.model import Phase, RunStatus
-from gen.cluster.pods import FAILED, RUNNING, controller
+from gen.cluster.pods import FAILED, RUNNING
+from gen.cluster.started import with_children
 from gen.cluster.waiting import Waiting
-from gen.kubernetes import JOB_LABEL, MANAGED_BY, RUN_LABEL, VALUES, at, queue_in
+from gen.kubernetes import JOB_LABEL, MANAGED_BY, VALUES, at, queue_in
 from gen.model.explain import dotted
 from gen.resources import resource_of_object
 from gen.resources.demand import Demand, demand
-from gen.resources.state import State, reason_of, state_of
+from gen.resources.state import State, conditions, reason_of, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -54,21 +56,13 @@ class _Join:
     def __init__(self, answers: Answers) -> None:
         self.answers, self.snapshot, self.target = answers, answers.snapshot, answers.target
         self.overlays = {overlay.name: overlay for overlay in self.target.overlays}
+        self.family = Family(self.snapshot)
         self.by_name: dict[tuple[str, str, str, str], Body] = {}
-        self.started: dict[str, list[Body]] = defaultdict(list)
         self.seen: set[str] = set()
-        for uid, body in self.snapshot.runs.items():
+        for body in self.snapshot.runs.values():
             metadata = body["metadata"]
             group = str(body["apiVersion"]).rpartition("/")[0]
             self.by_name[group, body["kind"], str(metadata.get("namespace")), str(metadata.get("name"))] = body
-            if owner := controller(body):
-                self.started[owner].append(body)
-                self.seen.add(uid)
-        self.pods: dict[tuple[str, str, str], list[Pod]] = defaultdict(list)
-        self.owned: dict[str, list[Pod]] = defaultdict(list)
-        for pod in self.snapshot.pods.values():
-            self.pods[pod.namespace, pod.job, pod.run].append(pod)
-            self.owned[pod.owner].append(pod)
 
     def wanted(self, one: Wanted) -> Iterator[RunStatus]:
         resource = one.resource
@@ -77,27 +71,42 @@ class _Join:
         if live is None:
             yield self._absent(one, overlay)
             return
-        self.seen.add(str(live["metadata"].get("uid")))
+        self.seen.add(_uid(live))
         routes = drift(resource, one.body, live) if one.state != "finished" else []
         fields = [dotted(route) for route in routes[:_MOST_FIELDS]]
         more = [f"… and {len(routes) - _MOST_FIELDS} more"] if len(routes) > _MOST_FIELDS else []
-        yield self._row(live, resource, overlay, one, (*fields, *more))
-        for body in sorted(self.started.get(str(live["metadata"].get("uid")), ()), key=_created):
-            yield from self._other(body, overlay, one)
+        children = list(self._children(live, overlay, one.name, _made_by(resource)))
+        row = with_children(self._row(live, resource, overlay, one, (*fields, *more)), resource, live, children)
+        yield row
+        source = one.source.file if one.source is not None else ""
+        yield from (replace(child, job=one.job, file=source, overlay=one.overlay) for child in children)
 
     def others(self) -> Iterator[RunStatus]:
         """Runs of the repository's namespaces that Git does not have."""
         overlay = self.target.overlays[0]
         for uid, body in self.snapshot.runs.items():
             own = str(body["metadata"].get("namespace")) in self.answers.namespaces
-            if uid not in self.seen and own and at(body, "metadata", "labels", MANAGED_BY) == "gen":
-                yield from self._other(body, overlay, None)
+            if uid in self.seen or not own or at(body, "metadata", "labels", MANAGED_BY) != "gen":
+                continue
+            resource = resource_of_object(body["apiVersion"], body["kind"])
+            if resource is not None and not self.family.is_child(body):
+                self.seen.add(uid)
+                children = list(self._children(body, overlay, str(body["metadata"].get("name")), _made_by(resource)))
+                yield with_children(self._row(body, resource, overlay, None, ()), resource, body, children)
+                yield from children
 
-    def _other(self, body: Body, overlay: Overlay | None, schedule: Wanted | None) -> Iterator[RunStatus]:
-        resource = resource_of_object(body["apiVersion"], body["kind"])
-        if resource is not None:
-            row = self._row(body, resource, overlay, None, ())
-            yield _of_schedule(row, schedule) if schedule is not None else row
+    def _children(self, body: Body, overlay: Overlay | None, parent: str, wanted: str) -> Iterator[RunStatus]:
+        """Rows of the objects that a run started, each followed by those that it started itself."""
+        for child in self.family.children(body):
+            resource = resource_of_object(child["apiVersion"], child["kind"])
+            if resource is None or _uid(child) in self.seen:
+                continue
+            self.seen.add(_uid(child))
+            row = self._row(child, resource, overlay, None, ())
+            inner = list(self._children(child, overlay, parent, wanted))
+            row = with_children(row, resource, child, inner)
+            yield replace(row, wanted=wanted, parent=parent, step=step_of(child))
+            yield from inner
 
     def _absent(self, one: Wanted, overlay: Overlay | None) -> RunStatus:
         finished = one.state == "finished"
@@ -135,8 +144,8 @@ class _Join:
     ) -> RunStatus:
         metadata = live["metadata"]
         labels = metadata.get("labels")
-        namespace, uid = str(metadata.get("namespace") or ""), str(metadata.get("uid"))
-        pods = self._pods_of(live, namespace, uid) if not resource.is_schedule else []
+        namespace, uid = str(metadata.get("namespace") or ""), _uid(live)
+        pods = self.family.pods(live) if not resource.is_schedule else []
         known = ("", "Pod", namespace) not in self.snapshot.silent
         waiting = self.answers.waiting.get(uid, Waiting())
         phase, reason, message = assess(resource, live, pods, waiting)
@@ -166,21 +175,20 @@ class _Join:
             drift=differing,
         )
 
-    def _pods_of(self, live: Body, namespace: str, uid: str) -> list[Pod]:
-        """By their labels. Runs of one schedule have equal labels, so their pods are found by their owner."""
-        labels = at(live, "metadata", "labels")
-        if controller(live):
-            return self.owned.get(uid, [])
-        return self.pods.get((namespace, str(at(labels, JOB_LABEL) or ""), str(at(labels, RUN_LABEL) or "")), [])
+
+def _made_by(resource: Resource) -> str:
+    """How the objects that a run starts are wanted."""
+    return "schedule" if resource.is_schedule else "search" if resource.holds is not None else "pipeline"
 
 
 def assess(resource: Resource, live: Body, pods: Sequence[Pod], waiting: Waiting) -> tuple[Phase, str, str]:
     """Phase of a run, with the reason and its message."""
     state, suspended = state_of(resource, live), resource.suspend is not None and at(live, *resource.suspend) is True
     trouble = _trouble(pods)
-    if resource.is_schedule or state is State.SUCCEEDED:
-        phase = Phase.SUCCEEDED if not resource.is_schedule else Phase.SUSPENDED if suspended else Phase.SCHEDULED
-        return phase, "", ""
+    if resource.is_schedule:
+        return (Phase.SUSPENDED if suspended else Phase.SCHEDULED), *_fault(resource, live)
+    if state is State.SUCCEEDED:
+        return Phase.SUCCEEDED, "", ""
     if state is State.FAILED:
         failed = next((pod for pod in pods if pod.phase == FAILED and pod.reason), None)
         return Phase.FAILED, *((failed.reason, failed.message) if failed is not None else reason_of(resource, live))
@@ -192,6 +200,12 @@ def assess(resource: Resource, live: Body, pods: Sequence[Pod], waiting: Waiting
     return Phase.PENDING, *((trouble or waiting).reason, (trouble or waiting).message)
 
 
+def _fault(schedule: Resource, live: Body) -> tuple[str, str]:
+    """Why a schedule cannot start runs."""
+    held = (one for one in conditions(live) if one.get("type") in schedule.troubles and one.get("status") == "True")
+    return next(((str(one["type"]), str(one.get("message") or "")) for one in held), ("", ""))
+
+
 def _trouble(pods: Sequence[Pod]) -> Pod | None:
     """The pod that explains best why not all run: one that cannot start, or that failed last."""
     troubled = [pod for pod in pods if pod.reason and not pod.deleted]
@@ -200,11 +214,8 @@ def _trouble(pods: Sequence[Pod]) -> Pod | None:
     )
 
 
-def _of_schedule(row: RunStatus, schedule: Wanted) -> RunStatus:
-    from msgspec.structs import replace  # noqa: PLC0415 - few jobs have a schedule
-
-    file = schedule.source.file if schedule.source is not None else ""
-    return replace(row, wanted="schedule", job=schedule.job, file=file, overlay=schedule.overlay)
+def _uid(body: Body) -> str:
+    return str(at(body, "metadata", "uid"))
 
 
 def _created(body: Body) -> str:

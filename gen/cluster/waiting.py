@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from gen.cluster.errors import ClusterError, NotFoundError
+from gen.cluster.family import Family
 from gen.cluster.lists import Collection, list_objects
 from gen.cluster.pods import controller
 from gen.cluster.served import Served, base_of
 from gen.cluster.snapshot import Problem
-from gen.kubernetes import JOB_LABEL, QUEUE_LABEL, RUN_LABEL, at
+from gen.kubernetes import QUEUE_LABEL, at
 from gen.regex import regex
 from gen.resources import resource_of_object
 from gen.resources.kueue import RESERVED, VISIBILITY, WORKLOAD
@@ -41,8 +42,8 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 def read_waiting(api: Api, snapshot: Snapshot) -> dict[str, Waiting]:
     """By UID of the run. Errors are problems of the snapshot, and hide nothing else."""
-    with_pods = {(pod.namespace, pod.job, pod.run) for pod in snapshot.pods.values()}
-    without = [body for body in snapshot.runs.values() if _is_active(body) and group_of(body) not in with_pods]
+    family = Family(snapshot)
+    without = [body for body in snapshot.runs.values() if _is_active(body) and not family.pods(body)]
     queued = [body for body in without if _queue(body)]
     stuck = [body for body in without if not _queue(body)][:_MOST_ASKED]
     found: dict[str, Waiting] = {}
@@ -120,12 +121,6 @@ def _is_active(body: Body) -> bool:
     resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
     ended = (State.SUCCEEDED, State.FAILED)
     return resource is not None and resource.is_run and state_of(resource, body) not in ended
-
-
-def group_of(body: Body) -> tuple[str, str, str]:
-    """As the labels of its pods have it."""
-    labels = at(body, "metadata", "labels")
-    return _namespace(body), str(at(labels, JOB_LABEL) or ""), str(at(labels, RUN_LABEL) or "")
 
 
 def _queue(body: Body) -> str:

@@ -34,6 +34,7 @@ class Request(LiveRequest):
         tuple[int, ...],
         typer.Option("--rank", metavar="N", min=0, help="Only pods with this index in their role; may be repeated."),
     ] = ()
+    step: Annotated[tuple[str, ...], typer.Option("--step", help="Only this step of a pipeline; may be repeated.")] = ()
     run: Annotated[
         tuple[str, ...], typer.Option("--run", help="This run; may be repeated. [default: the runs in Git]")
     ] = ()
@@ -62,6 +63,7 @@ def run(request: Request) -> Stream[View[LogPiece]]:
         roles=request.role,
         ranks=request.rank,
         runs=request.run,
+        steps=request.step,
         since=since,
         tail=request.tail,
         previous=request.previous,

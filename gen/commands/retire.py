@@ -13,12 +13,15 @@ from gen.commands.compared import RenderRequest, render_and_compare
 from gen.commands.live import LiveRequest, ask, chosen_files
 from gen.commands.options import Jobs
 from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.commands.set import change_files
+from gen.commands.set import caused_errors, change_files
 from gen.diagnostics import Findings, Location, Severity, counted
 from gen.findings.clusters import NOT_RETIRED
+from gen.findings.jobs import CANNOT_EDIT
+from gen.load import read, source_of
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
 from gen.repository.layout import RenderedPath, source_job
+from gen.repository.place_files import replace_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +68,7 @@ def run(request: Request) -> Result[Report]:
     for one in ended:
         if one.why is not None:
             _note(one.job, str(one.why), reported)
-    done = ready if request.dry_run else _finish(root, ready, reported)
+    done = ready if request.dry_run else [*_finish(root, ready, reported), *_finish_parts(root, ready, reported)]
     text = message(done)
     if request.message is not None and not request.dry_run:
         request.message.write_text(text, "utf-8")
@@ -86,10 +89,13 @@ def message(done: Sequence[Ended]) -> str:
 
 def _ends(one: Ended) -> str:
     """`resnet-1a2b3c4d succeeded in ack`, or the numbers of several runs."""
-    if len(one.runs) == 1:
+    if len(one.runs) == 1 and not one.parts:
         (run,) = one.runs
         return f"{run.name} {run.phase} in {run.overlay}"
     phases = Counter(run.phase for run in one.runs)
+    if one.parts:
+        numbers = ", ".join(f"{number} {phase}" for phase, number in phases.items())
+        return f"{counted(len(one.parts), 'combination')} of its sweep, {numbers}"
     return f"{counted(len(one.runs), 'run')}, " + ", ".join(f"{number} {phase}" for phase, number in phases.items())
 
 
@@ -127,8 +133,9 @@ def _folder(path: str) -> tuple[str, str, str]:
     return parts.overlay, parts.namespace, parts.job
 
 
-def _finish(root: Path, ended: Sequence[Ended], found: Findings) -> list[Ended]:
+def _finish(root: Path, every: Sequence[Ended], found: Findings) -> list[Ended]:
     """Change all files at once; if one cannot be changed, each alone."""
+    ended = [one for one in every if not one.parts]
     if not ended:
         return []
     together = change_files(root, [one.job for one in ended], [FINISHED], Findings())
@@ -141,6 +148,35 @@ def _finish(root: Path, ended: Sequence[Ended], found: Findings) -> list[Ended]:
             done.append(one)
         else:
             found.extend(result.output.findings)
+    return done
+
+
+def _finish_parts(root: Path, every: Sequence[Ended], found: Findings) -> list[Ended]:
+    """Finish the ended combinations of sweeps, each file alone."""
+    ended = [one for one in every if one.parts]
+    if not ended:
+        return []
+    from gen.edit.change import EditError  # noqa: PLC0415 - most jobs have no sweep
+    from gen.edit.overrides import with_finished  # noqa: PLC0415 - as above
+    from gen.overlay.read import OverlayReader  # noqa: PLC0415 - as above
+
+    overlays = OverlayReader(root, Findings()).read()
+    done = []
+    for one in ended:
+        source = read(root, one.job.file, found)
+        if source is None:
+            continue
+        try:
+            raw = with_finished(source.text, one.parts).encode()
+        except EditError as error:
+            found.error(CANNOT_EDIT, source.place(error.route), error.message, error.hint)
+            continue
+        new = source_of(raw, one.job.file, found)
+        errors = caused_errors(source, new, one.job, overlays) if new is not None else []
+        found.extend(errors)
+        if new is not None and not errors:
+            replace_files(root, {one.job.file: raw})
+            done.append(one)
     return done
 
 

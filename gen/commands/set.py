@@ -150,7 +150,7 @@ def _edit(
     new = source_of(raw, job.file, found)
     if new is not None:
         routes = [field.route for field in fields]
-        found.extend(in_old_file(item, source, new, routes) for item in _caused(source, new, job, overlays))
+        found.extend(in_old_file(item, source, new, routes) for item in caused_errors(source, new, job, overlays))
     return _Edited(job.file, raw, tuple(changes))
 
 
@@ -163,7 +163,7 @@ def _refuse_unknown(field: Named, source: Source, found: Findings) -> None:
         found.error(UNKNOWN_FIELD, source.place(field.route), f"unknown field `{dotted(field.route)}`", hint)
 
 
-def _caused(old: Source, new: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:
+def caused_errors(old: Source, new: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:
     """Errors of the new text that the old one did not have, so that a file can be corrected step by step."""
     errors = _errors(new, job, overlays)
     known = {(item.code, item.message) for item in _errors(old, job, overlays)} if errors else set()

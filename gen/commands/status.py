@@ -126,7 +126,8 @@ class _Follower:
         """The exit code if the runs are where they are waited for, or cannot get there; otherwise None."""
         if self.request.wait is None:
             return None
-        phases = [run.phase for run in status.runs if run.wanted is not None and run.phase is not Phase.SCHEDULED]
+        own = [run for run in status.runs if run.wanted == "schedule" or (run.wanted is not None and not run.parent)]
+        phases = [run.phase for run in own if run.phase is not Phase.SCHEDULED]
         wanted = WAITS[self.request.wait]
         if phases and all(phase in wanted for phase in phases):
             return VIOLATIONS if any(finding.severity is Severity.ERROR for finding in status.findings) else CLEAN

@@ -21,6 +21,7 @@ CRON_WORKFLOW: Final = Resource(
     suspend=("spec", "suspend"),
     suspend_stops=False,
     deadline=("spec", "workflowSpec", "activeDeadlineSeconds"),
+    troubles=("SpecError", "SubmissionError"),  # `pkg/apis/workflow/v1alpha1/cron_workflow_types.go`
     known_to_engines=True,
     max_name=52,
 )

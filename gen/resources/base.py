@@ -1,7 +1,7 @@
 """Types for the facts of a Kubernetes kind: pods, fields that control a run, status and API versions.
 
-Routes are tuples of field names. `ANY_KEY` and `ANY_ITEM` in a route match every key of a mapping and every item of a
-list. Facts are compared by identity, which keeps the import of these classes cheap.
+Routes are tuples of field names. `ANY_KEY` and `ANY_ITEM` match every key of a mapping and every item of a list. Facts
+are compared by identity, so that importing these classes is cheap.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from gen.resources.trials import Held, Trial
 
 
 class Wildcard(Enum):
@@ -147,25 +149,6 @@ class Derived(Struct, frozen=True, kw_only=True, eq=False):
     """The roles with this name, in lower case; empty for every role."""
 
 
-class Trial(Struct, frozen=True, kw_only=True, eq=False):
-    """How Katib finds the pod of a trial that prints the metrics."""
-
-    index: Mapping[str, str] = field(default_factory=dict)
-    """Labels of the operator for the first pod of a role."""
-    roles: Path = ()
-    """Roles that can have rank 0, the first choice first. Empty for the order of the object."""
-
-
-class Held(Struct, frozen=True, kw_only=True, eq=False):
-    """An object of another kind that an object makes several times."""
-
-    route: Path
-    at_once: Path
-    """Route of the number that exist at the same time."""
-    in_all: Path
-    """Route of the number that are made in all."""
-
-
 class Retired(Struct, frozen=True, kw_only=True, eq=False):
     """An API version that is deprecated or removed."""
 
@@ -223,6 +206,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Fields that hold parts of pod templates, or templates with placeholders."""
     indices: tuple[str, ...] = ()
     """Labels or annotations of its pods with their index in their role."""
+    run_labels: Mapping[str, int] = {}
+    """Labels of its pods with its name, and the number of characters that follow it there."""
     container: str | None = None
     """Name of the container that the operator looks for in each pod; None if it accepts any."""
     is_run: bool = False
@@ -251,6 +236,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """How a workflow waits for the end of an object, if the status does not say it in a phase."""
     workflow: Path = ()
     """Route of a workflow. Its templates create the objects of its steps."""
+    troubles: tuple[str, ...] = ()
+    """Conditions of a schedule that cannot start runs."""
     known_to_engines: bool = False
     """Whether Argo CD and Flux have a health check for the kind."""
     kueue: Queueing | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import Awaited, Conditions, Count, Derived, PodSet, Queueing, Resource, Trial
+from gen.resources.base import Awaited, Conditions, Count, Derived, PodSet, Queueing, Resource
+from gen.resources.trials import Trial
 
 INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 """Field of a pod with its index. The annotation is older than the label, which Kubernetes has since 1.28."""
@@ -37,6 +38,7 @@ JOB: Final = Resource(
     versions={"batch/v1": ("Never", "OnFailure")},
     pods=(PodSet(template=("spec", "template"), counts=(Count(route=("spec", "parallelism")),)),),
     indices=("batch.kubernetes.io/job-completion-index",),
+    run_labels={"job-name": 0},  # `pkg/apis/batch/types.go`, `LegacyJobNameLabel`
     is_run=True,
     suspend=("spec", "suspend"),
     deadline=("spec", "activeDeadlineSeconds"),

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.resources.base import Held, Nodes, Resource
+    from gen.resources.base import Nodes, Resource
+    from gen.resources.trials import Held
     from gen.resources.workflows import Task
 
     Units = Mapping[str, Mapping[str, int]]

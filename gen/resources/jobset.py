@@ -16,10 +16,10 @@ from gen.resources.base import (
     PodSet,
     Queueing,
     Resource,
-    Trial,
     retired,
 )
 from gen.resources.batch import INDEX
+from gen.resources.trials import Trial
 
 _JOB: Pattern = ("spec", "replicatedJobs", ANY_ITEM)
 TEMPLATE: Final[Pattern] = (*_JOB, "template", "spec", "template")
@@ -41,6 +41,7 @@ JOBSET: Final = Resource(
     versions={"jobset.x-k8s.io/v1alpha2": ("Never", "OnFailure")},
     retired=retired("jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io/v1alpha1"),
     pods=(PodSet(template=TEMPLATE, counts=COUNTS),),
+    run_labels={"jobset.sigs.k8s.io/jobset-name": 0},  # `api/jobset/v1alpha2/jobset_types.go`; a TrainJob has its name
     is_run=True,
     suspend=("spec", "suspend"),
     retries=("spec", "failurePolicy", "maxRestarts"),

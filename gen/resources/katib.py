@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import Conditions, Held, Resource, Status, retired
+from gen.resources.base import Conditions, Resource, Status, retired
+from gen.resources.trials import Held
 
 
 def trial_resource(kind: str, api_version: str) -> str:
@@ -34,6 +35,8 @@ _V1BETA1 = "kubeflow.org/v1beta1"
 _RETIRED = retired(_V1BETA1, "kubeflow.org/v1alpha3")
 _STATUS = Conditions(succeeded="Succeeded", failed="Failed")
 
+_ENDED = ("trialsSucceeded", "trialsFailed", "trialsKilled", "trialsEarlyStopped", "trialMetricsUnavailable")
+
 EXPERIMENT: Final = Resource(
     group="kubeflow.org",
     kind="Experiment",
@@ -45,6 +48,8 @@ EXPERIMENT: Final = Resource(
         route=("spec", "trialTemplate", "trialSpec"),
         at_once=("spec", "parallelTrialCount"),
         in_all=("spec", "maxTrialCount"),
+        # `pkg/apis/controller/experiments/v1beta1/experiment_types.go`
+        ended=tuple(("status", name) for name in _ENDED),
     ),
     status=_STATUS,
     max_name=40,  # trials are named `<experiment>-<8 characters>`

@@ -21,9 +21,9 @@ from gen.resources.base import (
     PodSet,
     Queueing,
     Resource,
-    Trial,
     retired,
 )
+from gen.resources.trials import Trial
 
 V1: Final = "kubeflow.org/v1"
 V2: Final = "kubeflow.org/v2beta1"
@@ -92,6 +92,7 @@ def _training(
         pods=(PodSet(template=(*holder, "template"), counts=(replicas,), roles=roles),),
         restarts_by_role=True,
         indices=("training.kubeflow.org/replica-index",),  # `pkg/apis` of both operators, `common_types.go`
+        run_labels={"training.kubeflow.org/job-name": 0},
         container=container,
         is_run=True,
         suspend=(*_POLICY, "suspend"),

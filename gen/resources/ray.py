@@ -69,6 +69,8 @@ RAYJOB: Final = Resource(
         *_cluster("spec", "rayClusterSpec"),
         PodSet(template=("spec", "submitterPodTemplate"), role="submitter"),
     ),
+    # the cluster has the name of the RayJob and five more characters (`GenerateRayClusterName`, `labelPod`)
+    run_labels={"ray.io/cluster": len("-12345")},
     is_run=True,
     suspend=("spec", "suspend"),
     deadline=("spec", "activeDeadlineSeconds"),

@@ -19,9 +19,9 @@ from gen.resources.base import (
     PodSet,
     Queueing,
     Resource,
-    Trial,
 )
 from gen.resources.jobset import CLAIMS, COUNTS, JOBSET, TEMPLATE
+from gen.resources.trials import Trial
 
 _VERSIONS: dict[str, tuple[str, ...]] = {"trainer.kubeflow.org/v1alpha1": ()}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from gen.resources.argo import CRON_WORKFLOW
-from gen.resources.base import ANY_ITEM, Count, Derived, Group, Pattern, Phase, Phases, PodSet, Resource, Trial
+from gen.resources.base import ANY_ITEM, Count, Derived, Group, Pattern, Phase, Phases, PodSet, Resource
+from gen.resources.trials import Trial
 
 SCHEDULER: Final = "volcano"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -22,6 +23,7 @@ VOLCANO_JOB: Final = Resource(
     versions={"batch.volcano.sh/v1alpha1": ("Never", "OnFailure", "Always")},
     pods=(PodSet(template=(*_TASK, "template"), counts=(Count(route=(*_TASK, "replicas")),)),),
     indices=("volcano.sh/task-index",),  # `pkg/controllers/job/job_controller_util.go`
+    run_labels={"volcano.sh/job-name": 0},  # `pkg/apis/batch/v1alpha1/labels.go`
     is_run=True,
     scheduled_by=CRON_WORKFLOW,
     retries=("spec", "maxRetry"),

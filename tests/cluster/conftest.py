@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 GROUPS = (
+    "argoproj.io",
     "scheduling.volcano.sh",
     "scheduling.x-k8s.io",
     "kubeflow.org",

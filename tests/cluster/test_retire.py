@@ -76,23 +76,47 @@ def test_a_dry_run_changes_nothing(world: Make) -> None:
     assert "state" not in file_of(here)
 
 
-def test_a_sweep_is_retired_with_its_last_run(world: Make) -> None:
+def test_a_sweep_is_retired_run_by_run(world: Make) -> None:
     here = world("retire-sweep")
-    here.job(more="env: {RATE: '{{ params.rate }}'}\nsweep: {matrix: {rate: [1, 2]}}\n", apply=False)
+    engine = Engine(here.repository.root, here.cluster)
+    here.job(more="env: {RATE: '{{ params.rate }}'}\nsweep:\n  matrix: {rate: [0.1, 2]}  # two\n", apply=False)
+    names = [run["metadata"]["name"] for run in here.rendered()]
+    engine.sync()
     first, second_ = here.rendered()
-    for run in (first, second_):
-        here.cluster.apply(run)
     here.ends(first, "Succeeded")
-    assert "other runs of it have not ended" in here.gen("retire")
-    assert "state" not in file_of(here)
-    here.ends(second_, "Failed")
-    assert "2 runs, 1 succeeded, 1 failed" in here.gen("retire")
-    assert file_of(here).endswith("state: finished\n")
-    _, code = here.repository.render()
-    assert (code, [run["metadata"]["name"] for run in here.rendered()]) == (
-        0,
-        [first["metadata"]["name"], second_["metadata"]["name"]],
+    assert "1 combination of its sweep, 1 succeeded" in here.gen("retire")
+    assert file_of(here).endswith(
+        "sweep:\n"
+        "  overrides:\n"
+        "    - when:\n"
+        "        rate: '0.1'\n"
+        "      state: finished\n"
+        "  matrix: {rate: [0.1, 2]}  # two\n"
     )
+    assert here.repository.render()[1] == 0
+    assert engine.sync() == [], "the merge changes nothing in the cluster"
+    assert here.cluster.client.delete(here.cluster.path(first)).status == 200
+    assert engine.sync() == [], "and nothing starts again"
+    assert {row["run"]: (row["git"], row["phase"]) for row in here.runs().values()} == {
+        names[0]: ("finished", "gone"),
+        names[1]: ("active", "pending"),
+    }
+    assert "no jobs to retire" in here.gen("retire")
+
+    here.ends(second_, "Failed")
+    assert "1 combination of its sweep" in here.gen("retire") or file_of(here).endswith("state: finished\n")
+    _, code = here.repository.render()
+    assert (code, [run["metadata"]["name"] for run in here.rendered()]) == (0, names)
+    assert {row["git"] for row in here.runs().values()} == {"finished"}
+
+
+def test_failed_runs_of_a_sweep_can_be_kept(world: Make) -> None:
+    here = world("retire-sweep-failed")
+    here.job(more="env: {RATE: '{{ params.rate }}'}\nsweep: {matrix: {rate: [1, 2]}}\n", apply=False)
+    for run, end in zip(here.rendered(), ("Failed", "Succeeded"), strict=True):
+        here.ends(here.cluster.apply(run), end)
+    here.gen("retire", "--keep-failed")
+    assert "overrides: [{when: {rate: 2}, state: finished}]" in file_of(here)
 
 
 def test_a_schedule_goes_on(world: Make) -> None:

@@ -10,7 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 from gen.cli import app
-from gen.kubernetes import COMPONENT, JOB_LABEL, MANAGED_BY, RUN_LABEL
+from gen.kubernetes import COMPONENT, JOB_LABEL, MANAGED_BY, RUN_LABEL, STEP_LABEL
 from gen.resources import resource_of_object
 from tests.support import Repository
 
@@ -27,8 +27,9 @@ READS = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watc
 OVERLAY = """\
 kubernetes: "1.34"
 cluster: {{context: admin}}
-namespaces: {{{namespace}: {{queues: [research]}}}}
+namespaces: {{{namespace}: {{queues: [research], search: {{maxTrials: 20, parallelTrials: 4}}}}}}
 volumes: {{data: {{claim: data}}}}
+pipelines: {{argo: {{serviceAccount: gen-pipeline}}}}
 gitops: {{argocd: {{repoURL: https://git.example.com/ml/training.git}}}}
 """
 JOB = "kind: {kind}\nimage: registry.example.com/train:1\ncommand: python train.py --lr 1\n"
@@ -92,6 +93,23 @@ class World:
         times = {"lastTransitionTime": "2026-01-01T00:00:00Z", "lastUpdateTime": "2026-01-01T00:00:00Z"}
         self.status(body, {"conditions": [one | times]})
 
+    def live(self, body: Body) -> Body:
+        """An object as the server has it."""
+        live: Body = self.cluster.client.get(self.cluster.path(body)).body
+        return live
+
+    def started(self, parent: Body, body: Body, **metadata: Any) -> Body:
+        """An object that the controller of another one creates."""
+        owner = {
+            "apiVersion": parent["apiVersion"],
+            "kind": parent["kind"],
+            "name": parent["metadata"]["name"],
+            "uid": parent["metadata"]["uid"] if "uid" in parent["metadata"] else self.live(parent)["metadata"]["uid"],
+            "controller": True,
+        }
+        own = {**body["metadata"], "namespace": self.namespace, "ownerReferences": [owner], **metadata}
+        return self.cluster.apply({**body, "metadata": own})
+
     def pod(self, run: Body, role: str, index: int, status: Body, **more: Any) -> Body:
         """A pod of a run, with its status."""
         labels = run["metadata"]["labels"]
@@ -108,6 +126,8 @@ class World:
                     MANAGED_BY: "gen",
                     COMPONENT: role,
                     "training.kubeflow.org/replica-index": str(index),
+                    "training.kubeflow.org/job-name": run["metadata"]["name"],
+                    **({STEP_LABEL: labels[STEP_LABEL]} if STEP_LABEL in labels else {}),
                 },
             },
             "spec": {"containers": [{"name": "main", "image": "a:1"}], **more},

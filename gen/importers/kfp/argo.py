@@ -201,7 +201,7 @@ def _task(data: Body, route: Route, needs: tuple[str, ...], when: When, lost: tu
 
 
 def _items(data: Body) -> tuple[tuple[Any, ...] | None, tuple[str, ...]]:
-    """The items of a loop; names of loops whose items are known only when the pipeline runs."""
+    """The items of a loop; names of loops over values that only a run of the pipeline has."""
     for field in ("withItems", "withParam", "withSequence"):
         if field not in data:
             continue
@@ -220,7 +220,7 @@ def _items(data: Body) -> tuple[tuple[Any, ...] | None, tuple[str, ...]]:
 
 
 def _sequence(data: Any) -> list[str] | None:
-    """Numbers of a sequence from `start`, of which there are `count`, or that end with `end`."""
+    """Numbers of a sequence from `start`: as many as `count`, or up to `end`."""
     start, number, end = (at(data, field) for field in ("start", "count", "end"))
     try:
         first = int(start or 0)

@@ -20,7 +20,7 @@ _MAX_CALLS: Final = 64
 _MAX_TASKS: Final = 1000
 """Tasks that are read, so that loops in loops end."""
 _MAX_NAME: Final = 20
-"""Characters of a step, so that the names of its pods fit beside the job's."""
+"""Characters of a step, so that the names of its pods are short enough."""
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class _Scope(Struct, frozen=True, kw_only=True):
-    """What surrounds a template: the values of its inputs, and what it waits for."""
+    """The surroundings of a template: the values of its inputs, and the calls that it waits for."""
 
     values: Mapping[str, str]
     item: Any = None
@@ -52,7 +52,7 @@ class _Scope(Struct, frozen=True, kw_only=True):
 
 
 class _Ends(Struct, frozen=True, kw_only=True):
-    """The calls of a task: the last ones, and all of them."""
+    """The calls of a task: the last ones, and all."""
 
     last: tuple[str, ...]
     every: tuple[str, ...]

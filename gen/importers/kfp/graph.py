@@ -60,7 +60,7 @@ class Task(Struct, frozen=True, kw_only=True):
     values: Mapping[str, str] = field(default_factory=dict)
     """Values of the inputs of the template."""
     items: tuple[Any, ...] | None = None
-    """It runs once for each of them."""
+    """It runs once for each."""
     lost: tuple[str, ...] = ()
 
 
@@ -106,6 +106,6 @@ def with_item(text: str, item: Any) -> str:
 
 def as_text(value: Any) -> str:
     """A value of a parameter as pipelines write it into texts."""
-    import json  # noqa: PLC0415 - few pipelines have values that are no texts
+    import json  # noqa: PLC0415 - few pipelines have other values than texts
 
     return value if isinstance(value, str) else json.dumps(value)

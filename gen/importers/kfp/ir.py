@@ -30,7 +30,7 @@ _MAX_ITEMS: Final = 64
 
 
 def pipeline_of_ir(document: Body) -> Pipeline | None:
-    """The pipeline of a document, which may have it in `pipelineSpec` beside the values of its parameters."""
+    """The pipeline of a document, which may have it in `pipelineSpec`, with the values of its parameters next to it."""
     spec = at(document, "pipelineSpec") or document
     start: Route = ("pipelineSpec",) if spec is not document else ()
     executors = at(spec, "deploymentSpec", "executors")

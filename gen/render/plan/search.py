@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from gen.model.metric import KnownMetric
     from gen.model.search import Search
     from gen.render.plan.context import Context
-    from gen.resources.base import Resource, Trial
+    from gen.resources.base import Resource
+    from gen.resources.trials import Trial
 
 
 def plan_search(context: Context, api_version: str, pods: Sequence[PodPlan]) -> SearchPlan | None:

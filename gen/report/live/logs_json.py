@@ -26,6 +26,7 @@ def _row(line: LogLine) -> dict[str, Any]:
         "overlay": line.source.overlay,
         "namespace": pod.namespace,
         "run": line.source.run,
+        "part": line.source.part or None,
         "pod": pod.name,
         "role": pod.role or None,
         "rank": pod.index,

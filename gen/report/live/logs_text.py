@@ -40,6 +40,7 @@ def _lines(piece: LogPiece, terminal: Terminal) -> Iterator[str]:
 def _prefix(line: LogLine, *, run: bool) -> str:
     source = line.source
     names = [source.run] if run else []
+    names += [source.part] if source.part else []
     names += [source.pod.title]
     names += [source.container.name] if len(source.pod.containers) > 1 else []
     return sanitize("/".join(names))

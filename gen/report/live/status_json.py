@@ -9,7 +9,7 @@ from gen.report.json import finding_data
 from gen.report.sanitize import escape_json
 
 if TYPE_CHECKING:
-    from gen.cluster.model import ClusterStatus, RunStatus
+    from gen.cluster.model import ClusterStatus, Progress, RunStatus
     from gen.report.live.view import View
 
 
@@ -48,7 +48,14 @@ def _row(run: RunStatus) -> dict[str, Any]:
         "queue": run.queue or None,
         "position": run.position,
         "drift": list(run.drift),
+        "parent": run.parent or None,
+        "step": run.step or None,
+        "progress": _progress(run.progress),
     }
+
+
+def _progress(progress: Progress | None) -> dict[str, Any] | None:
+    return None if progress is None else {"done": progress.done, "total": progress.total, "unit": progress.unit}
 
 
 def _is_json(text: str) -> bool:

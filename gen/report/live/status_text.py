@@ -79,6 +79,8 @@ def _reason(run: RunStatus) -> str:
     if run.phase is Phase.QUEUED:
         place = f"{run.position}. in " if run.position is not None else ""
         return f"{place}{run.queue}"
+    if run.progress is not None and not run.phase.ended:
+        return f"{run.reason}, {run.progress}" if run.reason else str(run.progress)
     return run.reason
 
 
