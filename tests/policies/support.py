@@ -22,7 +22,11 @@ GROUPS = {
     **dict.fromkeys(("deployments", "statefulsets", "daemonsets", "replicasets"), "apps"),
     **dict.fromkeys(("jobs", "cronjobs"), "batch"),
     **dict.fromkeys(("ingresses", "networkpolicies"), "networking.k8s.io"),
+    "pytorchjobs": "kubeflow.org",
+    "rayjobs": "ray.io",
+    "jobsets": "jobset.x-k8s.io",
 }
+VERSIONS = {"jobsets": "v1alpha2"}
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
 PARAMS = {
     "apiVersion": "v1",
@@ -103,7 +107,7 @@ def policy(case: dict[str, Any]) -> Body:
     rules = [
         {
             "apiGroups": [GROUPS.get(one, "")],
-            "apiVersions": ["v1"],
+            "apiVersions": [VERSIONS.get(one, "v1")],
             "operations": case.get("operations", ["CREATE"]),
             "resources": [one],
         }
