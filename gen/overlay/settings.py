@@ -92,9 +92,7 @@ class Copying(Model):
 
 
 class ArgoWorkflows(Model):
-    """Argo Workflows. Its controller must not delete finished workflows, which an engine would create and run again:
-    set neither `retentionPolicy` nor a `ttlStrategy` in its configuration.
-    """
+    """Argo Workflows."""
 
     main: ClassVar[str] = "serviceAccount"
 
@@ -112,7 +110,8 @@ class Pipelines(Model):
     main: ClassVar[str] = "argo"
 
     argo: ArgoWorkflows
-    """Argo Workflows."""
+    """Argo Workflows. Set neither `retentionPolicy` nor, in `workflowDefaults`, a `ttlStrategy` in its configuration:
+    the controller would delete finished workflows, and an engine would create and run them again."""
 
 
 class Ingress(Model):

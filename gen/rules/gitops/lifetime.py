@@ -24,7 +24,8 @@ _AGAIN = (
 @gitops(
     "self-deletion",
     of=having("ttl"),
-    reason=f"{_AGAIN} The finished object is the record of the run.",
+    reason=f"{_AGAIN} The finished object is the record of the run. Two settings of the controller of Argo "
+    "Workflows delete workflows, too: `retentionPolicy`, and a `ttlStrategy` in `workflowDefaults`. Do not set them.",
     remedy="Remove `ttlSecondsAfterFinished`. To end a run, set `state: finished` in the job, or remove its file.",
 )
 def self_deletion(view: ObjectView) -> Faults:
