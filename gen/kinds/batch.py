@@ -13,7 +13,7 @@ from gen.kinds.indexed import FailureRule, IndexedJob, field_variable
 from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Role
 from gen.kinds.task_array import TaskArray, array_problems, task_counts, tasks_at_once
-from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, STEP_LABEL, Body, present, with_field
+from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, STEP_LABEL, TRIAL, Body, present, with_field
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.pods import RoleFields
 from gen.model.scalars import Duration, Truth
@@ -83,18 +83,19 @@ class BatchJob(IndexedJob):
                 fields=self.roles.worker,
                 env=self._environment(run),
                 ports=self.rendezvous_ports,
-                subdomain=None if self._is_alone else run,
+                subdomain=None if self._is_alone(run) else run,
             ),
         )
 
-    @property
-    def _is_alone(self) -> bool:
-        """Whether it is a trial of one pod, which needs no address: Katib makes no Service for a trial."""
-        return self.search is not None and self.workers == 1
+    def _is_alone(self, run: str) -> bool:
+        """Whether it is one pod of an object that gets its name later, which needs no address: nothing makes a Service
+        for a trial, and for a step of a pipeline with a schedule.
+        """
+        return TRIAL in run and self.workers == 1
 
     def _environment(self, run: str) -> tuple[Body, ...]:
         """Each run of a schedule has a name of its own, which its pods know."""
-        if self._is_alone:
+        if self._is_alone(run):
             return self.rendezvous("localhost", 1)
         if self.schedule is None:
             return self.rendezvous(f"{run}-0.{run}", self.workers)
@@ -143,7 +144,7 @@ class BatchJob(IndexedJob):
             yield Problem(("attemptTimeout",), message, "use a longer `timeout`, or remove it", no_effect=True)
 
     def companions(self, plan: Plan) -> tuple[Body, ...]:
-        if self.tasks is not None or self._is_alone:
+        if self.tasks is not None or self._is_alone(plan.object_name):
             return ()
         service = {
             "clusterIP": "None",

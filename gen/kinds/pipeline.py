@@ -14,12 +14,12 @@ from pydantic import Field
 
 from gen.diagnostics import BugError
 from gen.kinds.base import Job
-from gen.kubernetes import Body, present
+from gen.kubernetes import TRIAL, Body, present
 from gen.model.names import JobName
 from gen.model.step import MAX_STEPS, StepFields
 from gen.resources.argo import WORKFLOW
 from gen.resources.waiting import waiting
-from gen.resources.workflows import parameter
+from gen.resources.workflows import NAME_OF_RUN, parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +58,6 @@ class PipelineJob(Job):
         | {"labels", "annotations", "metrics", "search"}
     )
     unsupported: ClassVar[Mapping[str, str]] = {
-        "schedule": "the Services of its steps belong to one run",
         "search": "Katib cannot read the metrics of steps",
     }
     example: ClassVar[Mapping[str, object]] = {
@@ -145,17 +144,18 @@ def _templates(step: StepPlan) -> Iterator[Body]:
         raise BugError(f"no conditions for {step.facts.kind}, which the plan refuses")
     version = step.plan.api_version if found.of is step.facts else found.of.served[0]
     group, _, version = version.rpartition("/")
+    name = step.plan.run.replace(TRIAL, NAME_OF_RUN)
     yield present(
         name=step.name,
         inputs=present(parameters=[{"name": parameter(*use)} for use in step.uses]),
-        resource={"action": "create", "setOwnerReference": True, "manifest": step.plan.run},
+        resource={"action": "create", "setOwnerReference": True, "manifest": name},
     )
     yield {
         "name": step.name + WAIT,
         "retryStrategy": _RETRIES,
         "resource": {
             "action": "get",
-            "flags": [f"{found.of.kind.lower()}.{version}.{group}", step.plan.run],
+            "flags": [f"{found.of.kind.lower()}.{version}.{group}", name],
             "successCondition": found.success,
             "failureCondition": found.failure,
         },

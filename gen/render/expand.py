@@ -67,7 +67,7 @@ def expand(written: WrittenJob, overlay: Overlay, found: Findings) -> tuple[Expa
     if written.model.own_fields:
         from gen.render.steps.runs import most_for_steps  # noqa: PLC0415 - most jobs have no steps
 
-        most = min(most, most_for_steps(written.data.get("steps")))
+        most = min(most, most_for_steps(written.data.get("steps"), scheduled=scheduled))
     return tuple(_expanded(written, _own(written.name, one, most)) for one in known)
 
 

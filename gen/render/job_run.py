@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gen.kubernetes import RUN
+from gen.kubernetes import RUN, TRIAL
 
 if TYPE_CHECKING:
     from gen.diagnostics import Findings
@@ -25,10 +25,14 @@ class JobRun(Struct, frozen=True, kw_only=True):
     """Name of the step, if it is one."""
     pipeline: str = ""
     """Name of the run of its pipeline."""
+    later: bool = False
+    """Whether its pipeline has a schedule, and each of its runs the name of a workflow."""
 
     @property
     def hashed(self) -> str:
         """Name of its objects, with the placeholder of the hash."""
+        if self.later:
+            return f"{TRIAL}-{self.step}"
         return f"{self.pipeline}-{RUN}-{self.step}" if self.step else f"{self.name}-{RUN}"
 
 

@@ -219,7 +219,7 @@ def _around(
     valid: Valid, plan: Plan, overlay: Overlay, found: Findings, given: JobInput
 ) -> tuple[Patched, Valid] | None:
     """The search or the schedule around the run, with its patches, and all objects with it; None after an error."""
-    (workload,) = (manifest for manifest in valid.manifests if manifest.is_workload)
+    (workload,) = (manifest for manifest in valid.manifests if manifest.is_workload and not manifest.embedded)
     built, *inner = _outer(workload, plan, given)
     field = SEARCH if plan.search is not None else SCHEDULE
     checked = checked_objects(Built((built,)), overlay, found, lambda _: Decided(given.place(field)), proven=False)

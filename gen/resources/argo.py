@@ -35,6 +35,7 @@ WORKFLOW: Final = Resource(
     suspend_stops=False,
     deadline=("spec", "activeDeadlineSeconds"),
     ttl=("spec", "ttlStrategy"),
+    scheduled_by=CRON_WORKFLOW,
     status=Phases(
         succeeded=(Phase(field=_PHASE, values=("Succeeded",)),),
         failed=(Phase(field=_PHASE, values=("Failed", "Error")),),

@@ -5,7 +5,7 @@ A rendered file can have been edited by anyone, so any part of it can have any f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from msgspec import Struct
@@ -32,6 +32,8 @@ YAML and JSON have no common escape for larger codes; the writer of files escape
 """
 
 
+NAME_OF_RUN: Final = "{{workflow.name}}"
+"""Argo replaces it."""
 _PARAMETER = r"{{inputs.parameters.\1_\2}}"
 """A result of another step; names of steps have no `_`."""
 
@@ -86,7 +88,7 @@ def manifest_text(body: Body) -> str:
     """
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode().replace("{{", r"\u007b\u007b")
     text = with_results(text, _PARAMETER)
-    return _UNSEEN.sub(_escaped, text.replace(TRIAL, "{{workflow.name}}")) + "\n"
+    return _UNSEEN.sub(_escaped, text.replace(TRIAL, NAME_OF_RUN)) + "\n"
 
 
 def _escaped(match: re.Match[str]) -> str:

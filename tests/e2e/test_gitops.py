@@ -254,35 +254,47 @@ def test_the_life_of_a_sweep(world: Callable[[str, str], World], kind: str) -> N
     assert here.data() == data
 
 
-def test_the_life_of_a_schedule(world: Callable[[str, str], World]) -> None:
-    here = world("batch", "schedule")
+@pytest.mark.parametrize("kind", ["batch", "pytorch", "pipeline"])
+def test_the_life_of_a_schedule(world: Callable[[str, str], World], kind: str) -> None:
+    here = world(kind, "schedule")
+    group, owner = ("batch", "CronJob") if kind == "batch" else ("argoproj.io", "CronWorkflow")
 
     def scheduled(lr: str, more: str = "") -> list[str]:
-        job = JOB.format(kind="batch", lr=lr).replace("files: {/etc/app.yaml: a}\n", "")
-        here.repo.job(f"{job}schedule: 0 3 * * *\n{more}", namespace=here.namespace)
+        job = JOB.format(kind=kind, lr=lr).replace("files: {/etc/app.yaml: a}\n", "")
+        here.repo.job(f"{job}{MORE.get(kind, '')}schedule: 0 3 * * *\n{more}", namespace=here.namespace)
         return here.merged()
 
-    def live() -> Body:
-        every = here.cluster.live("batch", "CronJob", here.namespace)
-        (body,) = [body for body in every if not deleted(body)]
-        return body
+    def live() -> list[Body]:
+        every = here.cluster.live(group, owner, here.namespace)
+        return [body for body in every if not deleted(body)]
 
-    scheduled("1")
-    first, data = live(), here.data()
-    assert scheduled("2") == ["changed CronJob demo", "changed Service demo"], "in place, so that its runs go on"
-    assert live()["metadata"]["uid"] == first["metadata"]["uid"]
+    added = scheduled("1")
+    (first,), data = live(), here.data()
+    assert f"created {owner} demo" in added
+    assert here.runs() == [], "the schedule starts its runs"
+    beside = ["changed Service demo"] if kind == "batch" else []
+    assert scheduled("2") == [f"changed {owner} demo", *beside], "in place, so that its runs go on"
+    assert live()[0]["metadata"]["uid"] == first["metadata"]["uid"]
 
     here.repo.overlay(OVERLAY.format(namespace=here.namespace) + VOLUMES + "defaults: {env: {NEW: a}}\n")
-    assert "changed CronJob demo" in here.merged(), "a change of the platform concerns later runs, too"
+    assert f"changed {owner} demo" in here.merged(), "a change of the platform concerns later runs, too"
 
-    assert scheduled("2", "state: suspended\n") == ["changed CronJob demo"]
-    assert live()["spec"]["suspend"] is True
+    assert scheduled("2", "state: suspended\n") == [f"changed {owner} demo"]
+    assert live()[0]["spec"]["suspend"] is True
 
-    (here.repo.root / f"jobs/{here.namespace}/demo.yaml").unlink()
-    stays = "kind: batch\nimage: a:1\ncommand: x\nschedule: 0 3 * * *\n"  # its project permits the kind to the end
-    here.repo.job(stays, name="demo-stays", namespace=here.namespace)
-    assert "pruned CronJob demo" in here.merged("unused-storage", "unused-storage")
-    assert live()["metadata"]["name"] == "demo-stays"
+    job = here.repo.root / f"jobs/{here.namespace}/demo.yaml"
+    text = job.read_text("utf-8").replace("state: suspended\n", "")
+    job.unlink()
+    stays = f"kind: {kind}\nimage: a:1\ncommand: x\n{MORE.get(kind, '')}schedule: 0 3 * * *\n"
+    here.repo.job(stays, name="demo-stays", namespace=here.namespace)  # its project permits the kind to the end
+    assert f"pruned {owner} demo" in here.merged("unused-storage", "unused-storage")
+    assert [body["metadata"]["name"] for body in live()] == ["demo-stays"]
+    assert here.data() == data
+
+    job.write_text(text, "utf-8")
+    assert f"created {owner} demo" in here.merged()
+    again = next(body for body in live() if body["metadata"]["name"] == "demo")
+    assert not again["spec"].get("suspend")
     assert here.data() == data
 
 

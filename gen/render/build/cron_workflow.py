@@ -23,14 +23,11 @@ if TYPE_CHECKING:
 
 _STEP: Final = "run"
 """Name of the only step."""
-_NAME: Final = "{{workflow.name}}"
-"""Argo replaces it in the nodes that create the run and wait for it."""
 
 
-def cron_workflow(manifest: Manifest, plan: Plan, schedule: SchedulePlan, facts: Resource) -> tuple[Manifest, Manifest]:
-    """The schedule, and the run as its step."""
-    metadata = {**manifest.body["metadata"], "name": TRIAL}
-    step = StepPlan(name=_STEP, needs=(), when="succeeded", facts=facts, plan=replace(plan, run=_NAME))
+def cron_workflow(manifest: Manifest, plan: Plan, schedule: SchedulePlan, facts: Resource) -> tuple[Manifest, ...]:
+    """The schedule, and the run as its step. A pipeline is the workflow of the schedule, and its steps stay."""
+    step = StepPlan(name=_STEP, needs=(), when="succeeded", facts=facts, plan=replace(plan, run=TRIAL))
     body = {
         "apiVersion": schedule.facts.api_version(schedule.facts.served[0]),
         "kind": schedule.facts.kind,
@@ -44,9 +41,12 @@ def cron_workflow(manifest: Manifest, plan: Plan, schedule: SchedulePlan, facts:
             failedJobsHistoryLimit=schedule.failed,
             suspend=True if plan.state == "suspended" else None,
             workflowMetadata={"labels": dict(sorted(run_labels(plan, plan.kind).items()))},
-            workflowSpec=workflow_spec((step,), schedule.account),
+            workflowSpec=manifest.body["spec"] if plan.steps else workflow_spec((step,), schedule.account),
         ),
     }
     describe_run(body, plan)
     around = replace(manifest, body=body, suspend=schedule.facts.suspend or (), queue=None)
+    if plan.steps:
+        return (around,)
+    metadata = {**manifest.body["metadata"], "name": TRIAL}
     return around, replace(manifest, body={**manifest.body, "metadata": metadata}, step=_STEP)

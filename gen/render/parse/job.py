@@ -52,6 +52,8 @@ class WrittenJob(Struct, frozen=True, kw_only=True):
     layers: Layers
     step: str = ""
     """Name of the step of a pipeline, if it is one."""
+    later: bool = False
+    """Whether it is a step of a pipeline with a schedule."""
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.layers.place(route, key=key)
@@ -127,7 +129,7 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
         data = _without_common(data, written.model)
     job_values = {"name": written.name, "namespace": written.namespace, "kind": written.kind}
     name, params = (own.name, own.params) if own is not None else (written.name, {})
-    run = TRIAL if named_later(written.model, data) else f"{name}-{RUN}"
+    run = TRIAL if written.later or named_later(written.model, data) else f"{name}-{RUN}"
     params = searched(data[SEARCH]) if SEARCH in data else params
     texts = evaluated(data, job_values, run, params, overlay, layers, found)
     if overlay is not None and not texts.failed and not written.step:

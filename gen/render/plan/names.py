@@ -59,7 +59,7 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     suffix, room = longest_suffix(context.job.facts, roles, hashed=hashed or scheduled, tensorboard=tensorboard)
     if context.job.search is not None:
         suffix, room = f"-<trial>{suffix}", room + RANDOM_PART
-    elif scheduled and context.object_facts.workflow and suffix != TENSORBOARD:
+    elif context.run.later or (scheduled and context.object_facts.workflow and suffix != TENSORBOARD):
         room += MORE_TIME
     if len(name) + room > MAX_NAME:
         digits = "-<hash>" if hashed else "-<time>" if scheduled else ""
@@ -73,7 +73,7 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
 
 
 def _report_long_step(context: Context, suffix: str, more: int) -> None:
-    name = f"{context.run.pipeline}-<hash>-{context.run.step}"
+    name = f"{context.run.pipeline}-<{'time' if context.run.later else 'hash'}>-{context.run.step}"
     message = f"the object of the step is named `{name}`, which is too long with the suffix `{suffix}`"
     hint = f"shorten the name of the job or of the step by {counted(more, 'character')}"
     context.error(NAME_TOO_LONG, (), message, hint, key=True)
@@ -90,6 +90,8 @@ def _check_limit(context: Context, route: tuple[str, ...], *, hashed: bool) -> N
     """Some operators limit the name of the object itself."""
     facts = context.object_facts
     most = longest_name(facts, hashed=hashed)
+    if most is not None and context.run.later:
+        most -= MORE_TIME
     if most is not None and len(context.name) > most:
         with_suffix = ", with the suffix `-<hash>`" if hashed else ""
         message = f"the name of {with_article(facts.kind)} has at most {facts.max_name} characters{with_suffix}"

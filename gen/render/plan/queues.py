@@ -34,7 +34,7 @@ def plan_queue(context: Context, api_version: str) -> QueuePlan | None:
     if refusal is not None:
         _refuse(context, refusal, scheduler_of(profile))
         return None
-    if job.schedule is not None and not profile.suspends:
+    if (job.schedule is not None or context.run.later) and not profile.suspends:
         reason = "it groups the pods of one run, and a `schedule` has many runs"
         _refuse(context, Refusal(reason, "use a queue with `kueue`, or remove `queue`"), scheduler_of(profile))
         return None

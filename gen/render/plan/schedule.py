@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FIELD = "schedule"
 _SHORTEST_DEADLINE = 10
 """The controller looks for missed times every ten seconds (Kubernetes documentation, "CronJob limitations")."""
-_ONCE = {
+ONCE = {
     "files": (
         "the ConfigMap of an earlier version would be removed while a run needs it",
         "put the files into the image or on a volume",
@@ -82,16 +82,21 @@ def _check_times(context: Context, wanted: Schedule, route: Route) -> bool:
 
 def _check_job(context: Context) -> None:
     job = context.job
-    for field, (reason, hint) in _ONCE.items():
+    for field, (reason, hint) in ONCE.items():
         if getattr(job, field) != default_of(type(job), field):
             message = f"a job with a `schedule` cannot have `{field}`: {reason}"
             context.error(INVALID_VALUE, (field,), message, hint, key=True)
     if job.state == "finished":
         message = "a job with a `schedule` cannot be `finished`: it would go on in the cluster"
         context.error(INVALID_VALUE, ("state",), message, "write `state: suspended`, or remove the job file")
-    data = dict(context.given.data)
+    check_run_names(context)
+
+
+def check_run_names(context: Context) -> None:
+    """Names of the run in places where they must be known."""
+    data = {name: value for name, value in context.given.data.items() if name != "steps"}
     route = next(_with(RUN, data, ()), None)
-    if route is not None and context.object_name == TRIAL:
+    if route is not None and TRIAL in context.object_name:
         message = "`run.hash` has no value in a job with a `schedule`, which has a run at each time"
         context.error(INVALID_EXPRESSION, route, message, "use `run.id`, which is the name of the run with its time")
     elif route is not None:
@@ -117,6 +122,10 @@ def _with(mark: str, value: Any, route: Route) -> Iterator[Route]:
 
 def _overlapping(context: Context, wanted: Schedule) -> int:
     """Runs that can overlap: as many as start within the time limit of one."""
+    if context.job.own_fields:
+        message = "a pipeline cannot have `concurrency: Allow`, because nothing limits its run time as a whole"
+        context.error(INVALID_VALUE, (_FIELD, "concurrency"), message, "remove `concurrency`, or use `Replace`")
+        return 1
     if context.job.timeout is None:
         message = "`concurrency: Allow` needs a `timeout`, without which any number of runs could overlap"
         context.error(INVALID_VALUE, (_FIELD, "concurrency"), message, "add `timeout`, such as `timeout: 1h`")

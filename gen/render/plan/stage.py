@@ -25,7 +25,7 @@ from gen.render.plan.placeholders import warn_shared_output
 from gen.render.plan.places import plan_places
 from gen.render.plan.pods import plan_pods
 from gen.render.plan.queues import check_schedulers, plan_queue
-from gen.render.plan.schedule import plan_schedule
+from gen.render.plan.schedule import check_run_names, plan_schedule
 from gen.render.plan.search import check_alone, logged, plan_search
 from gen.render.plan.tensorboard import plan_tensorboard
 
@@ -82,6 +82,8 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
     check_name(context, pods)
     search = plan_search(context, api_version, pods)
     check_repeated(context)
+    if run.later:
+        check_run_names(context)
     warn_shared_output(context, pods, data.storage)
     plan = Plan(
         kind=job.kind,

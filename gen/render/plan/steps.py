@@ -12,6 +12,7 @@ from gen.findings.grants import NO_PIPELINES
 from gen.findings.jobs import INVALID_VALUE
 from gen.kinds.plan import StepPlan
 from gen.render.plan.outlasting import check_followed
+from gen.render.plan.scheduled_steps import check_scheduled
 from gen.render.plan.step_results import plan_results, uses
 from gen.resources.waiting import waiting
 
@@ -42,6 +43,9 @@ def plan_steps(
     if size > _MOST_BYTES:
         message = f"the steps have {size} bytes in total; the maximum is {_MOST_BYTES}"
         one.found.error(TOO_LARGE, one.run.given.place("steps", key=True), message, "keep long texts on a volume")
+    for step, own in zip(one.steps, plans, strict=True):
+        if own is not None:
+            check_scheduled(step, own)
     both = zip(one.steps, plans, strict=True)
     known = [_step_plan(step, own, plan, overlay, pins) for step, own in both if own is not None]
     if len(known) < len(plans) or overlay.fields.pipelines is None or one.found.failed():

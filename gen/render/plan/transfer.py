@@ -136,7 +136,7 @@ def _log(context: Context, role: Role, roles: tuple[Role, ...], places: PlacesPl
 
 def _run(context: Context) -> str:
     """The folder of a run. The hash of a schedule is that of all of its runs."""
-    return f"$({_NAME_OF_RUN})" if context.job.schedule is not None else f"{context.name}-{RUN}"
+    return f"$({_NAME_OF_RUN})" if context.job.schedule is not None or context.run.later else f"{context.name}-{RUN}"
 
 
 def _pod(context: Context, role: Role) -> str:
@@ -151,8 +151,8 @@ def _variables(context: Context, *, several: bool) -> Iterator[Body]:
     """Variables with the name of the run and the indices of the pod."""
     facts = context.job.facts
     fields = {_INDEX.format(number): field for number, field in enumerate(facts.pod_index if several else ())}
-    if context.job.schedule is not None and context.object_name == TRIAL:
-        yield {"name": _NAME_OF_RUN, "value": TRIAL}
+    if context.run.later or (context.job.schedule is not None and context.object_name == TRIAL):
+        yield {"name": _NAME_OF_RUN, "value": context.object_name}
     elif context.job.schedule is not None and facts.scheduled_by is not None:
         fields[_NAME_OF_RUN] = facts.scheduled_by.pod_run
     yield from ({"name": name, "valueFrom": {"fieldRef": {"fieldPath": field}}} for name, field in fields.items())

@@ -16,8 +16,9 @@ from gen.model.annotations import fields_at
 from gen.model.explain import explain
 from gen.model.step import STEPS_HAVE, Order
 from gen.render.job_run import ExpandedStep, JobRun
-from gen.render.parse.job import WrittenJob, named_kind, parse_run, unknown_kind
+from gen.render.parse.job import WrittenJob, named_kind, named_later, parse_run, unknown_kind
 from gen.render.parse.unused_params import used_params
+from gen.render.plan.names import MORE_TIME
 from gen.render.run_names import most_characters
 from gen.render.run_values import RunValues
 from gen.render.steps.order import check_name, check_needs, in_order, report_cycle
@@ -51,15 +52,16 @@ def step_runs(written: WrittenJob, given: JobInput, run: str, found: Findings) -
     return tuple(ordered.values())
 
 
-def most_for_steps(steps: Data | None) -> int:
+def most_for_steps(steps: Data | None, *, scheduled: bool) -> int:
     """The longest name of a run without its hash that leaves room for the names of all steps."""
     known = steps.items() if isinstance(steps, dict) else ()
     found = [MAX_NAME]
+    more = MORE_TIME if scheduled else 0
     for name, fields in known:
         kind = fields.get("kind") if isinstance(fields, dict) else None
         if isinstance(kind, str) and kind in KINDS:
             roles = fields_at(KINDS[kind], ("roles",))
-            found.append(most_characters(KINDS[kind].facts, roles, hashed=True) - len(name) - 1)
+            found.append(most_characters(KINDS[kind].facts, roles, hashed=True) - len(name) - 1 - more)
     return max(min(found), 1)
 
 
@@ -82,11 +84,14 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
     every = cast("dict[str, Data]", written.data["steps"])
     references = References(step=name, order=order, steps=every, layers=layers, found=found)
     data = cast("dict[str, Data]", references.replaced(data))
-    one = replace(written, model=KINDS[kind], kind=kind, data=data, layers=layers, step=name)
+    later = named_later(written.model, written.data)
+    one = replace(written, model=KINDS[kind], kind=kind, data=data, layers=layers, step=name, later=later)
     params = given.own.params if given.own is not None else {}
     read = parse_run(one, found, RunValues(name=run, params=params))
     _check_params(fields, data, own, found)
-    job_run = JobRun(given=read, name=f"{run}-{name}", step=name, pipeline=run) if read is not None else None
+    job_run = (
+        JobRun(given=read, name=f"{run}-{name}", step=name, pipeline=run, later=later) if read is not None else None
+    )
     return ExpandedStep(name=name, order=order, run=job_run, found=found)
 
 
