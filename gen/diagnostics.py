@@ -38,6 +38,41 @@ class Location(Struct, frozen=True, order=True):
         return f"{self.file}:{self.line}:{self.column}"
 
 
+class Rename(Struct, frozen=True, order=True, tag=True):
+    """Another name for the field at a route of the file."""
+
+    route: Route
+    name: str
+
+
+class Put(Struct, frozen=True, order=True, tag=True):
+    """Another value for the scalar at a route of the file. `old` is the present one."""
+
+    route: Route
+    old: str
+    new: str
+
+
+class Move(Struct, frozen=True, order=True, tag=True):
+    """Another place in the file for the scalar at a route."""
+
+    route: Route
+    to: Route
+
+
+class Respell(Struct, frozen=True, order=True, tag=True):
+    """Another text for a part of a line that YAML cannot read as meant. `old` is the present text."""
+
+    line: int
+    column: int
+    """Both counted from 1."""
+    old: str
+    new: str
+
+
+Fix = Rename | Put | Move | Respell
+
+
 class Diagnostic(Struct, frozen=True, order=True):
     """One finding. `code` is stable and kebab-case; `hint` is the remedy."""
 
@@ -47,6 +82,8 @@ class Diagnostic(Struct, frozen=True, order=True):
     hint: str = ""
     related: tuple[tuple[Location, str], ...] = ()
     severity: Severity = Severity.ERROR
+    fixes: tuple[Fix, ...] = ()
+    """The edit of the file of `place` that the author certainly meant; empty if others are possible."""
 
 
 class UsageError(Exception):
@@ -80,8 +117,11 @@ class Findings(Struct):
         message: str,
         hint: str,
         related: Iterable[tuple[Location, str]] = (),
+        fixes: tuple[Fix, ...] = (),
     ) -> None:
-        self.items.append(Diagnostic(place, code.name, message_text(message), message_text(hint), tuple(related)))
+        self.items.append(
+            Diagnostic(place, code.name, message_text(message), message_text(hint), tuple(related), fixes=fixes)
+        )
 
     def warning(
         self,
@@ -141,6 +181,21 @@ def near(word: str, known: Iterable[str]) -> str:
     return lowered[max(longer, key=len)] if longer and len(typed) >= _PART else ""
 
 
+def only_near(word: str, known: Iterable[str]) -> str:
+    """The only known name that `word` differs from by a typing mistake or two; empty if there are several or none."""
+    close = {
+        name: steps
+        for name in islice(known, _MAX_KNOWN)
+        if abs(len(name) - len(word)) <= (most := _allowed(word, name))
+        and len(word) <= _MAX_WORD
+        and (steps := _distance(word.lower(), name.lower())) <= most
+    }
+    only = next(iter(close)) if len(close) == 1 else ""
+    return only if only and close[only] <= _MAX_CERTAIN else ""
+
+
+_MAX_CERTAIN = 2
+"""Typing mistakes in a name for which no other word was meant."""
 _MAX_WORD = 100
 _MAX_KNOWN = 500
 """Untrusted files choose both the words and the names."""

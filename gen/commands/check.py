@@ -11,7 +11,7 @@ from msgspec.structs import replace as replaced
 from gen.commands.compared import RenderRequest, refused, render_and_compare, repository, summary
 from gen.commands.options import Base
 from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.diagnostics import Severity
+from gen.diagnostics import Severity, UsageError
 from gen.findings.overlays import NOTHING_MATCHES
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
@@ -41,6 +41,10 @@ class Request(RenderRequest):
     staged: Annotated[
         bool, typer.Option("--staged", help="Check the files that are staged in Git, which the next commit contains.")
     ] = False
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Edit job files and overlays where a finding has a certain fix, then check.")
+    ] = False
+    diff: Annotated[bool, typer.Option("--diff", help="Show these edits, and change no file.")] = False
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Make warnings about patches and patterns of overlays without a match errors."),
@@ -49,7 +53,28 @@ class Request(RenderRequest):
 
 def run(request: Request) -> Result[Report]:
     """Violations when there is an error, or when anything would be written or removed."""
+    if request.fix or request.diff:
+        return _fix(request)
     return _check_staged(request) if request.staged else check(request, request.cache)
+
+
+def _fix(request: Request) -> Result[Report]:
+    """The edits, and the result of a check after them unless they are only shown."""
+    if request.staged:
+        raise UsageError("`--fix` and `--diff` look at the work tree, and cannot be combined with `--staged`")
+    from gen.commands.fix import find_fixes, write_fixes  # noqa: PLC0415 - only for this
+    from gen.overlay.extensions import load_extensions  # noqa: PLC0415 - as above
+
+    root = repository(request.root)
+    load_extensions(root)
+    fixes = find_fixes(root, request.jobs)
+    if request.diff:
+        report = Report((), (), fixes.summary(done=False), edits=fixes.edits)
+        return Result(output=report, exit_code=VIOLATIONS if fixes.edits else CLEAN)
+    write_fixes(root, fixes)
+    result = check(request, request.cache)
+    text = f"{fixes.summary(done=True)}\n{result.output.summary}"
+    return replace(result, output=replaced(result.output, summary=text, edits=fixes.edits))
 
 
 def _check_staged(request: Request) -> Result[Report]:

@@ -14,7 +14,7 @@ from yaml.cyaml import CSafeLoader
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from gen.diagnostics import Findings
-from gen.edit.change import EditError, changed
+from gen.edit.change import Change, EditError, changed
 from gen.edit.scalar import scalar
 from gen.load.strict import parse
 from gen.regex import regex
@@ -22,7 +22,8 @@ from gen.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gen.edit.change import Change
+    from gen.diagnostics import Route
+    from gen.load import Data
 
 _BREAK = regex(r"\r\n|\n|\r")
 _REST = regex(r"[^\r\n]*")
@@ -54,6 +55,36 @@ def edited(text: str, change: Change) -> str:
     raise EditError("this value is written in a form that cannot be edited safely", "edit the file", change.route)
 
 
+def renamed(text: str, route: Route, name: str) -> str:
+    """The text with another key for the value at a route. EditError if there is no such value, or if it has the key."""
+    before = parse(text, "", Findings())
+    wanted = _with_name(before, route, name)
+    for splice in _Place(text).renames(route, name) if wanted is not None else ():
+        new = splice.on(text)
+        if parse(new, "", Findings()) == wanted:
+            return new
+    raise EditError("this field cannot be renamed safely", "edit the file", route)
+
+
+def _with_name(data: Data | None, route: Route, name: str) -> Data | None:
+    """The data with another key; None if that is impossible."""
+    step, *rest = route
+    inner = data[step] if isinstance(data, dict) and step in data else None
+    if isinstance(data, list) and isinstance(step, int) and step < len(data):
+        inner = data[step]
+    if inner is None or (not rest and (not isinstance(data, dict) or name in data)):
+        return None
+    changed = _with_name(inner, tuple(rest), name) if rest else inner
+    if changed is None:
+        return None
+    if isinstance(data, list):
+        return [changed if index == step else value for index, value in enumerate(data)]
+    assert isinstance(data, dict)  # noqa: S101 - a value has one of the two around it
+    return {
+        (name if key == step and not rest else key): changed if key == step else value for key, value in data.items()
+    }
+
+
 class _Entry(Struct, frozen=True):
     """A node and its position: in a mapping with `key`, in a list, or the root if `parent` is None."""
 
@@ -82,6 +113,11 @@ class _Place:
             yield from self._insertions(trail[-1].value, missing, change.value)
         else:  # `key:` without a value
             yield from self._replacements(trail[-1], _flow_mapping(missing, change.value))
+
+    def renames(self, route: Route, name: str) -> Iterator[Splice]:
+        key = self._trail(Change(route, None))[-1].key
+        if key is not None:
+            yield Splice(key.start_mark.index, key.end_mark.index, scalar(name, flow=True))
 
     def _trail(self, change: Change) -> list[_Entry]:
         """The document, then the node of each step of the route that exists."""

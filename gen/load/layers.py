@@ -42,6 +42,13 @@ class Layers(Struct, frozen=True):
         best = next(setting, None) or max(found, key=lambda one: one.steps)
         return best.key if key else best.value
 
+    def written(self, route: Route) -> Route | None:
+        """The route of a value in the file that has it, which is the one of its place; None if no file has it."""
+        for layer in self.layers:
+            if layer.find(route).steps == len(route):
+                return (*layer.prefix, *route)
+        return None
+
     def place_of(self, route: Route, part: str) -> Location:
         """The place of `part`, which has no line break, in the text at `route`; of the text if it is escaped."""
         start = self.place(route)

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gen.diagnostics import Respell
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from gen.diagnostics import Fix
 
 ODD_SPACES = "\xa0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff"
 """Characters that look like a space or like nothing, and are part of a key or value for YAML. For a character class."""
@@ -26,6 +30,12 @@ class Slip(Struct, frozen=True, kw_only=True):
     """Counted from 0."""
     message: str
     hint: str
+    change: tuple[str, str] | None = None
+    """The text at the column, and the one that was certainly meant; None if others are possible."""
+
+    def fixes(self, line: int) -> tuple[Fix, ...]:
+        """The edit of the line with this number, counted from 1."""
+        return (Respell(line, self.column + 1, *self.change),) if self.change is not None else ()
 
 
 def slip_in(line: str) -> Slip | None:
@@ -61,7 +71,9 @@ def _colon(line: str) -> Slip | None:
     if match is None:
         return None
     message = f"{named(match['mark'])} is not the colon that YAML expects"
-    return Slip(column=match.start("mark"), message=message, hint=_written(match))
+    written = match[0][match.start("mark") - match.start() : match.start("value") - match.start()]
+    change = (written, ": " if match["value"] else ":")
+    return Slip(column=match.start("mark"), message=message, hint=_written(match), change=change)
 
 
 def _space(line: str) -> Slip | None:
@@ -69,21 +81,26 @@ def _space(line: str) -> Slip | None:
     if match is None:
         return None
     message = f"{named(match['mark'])} is not a space in YAML"
-    return Slip(column=match.start("mark"), message=message, hint="replace it with a space")
+    change = (match["mark"], " ") if match["key"] else None  # indentation can have any number of spaces
+    return Slip(column=match.start("mark"), message=message, hint="replace it with a space", change=change)
 
 
 def _no_space(line: str) -> Slip | None:
     match = re.search(rf"{_START}{_KEY}:(?P<value>(?![\s/]|\Z).*)", line)
     if match is None:
         return None
-    return Slip(column=match.start("value"), message="missing space after `:`", hint=_written(match))
+    change = (match["value"], f" {match['value']}")
+    return Slip(column=match.start("value"), message="missing space after `:`", hint=_written(match), change=change)
 
 
 def _equals(line: str) -> Slip | None:
     match = re.search(rf"{_START}{_KEY} ?(?P<mark>=)(?!=) ?(?P<value>.*)", line)
     if match is None or ": " in match["value"]:
         return None
-    return Slip(column=match.start("mark"), message="expected `:` after the key, got `=`", hint=_written(match))
+    written = line[match.end("key") : match.start("value")]
+    change = (written, ": " if match["value"] else ":")
+    message = "expected `:` after the key, got `=`"
+    return Slip(column=match.start("mark"), message=message, hint=_written(match), change=change)
 
 
 def _dash(line: str) -> Slip | None:
@@ -97,9 +114,11 @@ def _indicator(line: str) -> Slip | None:
     match = re.search(rf"{_START}(?:{_KEY}:\s+)?(?P<value>[`@%].*)", line)
     if match is None:
         return None
-    first = match["value"][0]
+    first, value = match["value"][0], match["value"].rstrip()
     hint = "remove the backticks, or quote the value" if first == "`" else f'quote the value: `"{first}…"`'
-    return Slip(column=match.start("value"), message=f"a value cannot start with {_code(first)}", hint=hint)
+    change = (value, f'"{value}"') if first != "`" and not re.search(r'["\\#]', value) else None
+    message = f"a value cannot start with {_code(first)}"
+    return Slip(column=match.start("value"), message=message, hint=hint, change=change)
 
 
 def _star(line: str) -> Slip | None:
@@ -107,7 +126,8 @@ def _star(line: str) -> Slip | None:
     if match is None:
         return None
     message = "a key that starts with `*` is an alias for YAML"
-    return Slip(column=match.start("key"), message=message, hint=f'quote it: `"{match["key"]}":`')
+    change = (match["key"], f'"{match["key"]}"')
+    return Slip(column=match.start("key"), message=message, hint=f'quote it: `"{match["key"]}":`', change=change)
 
 
 _SLIPS: tuple[Callable[[str], Slip | None], ...] = (

@@ -13,7 +13,7 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import 
 from yaml.error import MarkedYAMLError, YAMLError
 from yaml.events import AliasEvent, MappingStartEvent
 
-from gen.diagnostics import Location
+from gen.diagnostics import Location, Respell
 from gen.findings.files import (
     ANCHOR,
     CONTROL_CHARACTER,
@@ -58,11 +58,11 @@ def parse(text: str, file: str, found: Findings) -> Data | None:
         for _, document in read_events(CParser(text), policy := StrictPolicy(file, found)):
             policy.document = document
     except Refused as problem:
-        found.error(*_unquoted(problem, text, file) or _of(problem, file))
+        _report_refused(problem, text, file, found)
         return None
     except MarkedYAMLError as error:
         wrong = explained(error, text)
-        found.error(INVALID_YAML, wrong.location(file), wrong.message, wrong.hint)
+        found.error(INVALID_YAML, wrong.location(file), wrong.message, wrong.hint, fixes=wrong.fixes)
         return None
     except YAMLError as error:  # pragma: no cover - libyaml gives a mark for every error it knows
         found.error(INVALID_YAML, Location(file), f"invalid YAML: {error}", "check the encoding of the file")
@@ -80,13 +80,21 @@ def _of(problem: Refused, file: str) -> tuple[Code, Location, str, str]:
     return problem.code, location(file, problem.mark), problem.message, problem.hint
 
 
-def _unquoted(problem: Refused, text: str, file: str) -> tuple[Code, Location, str, str] | None:
-    """The finding about an expression without quotes, which YAML reads as a mapping with a mapping as its key."""
+def _report_refused(problem: Refused, text: str, file: str, found: Findings) -> None:
+    """Report an expression without quotes, which YAML reads as a mapping with a mapping as its key, or as refused."""
     index = problem.mark.index
     if problem.code is not INVALID_KEY or text[index - 1 : index + 1] != "{{":
-        return None
+        found.error(*_of(problem, file))
+        return
     place = Location(file, problem.mark.line + 1, problem.mark.column)
-    return INVALID_KEY, place, "`{{ … }}` without quotes is a mapping in YAML", 'quote the value: `"{{ … }}"`'
+    message = "`{{ … }}` without quotes is a mapping in YAML"
+    value = _EXPRESSION.match(text, index - 1)
+    fixes = (Respell(place.line, place.column, value[0], f'"{value[0]}"'),) if value is not None else ()
+    found.error(INVALID_KEY, place, message, 'quote the value: `"{{ … }}"`', fixes=fixes)
+
+
+_EXPRESSION = regex(r"\{\{[^{}\"\\\n]*\}\}(?=[ \t]*(?:[\r\n,}\]]|\Z|[ \t]#))")
+"""An expression that is a whole value."""
 
 
 @dataclass(slots=True)

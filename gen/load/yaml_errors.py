@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.diagnostics import Location
 from gen.load.slips import slip_in
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from yaml.error import MarkedYAMLError
+
+    from gen.diagnostics import Fix
 
 _UNCLOSED = ("found unexpected end of stream", "did not find expected ',' or")
 _NO_COLON, _TWO_COLONS, _NO_KEY = (
@@ -36,6 +39,12 @@ _ENTRY = regex(r"(?P<indent> *)(?:- +)?(?P<key>[^\s#'\"\[{][^:#]*):(?: +(?P<valu
 _BLOCK = regex(r"\s*(?:- +)?(?P<key>[^#]*):\s+[|>][-+0-9]*\s*(?:#.*)?")
 
 
+def lines_with_ends(text: str) -> list[str]:
+    """The lines that libyaml counts, each with its end."""
+    ends = [match.end() for match in _BREAK.finditer(text)]
+    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
 class YAMLProblem(Struct, frozen=True, kw_only=True):
     """A YAML error for a finding."""
 
@@ -44,6 +53,7 @@ class YAMLProblem(Struct, frozen=True, kw_only=True):
     column: int
     message: str
     hint: str
+    fixes: tuple[Fix, ...] = ()
 
     def location(self, file: str) -> Location:
         return Location(file, self.line + 1, self.column + 1)
@@ -118,7 +128,7 @@ def _slip(error: _Error) -> YAMLProblem | None:
     for number in (error.start, error.above(error.line), error.line) if started else (error.line,):
         slip = slip_in(error.text(number))
         if slip is not None:
-            return error.at(number, slip.column, slip.message, slip.hint)
+            return replace(error.at(number, slip.column, slip.message, slip.hint), fixes=slip.fixes(number + 1))
     return None
 
 

@@ -11,6 +11,7 @@ from gen.diagnostics import Route, did_you_mean
 from gen.findings.files import TOO_MANY
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_VALUE, UNKNOWN_FIELD
 from gen.model.base import LONG, SHORT
+from gen.model.certain import certain_fixes
 from gen.model.remedies import (
     instead_of_list,
     instead_of_mapping,
@@ -57,7 +58,9 @@ def explain(
     for detail, route in zip(details[:_MAX_REPORTED], routes, strict=False):
         explanation = _explanation(detail, route, model)
         on_key = detail["type"] in ("extra_forbidden", "missing") or _about_key(detail)
-        found.error(explanation.code, layers.place(route, key=on_key), explanation.message, explanation.hint)
+        fixes = certain_fixes(detail, route, model, layers)
+        place = layers.place(route, key=on_key)
+        found.error(explanation.code, place, explanation.message, explanation.hint, fixes=fixes)
     if len(details) > _MAX_REPORTED:
         more = f"{len(details) - _MAX_REPORTED} more errors in this file"
         found.error(TOO_MANY, layers.place(()), more, "fix the reported errors first; the next run shows the rest")

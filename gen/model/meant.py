@@ -41,6 +41,11 @@ def bytes_meant(text: str) -> str:
     return f"{match['number']}{match['unit'].upper()}i" if match is not None else ""
 
 
+def binary_bytes(text: str) -> str:
+    """`64Gi` for `64 Gi`, `64gi` or `64GiB`; empty without the `i`, since `64GB` can be less than `64Gi`."""
+    return bytes_meant(text) if "i" in text.lower() else ""
+
+
 def duration_meant(text: str) -> str:
     """`12h` for `12 hours`, `12hrs` or `12H`, `1d12h` for `1 day 12 hours`; empty for anything else."""
     plain = unicodedata.normalize("NFKC", text).strip()

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from gen import quantity
 from gen.kubernetes import readable, with_hash
 from gen.load import Plain
-from gen.model.meant import bytes_meant, duration_meant, truth_meant, whole_meant
+from gen.model.meant import binary_bytes, bytes_meant, duration_meant, truth_meant, whole_meant
 from gen.regex import regex
 
 if TYPE_CHECKING:
@@ -37,10 +37,14 @@ INT32 = 2**31 - 1
 _EXPRESSION = {"type": "string", "pattern": r"\{\{"}
 
 
-def refuse(expected: str, value: object, remedy: str = "") -> PydanticCustomError:
-    """Error for a value of the wrong type or form. `remedy` defaults to writing the expected value."""
+def refuse(expected: str, value: object, remedy: str = "", *, certain: str = "") -> PydanticCustomError:
+    """Error for a value of the wrong type or form. `remedy` defaults to writing the expected value.
+
+    `certain` is the same value in a valid form.
+    """
     problem = f"expected {expected}, got {shown(value)}"
-    return conflict(problem, remedy or f"write {expected}")
+    remedy = remedy or f"write {expected}"
+    return PydanticCustomError("gen", "{problem}", {"problem": problem, "remedy": remedy, "certain": certain})
 
 
 def conflict(problem: str, remedy: str) -> PydanticCustomError:
@@ -102,7 +106,7 @@ def _whole(value: Any) -> Any:
         return int(value)
     meant = whole_meant(str(value)) if isinstance(value, str) else ""
     hint = "remove the leading `0`" if re.fullmatch(r"0[0-9]+", str(value)) else "write digits, such as `8`"
-    raise refuse("an integer", value, f"did you mean `{meant}`?" if meant else hint)
+    raise refuse("an integer", value, f"did you mean `{meant}`?" if meant else hint, certain=meant)
 
 
 def _truth(value: Any) -> Any:
@@ -111,7 +115,7 @@ def _truth(value: Any) -> Any:
     if value in ("true", "false"):
         return value == "true"
     meant = truth_meant(str(value)) if isinstance(value, str) else ""
-    raise refuse("`true` or `false`", value, f"did you mean `{meant}`?" if meant else "")
+    raise refuse("`true` or `false`", value, f"did you mean `{meant}`?" if meant else "", certain=meant)
 
 
 def matching(
@@ -163,7 +167,8 @@ def _bytes(value: Any) -> Any:
     try:
         text = _quantity(value)
     except PydanticCustomError:
-        raise refuse("an amount of memory", value, _of_bytes(value, "use a form like `64Gi` or `512Mi`")) from None
+        hint = _of_bytes(value, "use a form like `64Gi` or `512Mi`")
+        raise refuse("an amount of memory", value, hint, certain=binary_bytes(str(value))) from None
     amount = quantity.amount(text)
     if 0 < amount < _MEBIBYTE:
         raise refuse("at least `1Mi` of memory", value, _with_unit(value))
@@ -176,7 +181,9 @@ def _size(value: Any) -> Any:
     try:
         text = _bytes(value)
     except PydanticCustomError as error:
-        raise refuse("a size of at least `1Mi`", value, str((error.context or {})["remedy"])) from None
+        context = error.context or {}
+        remedy, certain = str(context["remedy"]), str(context.get("certain", ""))
+        raise refuse("a size of at least `1Mi`", value, remedy, certain=certain) from None
     if text == "0":
         raise refuse("a size of at least `1Mi`", value, _with_unit(value))
     return text
@@ -208,7 +215,8 @@ def _duration(value: Any) -> Any:
     except ValueError:
         meant = duration_meant(text)
         hint = f"did you mean `{meant}`?" if meant else "use a form like `12h`, `1d12h`, `90m` or `30s`"
-        raise refuse("a duration", value, hint) from None
+        certain = "" if "M" in text else meant  # minutes or months
+        raise refuse("a duration", value, hint, certain=certain) from None
 
 
 def schema(title: str, *types: str, **more: Any) -> WithJsonSchema:

@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gen.diagnostics import did_you_mean, near
+from gen.diagnostics import did_you_mean, near, only_near
 from gen.model.annotations import Form, fields_at, form_at, models_at
 from gen.model.base import Model
 from gen.model.synonyms import normal
@@ -31,6 +32,8 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     hint: str
     meant: str = ""
     """The field at the same level that was probably meant, or the field that contains it; empty if unknown."""
+    certain: Route | None = None
+    """The route that was certainly meant, if the value fits there."""
 
 
 def suggest(model: type[BaseModel], route: Route, value: object = None, more: Collection[str] = ()) -> Suggestion:
@@ -39,17 +42,21 @@ def suggest(model: type[BaseModel], route: Route, value: object = None, more: Co
     above, name = tuple(parents), str(last)
     known = [*fields_at(model, above), *more]
     if (exact := _same(name, known)) is not None:
-        return Suggestion(hint=f"did you mean `{exact}`?", meant=exact)
+        return Suggestion(hint=f"did you mean `{exact}`?", meant=exact, certain=(*above, exact))
     guess = near(name, known)
     if normal(guess) in (f"{normal(name)}s", normal(name)[:-1]) and _may_contain(model, (*above, guess), value):
-        return Suggestion(hint=f"did you mean `{guess}`?", meant=guess)
+        return Suggestion(hint=f"did you mean `{guess}`?", meant=guess, certain=(*above, guess))
     if (path := _synonym(model, above, name)) is not None:
         return _at_path(path)
     if (inner := _inside(model, above, name)) is not None:
-        return _at_path(inner)
+        found = _at_path(".".join(map(str, inner[0])))
+        return replace(found, certain=(*above, *inner[0])) if len(inner) == 1 else found
     if (outer := _outside(model, above, name)) is not None:
         return outer
-    return Suggestion(hint=did_you_mean(name, known, otherwise="remove it", most=_MOST_FIELDS), meant=guess)
+    only = only_near(name, known)
+    certain = (*above, only) if only else None
+    hint = did_you_mean(name, known, otherwise="remove it", most=_MOST_FIELDS)
+    return Suggestion(hint=hint, meant=guess, certain=certain)
 
 
 def meant_by(model: type[BaseModel], route: Route) -> str:
@@ -98,11 +105,11 @@ def _exists(model: type[BaseModel], route: Route) -> bool:
     return route[-1] in fields_at(model, route[:-1])
 
 
-def _inside(model: type[BaseModel], above: Route, name: str) -> str | None:
-    """The path, relative to `above`, of the only field of this name at a deeper level."""
+def _inside(model: type[BaseModel], above: Route, name: str) -> list[Route] | None:
+    """The paths, relative to `above`, of the fields of this name at deeper levels, if one is nearer than the others."""
     paths = [path for path in _all_paths(model, above) if normal(str(path[-1])) == normal(name)]
     shortest = [path for path in paths if len(path) == min(map(len, paths))]
-    return ".".join(map(str, shortest[0])) if len(shortest) == 1 else None
+    return sorted(paths, key=len) if len(shortest) == 1 else None
 
 
 @lru_cache(maxsize=64)
@@ -125,5 +132,5 @@ def _outside(model: type[BaseModel], above: Route, name: str) -> Suggestion | No
         if field is not None:
             inside = ".".join(map(str, above[length:]))
             where = f"to `{'.'.join(map(str, above[:length]))}`" if length else "to the top level"
-            return Suggestion(hint=f"move `{field}` out of `{inside}`, {where}")
+            return Suggestion(hint=f"move `{field}` out of `{inside}`, {where}", certain=(*above[:length], field))
     return None

@@ -18,6 +18,7 @@ def as_json(report: Report) -> str:
         "version": 1,
         "findings": [finding_data(finding) for finding in report.findings],
         "changes": [{"path": change.path, "status": change.status.value} for change in report.changes],
+        "edits": [edit.path for edit in report.edits],
         "summary": report.summary,
     }
     return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
@@ -30,6 +31,7 @@ def finding_data(finding: Diagnostic) -> dict[str, Any]:
         **_place(finding.place),
         "message": finding.message,
         "hint": finding.hint,
+        "fixable": bool(finding.fixes),
         "related": [{**_place(place), "message": message} for place, message in finding.related],
     }
 

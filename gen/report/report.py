@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from gen.render.write import Change
 
 
+class Edit(Struct, frozen=True, kw_only=True):
+    """A file of people with another text."""
+
+    path: str
+    old: str
+    new: str
+
+
 class Report(Struct, frozen=True):
     """The result of `render` or `check`."""
 
@@ -23,3 +31,5 @@ class Report(Struct, frozen=True):
     """Whether the changes were written. Otherwise formats include their diffs."""
     root: Path | None = None
     """Folder that the places are relative to; None if its files may have changed since."""
+    edits: tuple[Edit, ...] = ()
+    """Files of people that fixes change. Formats for people include the differences."""

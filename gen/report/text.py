@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Diagnostic
     from gen.render.write import Change
-    from gen.report.report import Report
+    from gen.report.report import Edit, Report
 
 _MAX_PATHS = 40
 """Paths that are printed when changes are listed without a diff."""
@@ -35,7 +35,9 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def change_lines(report: Report) -> Iterator[str]:
-    """Changed files, with their diffs if nothing was written."""
+    """Changed files, with their diffs if nothing was written, after the diffs of fixes."""
+    for edit in report.edits:
+        yield from map(_without_secret, _diff(edit))
     listed = report.changes[:_MAX_PATHS] if report.done else report.changes
     for change in listed:
         yield sanitize(f"{_done(change) if report.done else change.status.value:<12} {change.path}")
@@ -58,7 +60,14 @@ def finding_lines(finding: Diagnostic) -> Iterator[str]:
         yield sanitize(f"    {finding.hint}")
 
 
-def _diff(change: Change) -> Iterator[str]:
+def _without_secret(line: str) -> str:
+    """A line of a file of people, which may contain what must not be in a log."""
+    from gen.secrets.lines import shows_secret  # noqa: PLC0415 - only for fixes
+
+    return f"{line[:1]}(a line that may show a secret)" if shows_secret(line[1:]) else line
+
+
+def _diff(change: Change | Edit) -> Iterator[str]:
     import difflib  # noqa: PLC0415 - not needed if nothing differs
 
     old = (change.old or "").splitlines()

@@ -45,6 +45,7 @@ def misspelled(repo: Repository) -> None:
 CASES = {
     "diff": (changed, ["diff"]),
     "check": (misspelled, ["check"]),
+    "fixes": (misspelled, ["check", "--diff"]),
 }
 """The repository, and the command."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from pydantic import ValidationError
 
-from gen.diagnostics import Findings, did_you_mean, near
+from gen.diagnostics import Findings, Put, Rename, did_you_mean, near, only_near
 from gen.findings.files import INVALID_NAME
 from gen.findings.jobs import MISSING_FIELD, NO_EFFECT, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import PLUGIN_NOT_NAMED
@@ -194,7 +194,8 @@ def _kind(source: Source, found: Findings) -> str | None:
     choice = ", ".join(f"`{name}`" for name in KINDS)
     if kind is None and (misspelt := near("kind", source.data)):
         place = source.place((misspelt,), key=True)
-        found.error(UNKNOWN_FIELD, place, f"unknown field `{misspelt}`", "did you mean `kind`?")
+        fixes = (Rename((misspelt,), "kind"),) if misspelt.lower() == "kind" else ()
+        found.error(UNKNOWN_FIELD, place, f"unknown field `{misspelt}`", "did you mean `kind`?", fixes=fixes)
     elif kind is None:
         found.error(MISSING_FIELD, source.place((), key=True), "`kind` is missing", f"add `kind`: {choice}")
     elif empty(kind) or null(kind):
@@ -202,7 +203,9 @@ def _kind(source: Source, found: Findings) -> str | None:
     elif isinstance(kind, str) and kind not in KINDS and is_named(kind):
         return None  # its declaration has an error
     elif not isinstance(kind, str) or kind not in KINDS:
-        found.error(UNKNOWN_KIND, source.place(("kind",)), *unknown_kind(source.data, kind))
+        meant = only_near(kind, KINDS) if isinstance(kind, str) and "apiVersion" not in source.data else ""
+        put = (Put(("kind",), str(kind), meant),) if meant else ()
+        found.error(UNKNOWN_KIND, source.place(("kind",)), *unknown_kind(source.data, kind), fixes=put)
     else:
         return kind
     return None

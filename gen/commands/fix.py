@@ -1,0 +1,111 @@
+"""`gen check --fix`: edit job files and overlays where a finding has a certain fix."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from gen.diagnostics import Findings, UsageError, counted
+from gen.edit.fix import fixed
+from gen.load import source_of
+from gen.overlay.read import OverlayReader
+from gen.overlay.select import selects
+from gen.render.parse.job import parse_job
+from gen.render.pipeline import render_job
+from gen.report.report import Edit
+from gen.repository.job_files import all_jobs, chosen_jobs
+from gen.repository.layout import overlay_file
+from gen.repository.overlay_files import overlay_names
+from gen.repository.place_files import replace_files
+from gen.repository.safe_files import MAX_BYTES, linked_folder, read_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from gen.diagnostics import Diagnostic
+    from gen.edit.fix import Judge
+    from gen.overlay.overlay import Overlay
+    from gen.repository.layout import JobFile
+
+_BOM: Final = "\ufeff"
+
+
+class Fixes(Struct, frozen=True, kw_only=True):
+    """Edited files, and the number of findings that this mends."""
+
+    edits: tuple[Edit, ...]
+    findings: int
+
+    def summary(self, *, done: bool) -> str:
+        if not self.findings:
+            return "no finding has a certain fix"
+        what = f"{counted(self.findings, 'finding')} in {counted(len(self.edits), 'file')}"
+        return f"fixed {what}" if done else f"would fix {what}; `gen check --fix` does it"
+
+
+def find_fixes(root: Path, patterns: Sequence[str]) -> Fixes:
+    """The certain fixes of overlays and of jobs, of which patterns choose some. Overlays are fixed for all jobs."""
+    edits: list[Edit] = []
+    number = 0
+    for file, judge in (*_overlays(root, patterns), *_jobs(root, patterns)):
+        text = _text(root, file)
+        if text is None:
+            continue
+        mark = _BOM if text.startswith(_BOM) else ""
+        result = fixed(text.removeprefix(_BOM), judge)
+        if result.findings:
+            edits.append(Edit(path=file, old=text, new=mark + result.text))
+            number += len(result.findings)
+    return Fixes(edits=tuple(edits), findings=number)
+
+
+def write_fixes(root: Path, fixes: Fixes) -> None:
+    """UsageError if a file cannot be written."""
+    replace_files(root, {edit.path: edit.new.encode() for edit in fixes.edits})
+
+
+def _overlays(root: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Judge]]:
+    """The overlays, if all jobs are chosen: those of other people are not changed by the way."""
+    for name in overlay_names(root, Findings()) if not patterns else ():
+        yield overlay_file(name), partial(_judged_overlay, root, name)
+
+
+def _judged_overlay(root: Path, name: str, text: str) -> list[Diagnostic]:
+    found = Findings()
+    with suppress(UsageError):  # such as another overlay that cannot be read
+        OverlayReader(root, found).of_text(name, text)
+    return [item for item in found if item.place.file == overlay_file(name)]
+
+
+def _jobs(root: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Judge]]:
+    overlays: Sequence[Overlay] = ()
+    with suppress(UsageError):  # without an overlay, as far as that is possible
+        overlays = OverlayReader(root, Findings()).read()
+    found = Findings()
+    for job in chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found):
+        yield job.file, partial(_judged_job, job, overlays)
+
+
+def _judged_job(job: JobFile, overlays: Sequence[Overlay], text: str) -> list[Diagnostic]:
+    found = Findings()
+    source = source_of(text.encode("utf-8", "surrogateescape"), job.file, found)
+    if source is not None:
+        selected = [overlay for overlay in overlays if selects(overlay, job.key, source.data)]
+        for overlay in selected:
+            render_job(source, job.namespace, overlay, found)
+        if not selected:
+            parse_job(source, job.namespace, None, found)
+    return [item for item in found if item.place.file == job.file]
+
+
+def _text(root: Path, file: str) -> str | None:
+    """The text of a file; None if it is not one that gen may change."""
+    if linked_folder(root, file) is not None:
+        return None
+    with suppress(OSError, ValueError):
+        return read_regular(f"{root}/{file}", MAX_BYTES).decode("utf-8")
+    return None

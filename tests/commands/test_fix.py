@@ -1,0 +1,204 @@
+"""`gen check --fix` and `--diff`."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.commands.fix import find_fixes, write_fixes
+from tests.processes import gen
+from tests.support import cases, copy_case
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support import Repository
+
+JOB = """\
+# Fine-tuning of the base model
+kind: pytorch   # two nodes
+
+image: registry.example.com/team/train:1.0
+command: |
+  python train.py  # gpu: 1
+  echo done
+workers: 2
+gpus: 8
+memory: 64Gi   # for the loader
+timeout: 12h
+restart: OnFailure
+env:
+  DEBUG: "on"
+  HOME_DIR: "@home"
+  LR: "{{ params.lr }}"
+params: {lr: 1e-3}
+data: {nas: {path: /data, readOnly: true}}
+tensorboard: {logdir: /data/logs}
+"""
+MISTAKES = [
+    ("workers: 2", "worker: 2"),
+    ("gpus: 8", "gpu: 8"),
+    ("gpus: 8", "gpus: 8.0"),
+    ("memory: 64Gi", "memory: 64 GiB"),
+    ("memory: 64Gi", "memroy: 64Gi"),
+    ("timeout: 12h", "timeout: 12 hours"),
+    ("timeout: 12h", "time_out: 12h"),
+    ("restart: OnFailure", "restart: on-failure"),
+    ('HOME_DIR: "@home"', "HOME_DIR: @home"),
+    ('LR: "{{ params.lr }}"', "LR: {{ params.lr }}"),
+    ("readOnly: true", "readOnly: yes"),
+    ("readOnly: true", "readonly: true"),
+    ("{logdir:", "{logDir:"),
+    ("image:", "Image:"),
+    ("params: {lr", "parms: {lr"),
+    ("workers: 2", "workers:2"),
+    ("workers: 2", "workers\uff1a2"),
+    ("kind: pytorch", "kind: pytroch"),
+]
+"""What the job has, and what somebody wrote."""
+UNCERTAIN = [
+    ("gpus: 8", "cpus_or_gpus: 8"),
+    ("memory: 64Gi", "memory: 64GB"),
+    ("memory: 64Gi", "memory: 64"),
+    ("timeout: 12h", "timeout: 12"),
+    ("timeout: 12h", "timeout: 12 parsecs"),
+    ("nas: {path", "nsa: {path"),
+    ("workers: 2", "replicas: 2"),
+    ("restart: OnFailure", "restart: sometimes"),
+    ("workers: 2", "workers: two"),
+    ("gpus: 8", "gpus: 8\ngpu: 4"),
+    ("timeout: 12h", 'timeout: "{{ params.t }}"'),
+]
+
+
+def broken_jobs() -> list[str]:
+    """A hundred jobs with one to three mistakes."""
+    sets = [some for count in (1, 2, 3) for some in combinations(MISTAKES, count)]
+    apart = [some for some in sets if len({right for right, _ in some}) == len(some)]
+    texts = []
+    for some in apart[:: len(apart) // 100 or 1] + [(one,) for one in MISTAKES]:
+        text = JOB
+        for right, wrong in some:
+            assert text.count(right) == 1
+            text = text.replace(right, wrong)
+        texts.append(text)
+    assert len(texts) >= 100
+    return texts
+
+
+@pytest.mark.slow
+def test_a_hundred_broken_jobs_become_what_they_were(repo: Repository) -> None:
+    """Comments and layout stay, a second run changes nothing, and the result renders."""
+    paths = [repo.job(text, name=f"job-{number}") for number, text in enumerate(broken_jobs())]
+    assert repo.check()[1] == 1
+    fixes = find_fixes(repo.root, ())
+    assert fixes.findings >= len(paths)
+    write_fixes(repo.root, fixes)
+    assert {path.read_text("utf-8") for path in paths} == {JOB}
+    assert find_fixes(repo.root, ()).edits == ()
+    assert repo.render()[1] == 0
+
+
+@pytest.mark.parametrize(("right", "wrong"), MISTAKES)
+def test_each_mistake_is_fixed(repo: Repository, right: str, wrong: str) -> None:
+    path = repo.job(JOB.replace(right, wrong))
+    write_fixes(repo.root, find_fixes(repo.root, ()))
+    assert path.read_text("utf-8") == JOB
+
+
+@pytest.mark.parametrize(("right", "wrong"), UNCERTAIN)
+def test_what_could_mean_something_else_is_left_to_the_author(repo: Repository, right: str, wrong: str) -> None:
+    assert right in JOB
+    repo.job(JOB.replace(right, wrong).replace("{lr: 1e-3}", "{lr: 1e-3, t: 12 hours}"))
+    assert repo.check()[1] == 1
+    assert find_fixes(repo.root, ()).edits == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", cases("errors"), ids=lambda case: case.name)
+def test_fixes_of_known_mistakes_are_stable_and_leave_fewer_errors(case: Path, tmp_path: Path) -> None:
+    repo = copy_case(case, tmp_path / "repo")
+    fixes = find_fixes(repo.root, ())
+    if not fixes.edits:
+        return
+    errors = error_count(repo)
+    write_fixes(repo.root, fixes)
+    assert error_count(repo) < errors
+    assert find_fixes(repo.root, ()).edits == ()
+
+
+def error_count(repo: Repository) -> int:
+    return sum(finding.severity.value == "error" for finding in repo.check()[0].findings)
+
+
+def test_a_moved_field_is_moved_with_its_value(repo: Repository) -> None:
+    path = repo.job(JOB.replace("tensorboard: {logdir: /data/logs}\n", "logdir: /data/logs # here\n"))
+    write_fixes(repo.root, find_fixes(repo.root, ()))
+    assert "tensorboard:\n  logdir: /data/logs\n" in path.read_text("utf-8")
+    assert repo.render()[1] == 0
+
+
+def test_overlays_are_fixed_unless_jobs_are_named(repo: Repository) -> None:
+    repo.job(JOB)
+    overlay = repo.root / "overlays/dev/overlay.yaml"
+    good = overlay.read_text("utf-8")
+    repo.overlay(good.replace("volumes:", "volums:"))
+    assert find_fixes(repo.root, ("team/demo",)).edits == ()
+    write_fixes(repo.root, find_fixes(repo.root, ()))
+    assert overlay.read_text("utf-8") == good
+
+
+def test_the_command_fixes_and_checks(repo: Repository) -> None:
+    path = repo.job(JOB.replace("gpus: 8", "gpu: 8").replace("12h", "12 hours"))
+    refused = gen("check", cwd=repo.root)
+    assert refused.stdout.splitlines()[-1] == "2 errors; nothing was written; `gen check --fix` corrects 2 of them"
+    shown = gen("check", "--diff", cwd=repo.root)
+    assert (shown.returncode, path.read_text("utf-8") == JOB) == (1, False)
+    assert "-gpu: 8\n+gpus: 8\n" in shown.stdout
+    assert shown.stdout.splitlines()[-1] == "would fix 2 findings in 1 file; `gen check --fix` does it"
+    done = gen("check", "--fix", cwd=repo.root)
+    assert path.read_text("utf-8") == JOB
+    assert "fixed 2 findings in 1 file\n1 job in 1 overlay: would write" in done.stdout
+    assert gen("render", cwd=repo.root).returncode == 0
+    again = gen("check", "--fix", cwd=repo.root)
+    assert (again.returncode, again.stdout.splitlines()[-2]) == (0, "no finding has a certain fix")
+    assert gen("check", "--diff", cwd=repo.root).returncode == 0
+
+
+def test_staged_files_are_not_fixed(repo: Repository) -> None:
+    repo.job(JOB)
+    for option in ("--fix", "--diff"):
+        assert gen("check", "--staged", option, cwd=repo.root).returncode == 2
+
+
+def test_a_diff_shows_no_secret_that_is_near(repo: Repository) -> None:
+    repo.job(JOB.replace("gpus: 8", "gpu: 8").replace("workers: 2", "args: [--password, hunter2]\nworkers: 2"))
+    shown = gen("check", "--diff", cwd=repo.root).stdout
+    assert "+gpus: 8" in shown
+    assert "hunter2" not in shown
+
+
+def test_links_and_other_bytes_are_left_alone(repo: Repository, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.yaml").write_text(JOB.replace("gpus: 8", "gpu: 8"), "utf-8")
+    repo.job(JOB)
+    (repo.root / "jobs/team/link.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    repo.write("jobs/team/latin.yaml", JOB.replace("gpus: 8", "gpu: 8").encode() + b"# \xff\n")
+    assert find_fixes(repo.root, ()).edits == ()
+
+
+def test_a_byte_order_mark_and_line_ends_stay(repo: Repository) -> None:
+    wrong = ("\ufeff" + JOB.replace("gpus: 8", "gpu: 8")).replace("\n", "\r\n")
+    path = repo.write("jobs/team/demo.yaml", wrong.encode())
+    write_fixes(repo.root, find_fixes(repo.root, ()))
+    assert path.read_bytes() == ("\ufeff" + JOB).replace("\n", "\r\n").encode()
+
+
+def test_json_names_fixable_findings_and_edited_files(repo: Repository) -> None:
+    repo.job(JOB.replace("gpus: 8", "gpu: 8"))
+    (finding,) = json.loads(gen("check", "--output", "json", cwd=repo.root).stdout)["findings"]
+    assert finding["fixable"] is True
+    done = json.loads(gen("check", "--fix", "--output", "json", cwd=repo.root).stdout)
+    assert done["edits"] == ["jobs/team/demo.yaml"]
