@@ -107,6 +107,7 @@ def test_a_fresh_clone_passes_and_a_job_is_two_commands_away(site: Site) -> None
     assert done.returncode == 0, done.stdout + done.stderr
     assert (change / "gen-report/junit.xml").read_text("utf-8").startswith("<?xml")
     assert "second" in (change / "gen-report/plan.md").read_text("utf-8")
+    assert "second" in (change / "gen-report/plan.html").read_text("utf-8")
 
 
 @pytest.mark.slow

@@ -44,12 +44,15 @@ def pull_request(sha: str = SHA, **changed: Any) -> dict[str, Any]:
     return {"state": "open", "number": 7, "head": head, "base": {"ref": "main", "sha": BASE}} | changed
 
 
+PAGE = {"name": "gen-page", "id": 4, "size_in_bytes": 3_000_000}
+
+
 def github(raw: bytes, *, files: list[str], comments: list[Any], pull: dict[str, Any] | None = None) -> Host:
     host = Host({})
     found = pull_request() if pull is None else pull
     host.answers = {
         f"{API}/actions/runs/5/artifacts": lambda: {
-            "artifacts": [{"name": "gen-plan", "id": 3, "size_in_bytes": len(raw)}]
+            "artifacts": [PAGE, {"name": "gen-plan", "id": 3, "size_in_bytes": len(raw)}]
         },
         f"{API}/actions/artifacts/3/zip": lambda: f"{host.url}/storage?sig=1",
         "/storage": lambda: raw,
@@ -69,6 +72,7 @@ def comment(root: Path, host: Host) -> None:
     with serving(host):
         environment = {
             "GITHUB_API_URL": host.url,
+            "GITHUB_SERVER_URL": "https://github.com",
             "GITHUB_REPOSITORY": "acme/jobs",
             "GITHUB_TOKEN": "token",
             "RUN_ID": "5",
@@ -89,6 +93,7 @@ def test_github_gets_one_comment_and_keeps_it(root: Path) -> None:
     assert (method, path) == ("POST", f"{API}/issues/7/comments")
     assert data["body"].startswith("<!-- gen plan -->\n## 1 run starts\n")
     assert SHA in data["body"]
+    assert "[Review page](https://github.com/acme/jobs/actions/runs/5/artifacts/4)" in data["body"]
     assert host.tokens["/storage"] is None, "the storage of artifacts is not the API"
     others = [{"id": 1, "user": {"login": "eve"}, "body": data["body"]}, {"id": 2, "user": BOT, "body": data["body"]}]
     host = github(archive("now\n"), files=["jobs/team-a/x.yaml"], comments=others)
@@ -197,6 +202,7 @@ def test_a_change_of_the_checks_is_listed_instead_of_the_plan(root: Path, file: 
     comment(root, host)
     ((_, _, data),) = host.written
     assert "nothing is removed" not in data["body"]
+    assert "Review page" not in data["body"], "it has the same plan"
     assert data["body"].splitlines()[1] == "### No plan: this pull request changes its own checks"
     assert f"    {file}\n" in data["body"]
 
@@ -215,11 +221,20 @@ REQUEST = "/projects/4/merge_requests/7"
 
 
 def gitlab(root: Path, plan: Path, request: dict[str, Any], notes: list[Any]) -> Host:
-    host = Host({"/user": lambda: {"id": 9}, REQUEST: lambda: request, f"{REQUEST}/notes": lambda: notes})
+    jobs = [{"name": "lint", "web_url": "https://x"}, {"name": "gen", "web_url": "https://gitlab.com/a/b/-/jobs/6"}]
+    host = Host(
+        {
+            "/user": lambda: {"id": 9},
+            REQUEST: lambda: request,
+            f"{REQUEST}/notes": lambda: notes,
+            "/projects/4/pipelines/11/jobs": lambda: jobs,
+        }
+    )
     with serving(host):
         environment = {
             "CI_API_V4_URL": host.url,
             "CI_PROJECT_ID": "4",
+            "CI_PIPELINE_ID": "11",
             "CI_MERGE_REQUEST_IID": "7",
             "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
             "CI_COMMIT_SHA": SHA,
@@ -236,9 +251,11 @@ CURRENT = {"sha": SHA, "target_branch": "main", "state": "opened"}
 def test_gitlab_gets_one_comment_and_keeps_it(root: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.md"
     plan.write_text("## 1 run starts\n", "utf-8")
+    (tmp_path / "plan.html").write_text("<!doctype html>", "utf-8")
     first = gitlab(root, plan, CURRENT, [])
     body = first.written[0][2]["body"]
     assert body.startswith("<!-- gen plan -->\n## 1 run starts\n")
+    assert "[Review page](https://gitlab.com/a/b/-/jobs/6/artifacts/file/gen-report/plan.html)" in body
     notes = [{"id": 1, "author": {"id": 8}, "body": body}, {"id": 2, "author": {"id": 9}, "body": body}]
     second = gitlab(root, plan, CURRENT, notes)
     written = [one[:2] for host in (first, second) for one in host.written]
@@ -255,3 +272,4 @@ def test_gitlab_gets_no_comment_about_another_commit(root: Path, tmp_path: Path,
 def test_gitlab_gets_a_comment_without_a_plan(root: Path, tmp_path: Path) -> None:
     host = gitlab(root, tmp_path / "plan.md", CURRENT, [])
     assert "### Refused: the check failed before it had a plan" in host.written[0][2]["body"]
+    assert "Review page" not in host.written[0][2]["body"]

@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# Check a change, in CI or before a push: run `ci/check.sh [BASE [OUT]]` in the work tree of the change.
+# Check a change, in CI or before a push: run `ci/check.sh [BASE [OUT [HEAD]]]` in the work tree of the change.
 #
 # BASE is the commit to compare with; OUT is a folder for plan.md (a comment whose first line has the reasons of a
-# failure) and junit.xml. The source of gen is that of requirements.txt in the tree of *this script*. CI runs the script of
+# failure), plan.html (a page for reviewers) and junit.xml; HEAD is the commit that the page links to. The source of gen is that of requirements.txt in the tree of *this script*. CI runs the script of
 # the base branch on the files of a pull request, so that the pull request can choose neither the script nor gen.
 set -euo pipefail
 
 base=${1:-}
 out=${2:-}
+head=${3:-}
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 gen=$tools/.venv/bin/gen
 
 if [ -n "$out" ]; then
   if [ -L "$out" ]; then rm -- "$out"; fi # these could come from the pull request
   mkdir -p "$out"
-  rm -rf -- "$out/plan.md" "$out/junit.xml"
+  rm -rf -- "$out/plan.md" "$out/plan.html" "$out/junit.xml"
 fi
 bash "$tools/ci/setup.sh"
 
@@ -38,6 +39,8 @@ fi
 if [ -n "$base" ] && [ -n "$out" ]; then
   "$gen" plan --base "$base" --output markdown >> "$out/plan.md" || planned=$?
   [ "$planned" -le 1 ] || echo "### Refused: \`gen plan\` failed with exit code $planned, see the log" >> "$out/plan.md"
+  "$gen" plan --base "$base" ${head:+--commit "$head"} --output html > "$out/plan.html" || true
+  [ -s "$out/plan.html" ] || rm -f -- "$out/plan.html"
 elif [ -n "$base" ]; then
   "$gen" plan --base "$base" || planned=$?
 fi
