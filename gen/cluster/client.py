@@ -118,9 +118,9 @@ class Api:
                 with suppress(ValueError, OSError):
                     response.shutdown()
 
-    def text(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        """An answer that is not JSON, such as the log of a container."""
-        status, raw = self._answer(path, query)
+    def text(self, path: str, query: Mapping[str, str] | None = None, most: int | None = None) -> bytes:
+        """An answer that is not JSON, such as the log of a container; only about its first `most` bytes."""
+        status, raw = self._answer(path, query, most)
         if status != 200:  # noqa: PLR2004 - OK
             raise self._error(status, _parsed(raw))
         return raw
@@ -143,13 +143,17 @@ class Api:
         connection.setblocking(True)
         return connection  # type: ignore[no-any-return] # the client has no types
 
-    def _answer(self, path: str, query: Mapping[str, str] | None) -> tuple[int, bytes]:
+    def _answer(self, path: str, query: Mapping[str, str] | None, most: int | None = None) -> tuple[int, bytes]:
         deadline = time.monotonic() + self._seconds
         response = self._request(path, query, self._seconds)
         try:
-            parts = []
+            parts, size = [], 0
             for part in response.stream(_CHUNK):
                 parts.append(part)
+                size += len(part)
+                if most is not None and size > most:
+                    response.close()
+                    break
                 if time.monotonic() > deadline:
                     raise self._timeout()
             return int(response.status), b"".join(parts)

@@ -7,8 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gen import quantity
+from gen.cluster.dcgm import DeviceUsages, read_devices
 from gen.cluster.errors import ClusterError, NotFoundError
 from gen.cluster.lists import Collection, list_objects
 from gen.cluster.served import Served, base_of
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gen.cluster.client import Api
+    from gen.cluster.dcgm import DeviceUsage
     from gen.cluster.target import Target
     from gen.diagnostics import Diagnostic
     from gen.kubernetes import Body
@@ -59,6 +62,8 @@ class NodeUse(Struct, frozen=True, kw_only=True):
     ready: bool
     schedulable: bool
     usage: Usage | None = None
+    used: DeviceUsage | None = None
+    """Usage of its GPUs."""
 
     @property
     def total(self) -> int:
@@ -85,6 +90,8 @@ class JobUse(Struct, frozen=True, kw_only=True):
     nodes: int
     devices: int
     usage: Usage | None = None
+    used: DeviceUsage | None = None
+    """Usage of its GPUs."""
 
 
 class Top(Struct, frozen=True, kw_only=True):
@@ -130,10 +137,12 @@ def _read(target: Target) -> Top:
     allocated = Counter[str]()
     for pod in pods or ():
         allocated[pod.node] += pod.devices
-    rows = (_node(api, body, unit, labels, None if pods is None else allocated, usage) for body in nodes or ())
+    every = (_node(api, body, unit, labels, None if pods is None else allocated, usage) for body in nodes or ())
+    rows = [row for row in every if row.total]
+    measured = read_devices(api, {row.name for row in rows}) if rows and pods is not None else DeviceUsages()
     return Top(
-        nodes=tuple(row for row in rows if row.total),
-        jobs=tuple(_jobs(api, pods or (), usage)),
+        nodes=tuple(replace(row, used=measured.nodes.get(row.name)) for row in rows),
+        jobs=tuple(_jobs(api, pods or (), usage, measured)),
         findings=tuple(found),
     )
 
@@ -240,12 +249,14 @@ def _node(
     )
 
 
-def _jobs(api: Api, pods: Iterable[_Held], usage: _Metrics) -> Iterable[JobUse]:
+def _jobs(api: Api, pods: Iterable[_Held], usage: _Metrics, devices: DeviceUsages) -> Iterable[JobUse]:
     groups: dict[tuple[str, str, str], list[_Held]] = defaultdict(list)
     for pod in pods:
         groups[pod.namespace, pod.job, pod.run].append(pod)
     rows = []
     for (namespace, job, run), own in groups.items():
+        keys = [(pod.node, pod.namespace, pod.name) for pod in own]
+        used = [devices.pods[key] for key in keys if key in devices.pods]
         measured = [use for pod in own if (use := usage.pods.get((pod.namespace, pod.name))) is not None]
         rows.append(
             JobUse(
@@ -257,6 +268,7 @@ def _jobs(api: Api, pods: Iterable[_Held], usage: _Metrics) -> Iterable[JobUse]:
                 nodes=len({pod.node for pod in own}),
                 devices=sum(pod.devices for pod in own),
                 usage=sum(measured, Usage()) if measured else None,
+                used=sum(used[1:], used[0]) if used else None,
             )
         )
     return sorted(rows, key=lambda row: (-row.devices, row.namespace, row.job))

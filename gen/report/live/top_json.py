@@ -9,6 +9,7 @@ from gen.report.json import finding_data
 from gen.report.sanitize import escape_json
 
 if TYPE_CHECKING:
+    from gen.cluster.dcgm import DeviceUsage
     from gen.cluster.top import JobUse, NodeUse, Top, Usage
     from gen.report.live.view import View
 
@@ -35,6 +36,7 @@ def _node(node: NodeUse) -> dict[str, Any]:
         "ready": node.ready,
         "schedulable": node.schedulable,
         "usage": _usage(node.usage),
+        "gpuUsage": _used(node.used),
     }
 
 
@@ -48,7 +50,12 @@ def _job(job: JobUse) -> dict[str, Any]:
         "nodes": job.nodes,
         "gpus": job.devices,
         "usage": _usage(job.usage),
+        "gpuUsage": _used(job.used),
     }
+
+
+def _used(used: DeviceUsage | None) -> dict[str, Any] | None:
+    return None if used is None else {"devices": used.devices, "busy": round(used.ratio, 3), "memory": used.memory}
 
 
 def _usage(usage: Usage | None) -> dict[str, Any] | None:

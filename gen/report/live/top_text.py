@@ -12,6 +12,7 @@ from gen.report.text import finding_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from gen.cluster.dcgm import DeviceUsage
     from gen.cluster.top import JobUse, NodeUse, Top, Usage
     from gen.report.live.view import View
     from gen.report.terminal import Terminal
@@ -65,6 +66,7 @@ def _nodes(nodes: Sequence[NodeUse], *, several: bool) -> Iterator[Column]:
     yield _number("TOTAL", (node.total for node in nodes), 1)
     yield _number("ALLOCATED", (node.allocated for node in nodes), 3)
     yield _number("FREE", (node.free for node in nodes), 1)
+    yield from _used(node.used for node in nodes)
     yield from _usage(node.usage for node in nodes)
 
 
@@ -76,7 +78,16 @@ def _jobs(jobs: Sequence[JobUse], *, several: bool) -> Iterator[Column]:
     yield _number("PODS", (job.pods for job in jobs), 3)
     yield _number("NODES", (job.nodes for job in jobs), 4)
     yield _number("GPUS", (job.devices for job in jobs), 1)
+    yield from _used(job.used for job in jobs)
     yield from _usage(job.usage for job in jobs)
+
+
+def _used(given: Iterable[DeviceUsage | None]) -> Iterator[Column]:
+    """Part of time in which the GPUs were busy, and their memory."""
+    known = list(given)
+    yield _column("BUSY", (f"{one.ratio:.0%}" if one is not None else "" for one in known), 4, right=True)
+    texts = (f"{one.memory / (1 << 30):.0f}Gi" if one is not None else "" for one in known)
+    yield _column("GPU MEMORY", texts, 5, right=True)
 
 
 def _usage(given: Iterable[Usage | None]) -> Iterator[Column]:
