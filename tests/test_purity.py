@@ -16,6 +16,7 @@ ALLOWED = {
     "gen.check.files": ({"disk", "environment"}, "finds the repository of the files to validate"),
     "gen.cluster.board": ({"network", "processes"}, "listens on a port of this machine for TensorBoard"),
     "gen.cluster.client": ({"clock", "network"}, "reads clusters, with a limit of time"),
+    "gen.cluster.dcgm": ({"processes"}, "asks several exporters in threads"),
     "gen.cluster.follow_logs": ({"clock", "processes"}, "follows several logs in threads"),
     "gen.cluster.lists": ({"clock"}, "waits before it goes on with a watch"),
     "gen.cluster.live": ({"clock", "processes"}, "follows several watches in threads"),
