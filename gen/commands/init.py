@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 FIRST_JOB = "hello"
 TEMPLATES = "templates/init"
-RETIRE_TEMPLATES = "templates/retire"
+OPTIONAL = ("retire", "pins", "renovate")
+"""Parts that a flag of the same name adds, from a folder of templates of the same name."""
 _NAME = regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _OWNER = regex(r"[-A-Za-z0-9_./@+]{2,200}")
 _NO_SOURCE = "CI fails until requirements.txt has a source of gen: add one there, as its comments show"
@@ -69,6 +70,13 @@ class Request:
         typer.Option(
             "--retire", help="Add a nightly CI job for `gen retire`, which needs credentials of the clusters."
         ),
+    ] = False
+
+    pins: Annotated[
+        bool, typer.Option("--pins", help="Add a nightly CI job for `gen pin`, for jobs that ask for updates of pins.")
+    ] = False
+    renovate: Annotated[
+        bool, typer.Option("--renovate", help="Add a configuration by which Renovate updates the pins of jobs.")
     ] = False
 
     @property
@@ -110,11 +118,12 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
         "engines": tuple(ENGINES),
         "kind": kind,
         "job": FIRST_JOB,
-        "retire": request.retire,
+        **{name: getattr(request, name) for name in OPTIONAL},
     }
     texts = dict(_templates(TEMPLATES, values))
-    if request.retire:
-        texts |= _templates(RETIRE_TEMPLATES, values)
+    for name in OPTIONAL:
+        if values[name]:
+            texts |= _templates(f"templates/{name}", values)
     overlay = texts.pop(OVERLAY_FILE)
     texts |= {f"schemas/{name}.schema.json": schema_text(name).encode() for name in SCHEMAS}
     if example:

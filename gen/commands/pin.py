@@ -14,6 +14,7 @@ from gen.commands.options import Jobs, Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, UsageError, counted
 from gen.findings.pins import MOVED_PIN
+from gen.pins.lock import short_pin
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
 
@@ -84,8 +85,12 @@ def run(request: Request) -> Result[Report]:
     text = message(done)
     if request.message is not None:
         request.message.write_text(text, "utf-8")
-    output = Report(tuple(found), (), text.rstrip("\n") or "all pins are up to date")
+    output = Report(tuple(found), (), text.rstrip("\n") or _nothing(found))
     return Result(output=output, exit_code=VIOLATIONS if found.failed() else CLEAN)
+
+
+def _nothing(found: Findings) -> str:
+    return "no pin was changed" if found.failed() else "all pins are up to date"
 
 
 def message(done: Sequence[Pinned]) -> str:
@@ -102,12 +107,7 @@ def message(done: Sequence[Pinned]) -> str:
 
 def _line(moved: Moved) -> str:
     """`train:1.5: sha256:2c26… → sha256:fcde…`, and the page that compares commits."""
-    change = " → ".join(_short(one) for one in (moved.old, moved.new) if one)
+    change = " → ".join(short_pin(one) for one in (moved.old, moved.new) if one)
     gone = "" if moved.new else " (removed)"
-    return f"{moved.name}: {change}{gone}{f' {moved.link}' if moved.link else ''}"
-
-
-def _short(pin: str) -> str:
-    """The first digits, as tools of registries and Git show them."""
-    start, colon, digits = pin.rpartition(":")
-    return f"{start}{colon}{digits[:12]}"
+    name = moved.name.replace("`", "'")  # it becomes the text of a pull request, where names of people have an effect
+    return f"`{name}`: `{change}`{gone}{f' {moved.link}' if moved.link else ''}"

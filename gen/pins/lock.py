@@ -33,6 +33,9 @@ DIGEST: Final = regex(r"sha256:[0-9a-f]{64}")
 COMMIT: Final = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 """Full hashes of Git: SHA-1, and SHA-256 in repositories that use it."""
 
+MOST_FINDINGS: Final = 20
+"""Findings about one lock. A file can have thousands of wrong values."""
+
 CodeKey = tuple[str, str]
 """URL and ref."""
 
@@ -63,11 +66,22 @@ class Lock(Struct, frozen=True, kw_only=True):
         yield from (((CODE, *key), key) for key in self.commits)
 
 
+_FULL_DIGEST: Final = regex(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
+"""The functions of the OCI image specification (`descriptor.md`, "Registered algorithms")."""
+_SHORT: Final = 12
+
+
+def short_pin(pin: str) -> str:
+    """A digest or a commit with its first digits, as tools of registries and Git show them."""
+    start, colon, digits = pin.rpartition(":")
+    return f"{start}{colon}{digits[:_SHORT]}"
+
+
 def is_full_commit(ref: str) -> bool:
     """Whether a ref always has the same content."""
     return COMMIT.fullmatch(ref) is not None
 
 
 def is_full_digest(image: str) -> bool:
-    """Whether an image always has the same content."""
-    return "@" in image
+    """Whether an image always has the same content: it has a digest of a function that runtimes check."""
+    return _FULL_DIGEST.fullmatch(image.partition("@")[2]) is not None

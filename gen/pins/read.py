@@ -10,7 +10,7 @@ from gen.findings.pins import INVALID_LOCK
 from gen.load import read
 from gen.model.names import is_image
 from gen.model.scalars import shown
-from gen.pins.lock import CODE, COMMIT, DIGEST, IMAGES, UPDATES, CodeKey, Lock
+from gen.pins.lock import CODE, COMMIT, DIGEST, IMAGES, MOST_FINDINGS, UPDATES, CodeKey, Lock
 from gen.repository.layout import lock_key
 
 if TYPE_CHECKING:
@@ -56,9 +56,12 @@ class _Reader:
     """The values of a lock, with a finding for each that is invalid."""
 
     def __init__(self, source: Source, found: Findings) -> None:
-        self.source, self.found = source, found
+        self.source, self.found, self.refused = source, found, 0
 
     def refuse(self, route: Route, message: str, hint: str = "", *, key: bool = True) -> None:
+        self.refused += 1
+        if self.refused > MOST_FINDINGS:  # each looks for its place in the file
+            return
         remedy = hint or f"remove it, and run `gen pin {_job(self.source)}`"
         self.found.error(INVALID_LOCK, self.source.place(route, key=key), message, remedy)
 
@@ -66,7 +69,8 @@ class _Reader:
         if isinstance(value, dict) and len(value) <= _MOST_PINS:
             return value
         what = f"`{route[0]}` of a lock" if route else "a lock"
-        self.refuse(route, f"{what}: expected a mapping, got {shown(value)}")
+        got = "no value" if value == "" else shown(value)
+        self.refuse(route, f"{what}: expected a mapping of at most {_MOST_PINS} pins, got {got}")
         return {}
 
     def images(self, value: Data | None) -> dict[str, str]:

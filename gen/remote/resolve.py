@@ -125,7 +125,7 @@ class _Host:
             return self._commit(question)
         image, deadline = Reference.of(question.image), time.monotonic() + self._seconds * _LIMIT
         if not question.pin:
-            digest = image.tag if image.tag.startswith("sha256:") else self._registry.digest(image, deadline)
+            digest = image.tag if ":" in image.tag else self._registry.digest(image, deadline)
             return Found(content=digest, platforms=self._registry.image(image, digest, deadline).platforms)
         platforms = self._registry.image(image, question.pin, deadline).platforms
         try:

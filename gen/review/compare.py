@@ -15,6 +15,7 @@ from gen.review.data import data_changes
 from gen.review.devices import device_changes
 from gen.review.fields import field_changes
 from gen.review.matching import Pair, match_objects, workload
+from gen.review.pins import moved_pins
 from gen.review.policies import report_policies
 from gen.review.removals import RemovalLimit, warn_delivery_removed, warn_kind_no_longer_permitted
 from gen.review.review import ObjectAction, ObjectChange, Review
@@ -82,6 +83,7 @@ def compare_trees(
         findings=tuple(found),
         unrendered=unrendered,
         behind=behind,
+        pins=moved_pins(change.pair for change in objects),
     )
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gen.review.fields import FieldChange
     from gen.review.links import Links
     from gen.review.matching import Pair
+    from gen.review.pins import MovedPin
     from gen.review.runs import RunChange
     from gen.review.unrendered import UnrenderedObject
     from gen.review.usage import Usage
@@ -78,6 +79,8 @@ class Review:
     """Where commits and files can be read on the web."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Texts of job files and overlays that the page shows, by path."""
+    pins: tuple[MovedPin, ...] = ()
+    """Images and code that get other content by the same tag or ref."""
 
     @cached_property
     def run_actions(self) -> Counter[RunAction]:

@@ -143,7 +143,7 @@ def test_tags_and_branches_that_move(world: World) -> None:
     report, code = pinned(repo, update=True)
     assert code == 0
     assert report.summary.startswith("Move pins of team/demo\n")
-    assert f"main: {old[:12]} → {new[:12]}" in report.summary
+    assert f" main`: `{old[:12]} → {new[:12]}`" in report.summary
     assert pinned(repo, check=True)[1] == 0
     assert repo.render()[1] == 0
     assert repo.rendered() != before

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gen.findings.pins import UNUSED_PIN
-from gen.pins.lock import IMAGES
+from gen.pins.lock import IMAGES, MOST_FINDINGS
 from gen.pins.read import read_lock
 from gen.repository.layout import lock_key
 
@@ -48,11 +49,12 @@ class Pins:
 
     def report_unused(self, found: Findings) -> None:
         """Report pins that nothing looks up. They are not shown: the author of the lock chooses their text."""
-        for route, key in self.lock.routes() if self.complete else ():
-            if key not in self.images and key not in self.code:
-                what = "image" if route[0] == IMAGES else "ref"
-                hint = f"remove it, or run `gen pin {lock_key(self.lock.file)}`"
-                found.error(UNUSED_PIN, self.lock.place(route), f"the job does not have this {what}", hint)
+        known = self.images.keys() | self.code.keys()
+        unused = (route for route, key in self.lock.routes() if key not in known) if self.complete else ()
+        for route in islice(unused, MOST_FINDINGS):
+            what = "image" if route[0] == IMAGES else "ref"
+            hint = f"remove it, or run `gen pin {lock_key(self.lock.file)}`"
+            found.error(UNUSED_PIN, self.lock.place(route), f"the job does not have this {what}", hint)
 
 
 @dataclass(kw_only=True)

@@ -29,6 +29,10 @@ def digest_of(context: Context, image: str, pulled: str, route: Route, part: Par
     if is_full_digest(image):
         pins.fixed_images.setdefault(pulled, context.place(*route))
         return ""
+    if "@" in image:
+        message = f"image {shown(image)} has a digest of another form than those that runtimes check"
+        _report(context, route, message, "write `@sha256:` with 64 digits in lower case")
+        return ""
     if RUN in image or TRIAL in image:
         _report(context, route, f"image {shown(image)} cannot be pinned, because its name depends on the run", _SAME)
         return ""

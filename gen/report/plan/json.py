@@ -44,6 +44,10 @@ def as_json(review: Review) -> str:
             for one in review.unrendered
         ],
         "objects": [object_data(item) for item in review.objects],
+        "pins": [
+            {"name": one.name, "before": one.before, "after": one.after, "link": one.link, "objects": one.objects}
+            for one in review.pins
+        ],
         "behind": [_behind(run) for run in review.behind],
     }
     return escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"

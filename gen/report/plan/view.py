@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import counted
+from gen.pins.lock import short_pin
 from gen.quantity import money
 from gen.report.plan.cost_phrases import ASSUMPTIONS, cost_phrase, costs_phrase
 from gen.report.plan.differences import GroupView, behind_groups, difference_groups
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Diagnostic
     from gen.resources.demand import StepDemand
     from gen.review.costs import NamespaceCost
+    from gen.review.pins import MovedPin
     from gen.review.review import Review
     from gen.review.runs import RunAction, RunChange
     from gen.review.usage import Usage
@@ -106,6 +109,19 @@ class CostView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PinView:
+    """A pin that moves."""
+
+    name: str
+    """Image with its tag, or URL."""
+    before: str
+    after: str
+    """Digests or commits, with their first digits."""
+    link: str
+    objects: Phrase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
     """A plan, ready to print."""
 
@@ -123,6 +139,8 @@ class PlanView:
     """Of namespaces whose costs change, or that are over their budget."""
     unbounded: tuple[str, ...]
     """Names of starting runs without a time limit, in overlays with prices."""
+    pins: tuple[PinView, ...]
+    """Images and code that get other content by the same tag or ref."""
     groups: tuple[GroupView, ...]
     """Objects that differ, grouped by equal differences."""
     behind: tuple[GroupView, ...]
@@ -161,6 +179,7 @@ def plan_view(review: Review) -> PlanView:
         usage=tuple(_usage(row) for row in review.usage if row.before != row.after),
         costs=tuple(map(_cost, changed_costs(review))),
         unbounded=review.bill.unbounded if review.bill is not None else (),
+        pins=tuple(map(_pin, review.pins)),
         groups=tuple(difference_groups(review)),
         behind=tuple(behind_groups(review)),
     )
@@ -236,6 +255,16 @@ def _data(review: Review) -> Iterator[DataView]:
         if data.action is not DataAction.KEPT:
             key = data.pair.object.key
             yield DataView(action=Phrase(data.action.value), overlay=key.scope, object=str(key))
+
+
+def _pin(pin: MovedPin) -> PinView:
+    return PinView(
+        name=pin.name,
+        before=short_pin(pin.before),
+        after=short_pin(pin.after),
+        link=pin.link,
+        objects=Phrase(counted(pin.objects, "object")),
+    )
 
 
 def _usage(row: Usage) -> UsageView:

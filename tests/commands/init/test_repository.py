@@ -81,7 +81,7 @@ def test_what_is_optional_in_the_overlay_renders_when_it_is_uncommented(tmp_path
     job = root / "jobs/team-a/hello.yaml"
     job.write_text(job.read_text("utf-8") + "\ndata: {results: /results, training-data: /data}\n", "utf-8")
     report, code = Repository(root).render()
-    assert (code, report.findings) == (0, ())
+    assert (code, {finding.code for finding in report.findings}) == (0, {"mutable-ref"}), "`pins: warn` is one of them"
 
 
 def test_again_it_has_nothing_to_do_and_it_mends_what_is_missing(tmp_path: Path) -> None:

@@ -1,0 +1,85 @@
+"""Pins that move: images with another digest, and code of another commit, in objects before and after a merge.
+
+They are read from the objects, and not from locks, because the objects are what a cluster applies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from msgspec import Struct
+
+from gen.pins.links import comparison
+from gen.pins.lock import COMMIT, DIGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gen.review.matching import Pair
+
+_REPOSITORY, _REF = "GITSYNC_REPO", "GITSYNC_REF"
+_MANIFEST: Final = "manifest"
+"""Field of a workflow with the object of a step as a text."""
+
+
+class MovedPin(Struct, frozen=True, kw_only=True, order=True):
+    """A pin before and after."""
+
+    name: str
+    """Image with its tag, or URL of a repository."""
+    before: str
+    """Digest or commit."""
+    after: str
+    link: str = ""
+    """Page that compares the commits; empty for images and unknown servers."""
+    objects: int = 1
+    """Number of objects in which it moves."""
+
+
+def moved_pins(pairs: Iterable[Pair]) -> tuple[MovedPin, ...]:
+    """The pins that move, sorted by name. Those of one name are one if they are equal."""
+    found: dict[tuple[str, str, str], int] = {}
+    for pair in pairs:
+        before, after = pair.before, pair.after
+        if before is None or after is None:
+            continue
+        old, new = dict(_pins(before.body)), dict(_pins(after.body))
+        for name in old.keys() & new.keys():
+            if old[name] != new[name]:
+                key = (name, old[name], new[name])
+                found[key] = found.get(key, 0) + 1
+    return tuple(
+        sorted(
+            MovedPin(name=name, before=old, after=new, link=comparison(name, old, new), objects=count)
+            for (name, old, new), count in found.items()
+        )
+    )
+
+
+def _pins(value: Any) -> Iterator[tuple[str, str]]:
+    """Images with digests and repositories with commits in an object."""
+    if isinstance(value, list):
+        settings = {one.get("name"): one.get("value") for one in value if isinstance(one, dict) and "value" in one}
+        url, ref = settings.get(_REPOSITORY), settings.get(_REF)
+        if isinstance(url, str) and isinstance(ref, str) and COMMIT.fullmatch(ref):
+            yield url, ref
+        for inner in value:
+            yield from _pins(inner)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "image" and isinstance(inner, str):
+                name, _, digest = inner.partition("@")
+                if DIGEST.fullmatch(digest):
+                    yield name, digest
+            elif key == _MANIFEST and isinstance(inner, str):
+                yield from _pins(_parsed(inner))
+            else:
+                yield from _pins(inner)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return None
