@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gen.kinds.plan import Plan, StepPlan
     from gen.kinds.results_plan import ResultsPlan
     from gen.kinds.role import Role
+    from gen.kinds.schedule_plan import ExitPlan
     from gen.resources.base import Resource
 
 WAIT: Final = "-wait"
@@ -42,10 +43,14 @@ _RETRIES: Final = {"limit": "20", "retryPolicy": "Always", "backoff": {"duration
 reads the object again for five minutes."""
 
 
-_READS: Final = {"limit": "5", "retryPolicy": "Always", "backoff": {"duration": "15s"}}
-"""For nodes that read results: Kubernetes can evict them."""
-_READER: Final = {"cpu": "100m", "memory": "256Mi"}
+_AGAIN: Final = {"limit": "5", "retryPolicy": "Always", "backoff": {"duration": "15s"}}
+"""For nodes with scripts of gen: Kubernetes can evict them."""
+_HELPER: Final = {"cpu": "100m", "memory": "256Mi"}
 _ENDS: Final = ("Succeeded", "Failed", "Errored", "Omitted", "Skipped")
+
+
+EXIT: Final = "main-exit"
+"""Name of the template of the message at the end, which no step can have."""
 
 
 class PipelineJob(Job):
@@ -84,18 +89,20 @@ class PipelineJob(Job):
         return ()
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:  # noqa: ARG002 - the steps have pods
-        return workflow_spec(plan.steps, plan.service_account or "")
+        return workflow_spec(plan.steps, plan.service_account or "", plan.on_exit)
 
 
-def workflow_spec(steps: tuple[StepPlan, ...], account: str) -> Body:
+def workflow_spec(steps: tuple[StepPlan, ...], account: str, on_exit: ExitPlan | None) -> Body:
     """The `spec` of a workflow. Its executor has this ServiceAccount."""
-    return {
-        "entrypoint": MAIN,
-        "serviceAccountName": account,
-        "podGC": {"strategy": "OnWorkflowSuccess"},
-        "podMetadata": {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}},
-        "templates": [_graph(steps), *(one for step in steps for one in _templates(step))],
-    }
+    end = [_end(on_exit)] if on_exit is not None else []
+    return present(
+        entrypoint=MAIN,
+        serviceAccountName=account,
+        onExit=EXIT if end else None,
+        podGC={"strategy": "OnWorkflowSuccess"},
+        podMetadata={"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}},
+        templates=[_graph(steps), *(one for step in steps for one in _templates(step)), *end],
+    )
 
 
 def _graph(steps: tuple[StepPlan, ...]) -> Body:
@@ -168,14 +175,24 @@ def _reader(name: str, results: ResultsPlan) -> Body:
     files = [{"name": one, "valueFrom": {"path": f"{FOLDER}/{one}"}} for one in results.names]
     return {
         "name": name,
-        "retryStrategy": _READS,
-        "container": {
-            "name": "main",
-            "image": results.image,
-            "command": list(results.command),
-            "args": list(results.args),
-            "resources": {"limits": _READER, "requests": _READER},
-            "securityContext": {"allowPrivilegeEscalation": False},
-        },
+        "retryStrategy": _AGAIN,
+        "container": _container(results.image, results.command, results.args),
         "outputs": {"parameters": files},
+    }
+
+
+def _end(on_exit: ExitPlan) -> Body:
+    url = {"name": "GEN_URL", "valueFrom": {"secretKeyRef": {"name": on_exit.secret, "key": "url"}}}
+    container = _container(on_exit.image, on_exit.command, on_exit.args)
+    return {"name": EXIT, "retryStrategy": _AGAIN, "container": {**container, "env": [url]}}
+
+
+def _container(image: str, command: tuple[str, ...], args: tuple[str, ...]) -> Body:
+    return {
+        "name": "main",
+        "image": image,
+        "command": list(command),
+        "args": list(args),
+        "resources": {"limits": _HELPER, "requests": _HELPER},
+        "securityContext": {"allowPrivilegeEscalation": False},
     }

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kinds.results_plan import ResultsPlan
+from gen.kinds.schedule_plan import ExitPlan, SchedulePlan
 from gen.kinds.transfer_plan import TransferPlan
 from gen.kubernetes import Body
 from gen.resources.demand import Demand, joined
@@ -138,23 +139,6 @@ class QueuePlan(Struct, frozen=True, kw_only=True):
     """Whether the overlay declares it."""
 
 
-class SchedulePlan(Struct, frozen=True, kw_only=True):
-    """Times of the runs, and the object that starts them."""
-
-    facts: Resource
-    """Facts of that object."""
-    cron: str
-    time_zone: str
-    concurrency: str
-    deadline: int
-    succeeded: int
-    failed: int
-    at_once: int
-    """Runs that can overlap."""
-    account: str = ""
-    """ServiceAccount of the workflows that start the runs; empty if none are needed."""
-
-
 class SearchPlan(Struct, frozen=True, kw_only=True):
     """A search, and how Katib runs its trials."""
 
@@ -226,6 +210,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     state: str
     schedule: SchedulePlan | None
     """None for a job that runs once."""
+    on_exit: ExitPlan | None
+    """None without a message at the end of a workflow."""
     search: SearchPlan | None
     """None for a job whose values are known."""
     attempt: int

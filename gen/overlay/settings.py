@@ -2,7 +2,7 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
@@ -91,6 +91,19 @@ class Copying(Model):
     """How long pods with `outputs` or `logs` may go on after they were stopped, to copy their files. [default: `2m`]"""
 
 
+class EndMessages(Model):
+    """Messages at the end of workflows: of pipelines, and of runs that a CronWorkflow starts."""
+
+    main: ClassVar[str] = "secret"
+
+    secret: ObjectName
+    """Secret with the URL in the key `url`, in each namespace with pipelines. Jobs there can read it, too."""
+    image: ImageRef = "docker.io/curlimages/curl:8.16.0"
+    """Image with `curl` and a POSIX shell."""
+    when: Literal["failed", "ended"] = "failed"
+    """Which workflows send a message: those that `failed`, or all that `ended`."""
+
+
 class ArgoWorkflows(Model):
     """Argo Workflows."""
 
@@ -102,6 +115,8 @@ class ArgoWorkflows(Model):
     reader: ImageRef | None = None
     """Image with `kubectl`, `sed` and a POSIX shell. It reads the `results` of a step from the log of a pod, with the
     service account. Without it, steps cannot have `results`."""
+    notify: EndMessages | None = None
+    """Message at the end of each workflow, as JSON to an URL. [default: no messages]"""
 
 
 class Pipelines(Model):

@@ -33,7 +33,8 @@ YAML and JSON have no common escape for larger codes; the writer of files escape
 
 
 NAME_OF_RUN: Final = "{{workflow.name}}"
-"""Argo replaces it."""
+STATUS_OF_RUN: Final = "{{workflow.status}}"
+"""Argo replaces both; the status only at the end."""
 _PARAMETER = r"{{inputs.parameters.\1_\2}}"
 """A result of another step; names of steps have no `_`."""
 

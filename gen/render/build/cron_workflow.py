@@ -17,7 +17,8 @@ from gen.render.build.metadata import run_labels, run_metadata
 from gen.render.build.stage import describe_run
 
 if TYPE_CHECKING:
-    from gen.kinds.plan import Plan, SchedulePlan
+    from gen.kinds.plan import Plan
+    from gen.kinds.schedule_plan import SchedulePlan
     from gen.render.manifest import Manifest
     from gen.resources.base import Resource
 
@@ -28,6 +29,7 @@ _STEP: Final = "run"
 def cron_workflow(manifest: Manifest, plan: Plan, schedule: SchedulePlan, facts: Resource) -> tuple[Manifest, ...]:
     """The schedule, and the run as its step. A pipeline is the workflow of the schedule, and its steps stay."""
     step = StepPlan(name=_STEP, needs=(), when="succeeded", facts=facts, plan=replace(plan, run=TRIAL))
+    spec = manifest.body["spec"] if plan.steps else workflow_spec((step,), schedule.account, plan.on_exit)
     body = {
         "apiVersion": schedule.facts.api_version(schedule.facts.served[0]),
         "kind": schedule.facts.kind,
@@ -41,7 +43,7 @@ def cron_workflow(manifest: Manifest, plan: Plan, schedule: SchedulePlan, facts:
             failedJobsHistoryLimit=schedule.failed,
             suspend=True if plan.state == "suspended" else None,
             workflowMetadata={"labels": dict(sorted(run_labels(plan, plan.kind).items()))},
-            workflowSpec=manifest.body["spec"] if plan.steps else workflow_spec((step,), schedule.account),
+            workflowSpec=spec,
         ),
     }
     describe_run(body, plan)

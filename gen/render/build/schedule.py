@@ -12,7 +12,8 @@ from gen.kubernetes import JOB_LABEL, RUN, RUN_LABEL, Body, present
 from gen.render.build.metadata import queue_labels
 
 if TYPE_CHECKING:
-    from gen.kinds.plan import Plan, SchedulePlan
+    from gen.kinds.plan import Plan
+    from gen.kinds.schedule_plan import SchedulePlan
 
 
 def scheduled(workload: Body, plan: Plan, schedule: SchedulePlan) -> Body:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.findings.grants import NO_PIPELINES
 from gen.findings.jobs import INVALID_EXPRESSION, INVALID_VALUE
-from gen.kinds.plan import SchedulePlan
+from gen.kinds.schedule_plan import SchedulePlan
 from gen.kubernetes import RUN, TRIAL
 from gen.model.base import default_of
 from gen.model.schedule import Schedule

@@ -20,6 +20,7 @@ from gen.render.plan.grants import check_grants
 from gen.render.plan.lookups import RunPins
 from gen.render.plan.names import check_metadata, check_name
 from gen.render.plan.networks import on_host, plan_network
+from gen.render.plan.on_exit import plan_exit
 from gen.render.plan.outlasting import check_repeated
 from gen.render.plan.placeholders import warn_shared_output
 from gen.render.plan.places import plan_places
@@ -109,6 +110,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
         timeout=job.timeout,
         state=job.state,
         schedule=plan_schedule(context),
+        on_exit=plan_exit(context),
         search=search,
         attempt=job.attempt,
         metrics=known_metrics(job.metrics),

@@ -100,5 +100,5 @@ def expression(word: str, metric: KnownMetric | None) -> str:
 
 def _literal(text: str) -> str:
     """The text in an extended regular expression; a blank matches any number of blanks."""
-    escaped = (char if char.isalnum() and char.isascii() else "\\^" if char == "^" else f"[{char}]" for char in text)
+    escaped = (char if char.isalnum() or not char.isascii() else r"\^" if char == "^" else f"[{char}]" for char in text)
     return re.sub(r"(?:\[ \])+", "[[:blank:]]+", "".join(escaped))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
-from gen.kinds.pipeline import MAIN, RESULTS, WAIT
+from gen.kinds.pipeline import EXIT, MAIN, RESULTS, WAIT
 from gen.resources.antichain import ancestors
 from gen.resources.names import is_derived
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from gen.render.parse.job import WrittenJob
 
 
+_OWN = {MAIN: "the graph of the steps", EXIT: "the node that sends a message at the end"}
 _NODES = {WAIT: "waits for", RESULTS: "reads the results of"}
 
 
 def check_name(name: str, written: WrittenJob, steps: Mapping[str, ExpandedStep], found: Findings) -> None:
     place = written.place("steps", name, key=True)
-    if name == MAIN:
-        message = f"`{MAIN}` is the name of the graph of the steps"
+    if name in _OWN:
+        message = f"`{name}` is the name of {_OWN[name]}"
         found.error(INVALID_VALUE, place, message, "choose another name for the step")
     for end, task in _NODES.items():
         if name.endswith(end) and name.removesuffix(end) in steps:

@@ -109,6 +109,9 @@ LINES = [
     ("310.5 loss/s", "{value} {name}/s", "310.5"),
     ("at   310.5   it's (x)", "{value} it's (x)", "310.5"),
     ("a^b 7", "a^b {value}", "7"),
+    ("a[b]\\n* 7", "a[b]\\n* {value}", "7"),
+    ("größe=7", "größe={value}", "7"),
+    ("grxße=7", "größe={value}", ""),
 ]
 
 
@@ -117,7 +120,9 @@ LINES = [
 def test_the_value_in_a_line(line: str, pattern: str | None, value: str, program: list[str]) -> None:
     metric = KnownMetric(name="loss", format="raw", pattern=pattern or None) if pattern is not None else None
     text = expression("loss" if metric is not None else "checkpoint", metric)
-    done = subprocess.run([*program, "-nE", text], input=f"{line}\n", capture_output=True, text=True, check=True)
+    env = {**os.environ, "LC_ALL": "C"}
+    command = [*program, "-nE", text]
+    done = subprocess.run(command, input=f"{line}\n", env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == value
 
 
