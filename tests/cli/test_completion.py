@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
@@ -20,8 +22,7 @@ JOB = "kind: batch\nimage: registry.example.com/train:1\ncommand: python train.p
 BIN = Path(sys.executable).parent
 BASH = """
 source <(gen completion bash)
-COMP_WORDS=({words}) COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
-[ "{last}" ] || {{ COMP_WORDS+=(""); COMP_CWORD=$((COMP_CWORD + 1)); }}
+COMP_LINE="{line}" COMP_POINT={length}
 _gen_completion gen
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
@@ -45,7 +46,9 @@ def completed(shell: str, line: str, cwd: Path) -> str:
         pytest.skip(f"{shell} is not installed")
     typed = line.split()
     last = "" if line.endswith(" ") else typed[-1]
-    script = {"bash": BASH, "zsh": ZSH, "fish": FISH}[shell].format(words=" ".join(typed), last=last, line=line)
+    script = {"bash": BASH, "zsh": ZSH, "fish": FISH}[shell].format(
+        words=" ".join(typed), last=last, line=line, length=len(line)
+    )
     env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(cwd)}
     done = subprocess.run([shell, "-c", script], cwd=cwd, env=env, capture_output=True, text=True, check=False)
     assert done.stderr == ""
@@ -64,7 +67,8 @@ def completed(shell: str, line: str, cwd: Path) -> str:
         ("gen check --output sa", ["sarif"]),
         ("gen new py", ["pytorch"]),
         ("gen set team/train sta", ["state="]),
-        ("gen set team/train state=", ["state=finished"]),
+        ("gen set team/train state=", ["finished"]),
+        ("gen set team/train state=fin", ["finished"]),
         ("gen explain overlay.vol", ["overlay.volumes"]),
         ("gen explain unknown-f", ["unknown-field"]),
     ],
@@ -75,6 +79,63 @@ def test_a_shell_completes(shell: str, line: str, expected: list[str], repo: Rep
     offered = completed(shell, line, repo.root)
     assert [word for word in expected if word not in offered] == []
     assert not (repo.root / "pwned").exists()
+
+
+INTERACTIVE = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(gen completion bash)"),
+    "zsh": (["zsh", "-f", "-i"], "autoload -Uz compinit; compinit -u; source <(gen completion zsh)"),
+}
+
+
+def pressed(shell: str, keys: str, expected: str, cwd: Path) -> str:
+    """What an interactive shell shows for these keys, up to an expected text."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    command, setup = INTERACTIVE[shell]
+    own, other = pty.openpty()
+    env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(cwd), "TERM": "dumb", "PS1": "> "}
+    with subprocess.Popen(command, cwd=cwd, env=env, stdin=other, stdout=other, stderr=other) as process:
+        os.close(other)
+        try:
+            os.write(own, f"{setup}; echo rea''dy\n".encode())
+            _until(own, "ready\r\n")
+            os.write(own, keys.encode())
+            return _until(own, expected)
+        finally:
+            process.kill()
+            os.close(own)
+
+
+def _until(terminal: int, expected: str) -> str:
+    received = ""
+    while expected not in received:
+        ready, _, _ = select.select([terminal], [], [], 20)
+        assert ready, received
+        received += os.read(terminal, 4096).decode()
+    return received
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", INTERACTIVE)
+@pytest.mark.parametrize(
+    ("typed", "rest"),
+    [
+        ("gen set team/train state=fin", "ished"),
+        ("gen set team/train stat", "e="),
+        ("gen render team/tr", "ain"),
+        ("gen check --overlay d", "ev"),
+        ("gen valid", "ate"),
+    ],
+)
+def test_the_tab_key_completes_a_word(shell: str, typed: str, rest: str, repo: Repository) -> None:
+    repo.write("jobs/team/train.yaml", JOB)
+    assert typed + rest in pressed(shell, f"{typed}\t", typed + rest, repo.root)
+
+
+@pytest.mark.slow
+def test_nothing_is_typed_between_a_field_and_its_value(repo: Repository) -> None:
+    repo.write("jobs/team/train.yaml", JOB)
+    pressed("bash", "gen set team/train stat\tfin\t", "state=finished", repo.root)
 
 
 def test_names_with_other_characters_are_not_offered(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
