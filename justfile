@@ -25,6 +25,9 @@ schema:
     .venv/bin/gen schema job > schemas/job.schema.json && .venv/bin/gen schema overlay > schemas/overlay.schema.json
 docs:
     .venv/bin/python -m scripts.reference
+# the site of the documentation, in `site/`; the links of its pages are checked
+docs-site *args:
+    .venv/bin/pip install --quiet --editable '.[docs]' && .venv/bin/mkdocs build --strict {{ args }}
 # whether rendered bytes, exit codes and findings are those of another revision
 compare revision:
     .venv/bin/python -m scripts.compare {{ revision }}

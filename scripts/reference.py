@@ -69,13 +69,17 @@ _RULES = f"""\
 
 Rules that `gen validate` and the validate stage of `gen render` check. `gen explain NAME` prints the same for one rule.
 The annotation `{SILENCE}<rule>: "<reason>"` silences a rule for one object; the report lists silenced rules with their
-reasons. [Validation](validation.md) documents how far the rules agree with a real API server.
+reasons. [Validation](validation.md) documents how far the rules agree with a real API server. [Findings](findings.md)
+has the other codes.
 """
-_CODES = """\
-## Findings about inputs and changes
+_FINDINGS = """\
+# Findings
 
-Findings of `gen render`, `gen check` and `gen plan` about job files, overlays and `rendered/`. They cannot be silenced.
-A finding with the name of a rule reports the same mistake in another place.
+<!-- Generated from the finding codes by `just docs`; edit the texts there. -->
+
+Findings of gen about job files, overlays, `rendered/`, changes and clusters. They cannot be silenced. `gen explain
+NAME` prints the same for one finding. A finding with the name of a [rule](rules.md) reports the same mistake in
+another place.
 """
 _TITLES = {
     RuleSource.SERVER: "Rejected by an API server",
@@ -169,17 +173,23 @@ def rules() -> str:
             about = [rule.severity.value.capitalize(), f", for {', '.join(kinds)}" if kinds else "", "."]
             lines = ["".join(about), rule.summary, f"*Why:* {rule.reason}", f"*Remedy:* {rule.remedy}"]
             parts += [f"{' '.join(line.split())}\n" for line in lines]
-    parts.append(_CODES)
+    return "\n".join(parts)
+
+
+def findings() -> str:
+    """The explanations of all finding codes by subject. The anchor of each is its name."""
+    parts = [_FINDINGS]
     for title, codes in SECTIONS.items():
-        rows = ["| finding | description | reason | remedy |", "|---|---|---|---|"]
-        told = ((f"`{code.name}`", code.summary, code.reason, code.remedy) for code in codes)
-        rows += [f"| {' | '.join(word.replace('|', '/') for word in words)} |" for words in told]
-        parts += [f"### {title}\n", "\n".join(rows) + "\n"]
+        parts.append(f"## {title}\n")
+        for code in codes:
+            lines = [code.summary, f"*Why:* {code.reason}", f"*Remedy:* {code.remedy}"]
+            parts += [f"### {code.name}\n", *(f"{' '.join(line.split())}\n" for line in lines)]
     return "\n".join(parts)
 
 
 def main() -> None:
     (DOCS / "rules.md").write_text(rules(), "utf-8")
+    (DOCS / "findings.md").write_text(findings(), "utf-8")
     (DOCS / "reference-job.md").write_text(job_reference(), "utf-8")
     (DOCS / "reference-overlay.md").write_text(overlay_reference(), "utf-8")
     (DOCS / "support.md").write_text(support(), "utf-8")

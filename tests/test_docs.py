@@ -10,7 +10,7 @@ import yaml
 from gen.commands.new import job_text
 from gen.kinds import KINDS
 from gen.queues import QUEUES
-from scripts.reference import job_reference, overlay_reference, rules
+from scripts.reference import findings, job_reference, overlay_reference, rules
 from scripts.support import SECTIONS, support
 from tests.support import PROJECT, Repository
 
@@ -21,6 +21,7 @@ def test_the_references_are_fresh() -> None:
     assert (PROJECT / "docs/reference-job.md").read_text("utf-8") == job_reference(), "run `just docs`"
     assert (PROJECT / "docs/reference-overlay.md").read_text("utf-8") == overlay_reference(), "run `just docs`"
     assert (PROJECT / "docs/rules.md").read_text("utf-8") == rules(), "run `just docs`"
+    assert (PROJECT / "docs/findings.md").read_text("utf-8") == findings(), "run `just docs`"
     assert (PROJECT / "docs/support.md").read_text("utf-8") == support(), "run `just docs`"
 
 

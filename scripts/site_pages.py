@@ -1,0 +1,50 @@
+"""MkDocs hook: files at the top of the repository are pages of the site, too, and links lead to the page of a file.
+
+Pages link to files as they are in the repository, so that the same link works on a Git server and in the site.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mkdocs.structure.files import File
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+_ROOT = Path(__file__).parent.parent
+TOP: Final = {
+    f"{name}.md": f"project/{name.lower()}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")
+}
+"""Pages of files outside of `docs/`."""
+_OF_PAGES: Final = {page: file for file, page in TOP.items()}
+_LINK = re.compile(r"\]\(([^)\s:#]+)((?:#[^)]*)?)\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for file, page in TOP.items():
+        files.append(File.generated(config, page, content=(_ROOT / file).read_text("utf-8")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    return linked(markdown, page.file.src_uri)
+
+
+def linked(markdown: str, page: str) -> str:
+    """The text of a page with links between pages of the site instead of between files of the repository."""
+    file = _OF_PAGES.get(page, f"docs/{page}")
+
+    def moved(link: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(file), link[1]))
+        there = TOP.get(target, target.removeprefix("docs/"))
+        if there == target:  # no page: MkDocs reports it
+            return link[0]
+        return f"]({posixpath.relpath(there, posixpath.dirname(page) or '.')}{link[2]})"
+
+    return _LINK.sub(moved, markdown)

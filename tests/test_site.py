@@ -1,0 +1,146 @@
+"""The site of the documentation: it builds without a warning, needs no other host, and has an anchor for each code."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gen.findings.registry import CODES
+from gen.rules.catalogue import CATALOGUE
+from tests.support import PROJECT
+
+pytest.importorskip("mkdocs", reason="needs the extra `docs`")
+
+from scripts.site_pages import linked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOADED = {"link", "script", "img", "source", "iframe", "video", "audio", "object", "embed"}
+"""Elements that a browser loads something for."""
+UNUSED_HOSTS = {"unpkg.com": 'class="mermaid"', "api.github.com": "md-source__"}
+"""Hosts in the scripts of the theme, each with the text of a page for which they would be asked."""
+
+
+def build(project: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    there = tmp_path_factory.mktemp("site")
+    done = build(PROJECT, there)
+    assert done.returncode == 0, done.stderr
+    return there
+
+
+class Elements(HTMLParser):
+    """Addresses that a page loads, the ids of its elements, and its color schemes."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.ids: set[str] = set()
+        self.schemes: set[str] = set()
+        self.feed(page.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if tag in LOADED:
+            self.loads += [values[name] for name in ("src", "href", "srcset", "data") if name in values]
+        self.ids.add(values.get("id", ""))
+        self.schemes.add(values.get("data-md-color-scheme", ""))
+
+
+def elsewhere(address: str) -> bool:
+    return re.match(r"(?i)(?:[a-z][a-z0-9+.-]*:)?//", address.strip()) is not None
+
+
+def test_an_address_of_another_host_is_recognized() -> None:
+    assert [elsewhere(a) for a in ("https://a.b/c.js", "//a.b/c.js", " HTTP://a")] == [True] * 3
+    assert not any(elsewhere(a) for a in ("assets/a.js", "../a.css", "data:image/png;base64,//8="))
+
+
+@pytest.mark.slow
+def test_no_page_loads_anything_of_another_host(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > len(list((PROJECT / "docs").rglob("*.md")))
+    loads = {page.name: Elements(page).loads for page in pages}
+    assert all(loads.values()), "each page has at least a style sheet"
+    assert {
+        name: there for name, found in loads.items() if (there := [load for load in found if elsewhere(load)])
+    } == {}
+    for style in site.rglob("*.css"):
+        loaded = re.findall(r"(?:url\(|@import )['\"]?([^'\")]+)", style.read_text("utf-8"))
+        assert [address for address in loaded if elsewhere(address)] == [], style
+
+
+@pytest.mark.slow
+def test_the_scripts_of_the_theme_ask_no_other_host(site: Path) -> None:
+    scripts = "\n".join(path.read_text("utf-8") for path in site.rglob("*.js"))
+    asked = set(re.findall(r"[`'\"]https?://([\w.-]+)", scripts))
+    assert asked
+    assert asked <= UNUSED_HOSTS.keys(), "name the text of the pages for which the script asks it"
+    whole = "\n".join(page.read_text("utf-8") for page in site.rglob("*.html"))
+    assert [text for text in UNUSED_HOSTS.values() if text in whole] == []
+
+
+@pytest.mark.slow
+def test_each_code_has_an_anchor_in_light_and_dark(site: Path) -> None:
+    findings, rules = (Elements(site / f"{name}.html") for name in ("findings", "rules"))
+    assert set(CODES) - findings.ids == set()
+    assert set(CATALOGUE) - rules.ids == set()
+    assert findings.schemes >= {"default", "slate"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["plan.md#no-such-anchor", "no-such-page.md", "../CONTRIBUTING.md#no-such-anchor"])
+def test_a_link_that_leads_nowhere_fails_the_build(target: str, tmp_path: Path) -> None:
+    for name in ("docs", "scripts"):
+        shutil.copytree(PROJECT / name, tmp_path / name)
+    for file in PROJECT.glob("*.m*d*"):
+        shutil.copy(file, tmp_path)
+    shutil.copy(PROJECT / "mkdocs.yml", tmp_path)
+    with (tmp_path / "docs/index.md").open("a", encoding="utf-8") as page:
+        page.write(f"\n[nowhere]({target})\n")
+    done = build(tmp_path, tmp_path / "site")
+    assert done.returncode == 1
+    assert re.search(rf"(?m)^WARNING.*{re.escape(target.partition('#')[2] or target)}", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "there"),
+    [
+        ("ci.md", "plan.md#a", "plan.md#a"),
+        ("ci.md", "../CONTRIBUTING.md", "project/contributing.md"),
+        ("tutorials/a.md", "../../README.md#b", "../project/readme.md#b"),
+        ("tutorials/a.md", "../ci.md", "../ci.md"),
+        ("project/readme.md", "docs/ci.md", "../ci.md"),
+        ("project/readme.md", "CHANGELOG.md", "changelog.md"),
+        ("ci.md", "https://example.com/a.md", "https://example.com/a.md"),
+        ("ci.md", "#here", "#here"),
+    ],
+)
+def test_links_between_files_become_links_between_pages(page: str, link: str, there: str) -> None:
+    assert linked(f"see [that]({link}).", page) == f"see [that]({there})."
+
+
+def test_lists_in_lists_are_indented_as_the_site_expects() -> None:
+    """Python-Markdown takes four spaces for a list in a list, where Git servers take two or three, too."""
+    pages = sorted((PROJECT / "docs").rglob("*.md"))
+    text = {page.name: re.sub(r"(?s)```.*?```", "", page.read_text("utf-8")) for page in pages}
+    assert {name: found for name, body in text.items() if (found := re.findall(r"(?m)^ {1,3}[-*] .*", body))} == {}
+
+
+def test_the_picture_is_that_of_the_readme() -> None:
+    (picture,) = re.findall(r"(?s)```\n.*?```", (PROJECT / "docs/index.md").read_text("utf-8"))
+    assert picture in (PROJECT / "README.md").read_text("utf-8")
