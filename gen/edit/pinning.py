@@ -94,13 +94,13 @@ def _pinned(
     for image, names in pins.images.items():
         if update or image not in images:
             asked = [(name, replies[ImageQuestion(image=name)]) for name in names]
-            digest = _digest(asked, _needed(pins, platforms), pins.places[image], found)
+            digest = _digest(asked, _needed(pins, platforms), pins.places[image](), found)
             images |= {image: digest} if digest else {}
-    for (git, ref), place in pins.code.items():
+    for (git, ref), placed in pins.code.items():
         if update or (git, ref) not in commits:
             reply = replies[CodeQuestion(git=git, ref=ref)]
             if isinstance(reply, RemoteError):
-                _report(reply, place, found)
+                _report(reply, placed(), found)
             else:
                 commits[git, ref] = reply.content
     text = lock_text(one.job.key, images, commits, one.text, updates=lock.updates)
@@ -143,24 +143,24 @@ def checked(
         pins.report_unused(found)
         for image, names in pins.images.items():
             pin = lock.images.get(image, "")
-            place = lock.place((IMAGES, image)) if pin else pins.places[image]
+            place = lock.place((IMAGES, image)) if pin else pins.places[image]()
             for name in names:
                 reply = replies[ImageQuestion(image=name, pin=pin)]
                 if _usable(reply, place, found) and _has(name, reply, needed, place, found) and pin:
                     _check_moved(f"tag of {shown(name)}", pin, reply.content, "", place, one.job, found)
-        for (git, ref), place in pins.code.items():
+        for (git, ref), placed in pins.code.items():
             pin = lock.commits.get((git, ref), "")
-            where = lock.place((CODE, git, ref)) if pin else place
+            where = lock.place((CODE, git, ref)) if pin else placed()
             reply = replies[CodeQuestion(git=git, ref=ref, pin=pin)]
             if _usable(reply, where, found) and pin:
                 link = comparison(git, pin, reply.content)
                 _check_moved(f"ref {shown(ref)}", pin, reply.content, link, where, one.job, found)
-        for image, place in pins.fixed_images.items():
+        for image, placed in pins.fixed_images.items():
             reply = replies[ImageQuestion(image=image)]
-            if _usable(reply, place, found):
-                _has(image, reply, needed, place, found)
-        for (git, commit), place in pins.fixed_code.items():
-            _usable(replies[CodeQuestion(git=git, pin=commit)], place, found)
+            if _usable(reply, placed(), found):
+                _has(image, reply, needed, placed(), found)
+        for (git, commit), placed in pins.fixed_code.items():
+            _usable(replies[CodeQuestion(git=git, pin=commit)], placed(), found)
 
 
 def _check_moved(what: str, pin: str, now: str, link: str, place: Location, job: JobFile, found: Findings) -> None:

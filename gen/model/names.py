@@ -158,7 +158,7 @@ ImageStart = Annotated[
 ImageGrant = Annotated[
     str,
     matching(
-        re.compile(r"(?!.*//)(?:[A-Za-z0-9][-A-Za-z0-9._:/]*(?:@sha256:[0-9a-f]{64})?)?"),
+        regex(r"(?!.*//)(?:[A-Za-z0-9][-A-Za-z0-9._:/]*(?:@sha256:[0-9a-f]{64})?)?"),
         512,
         "an image reference or a prefix of one",
         "use a form like `registry.example.com/team`, without `https://`",

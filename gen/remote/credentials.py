@@ -18,6 +18,7 @@ import orjson
 from msgspec import Struct
 
 from gen.findings.pins import REMOTE_LOGIN
+from gen.regex import regex
 from gen.remote.errors import RemoteError
 from gen.remote.reference import DOCKER_HUB
 from gen.repository.safe_files import read_regular
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _KEY_OF_DOCKER_HUB: Final = "https://index.docker.io/v1/"
-_HELPER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_HELPER: Final = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HELPER_SECONDS: Final = 20
 _MOST_BYTES: Final = 1 << 20
 _TOKEN_USER: Final = "<token>"  # noqa: S105 - the name by which helpers mark a token

@@ -6,7 +6,6 @@ Sources: the specification of OCI registries (`spec.md`, "Pulling manifests") an
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
 
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from gen.findings.pins import MISSING_IMAGE, REMOTE_ANSWER, REMOTE_LOGIN
 from gen.pins.lock import DIGEST
+from gen.regex import regex
 from gen.remote.errors import RemoteError
 from gen.remote.http import Http, may_follow
 
@@ -33,7 +33,7 @@ _ACCEPT: Final = ", ".join(
 """Without the types of indexes, a registry answers with the digest of one platform."""
 _OK, _DENIED, _FORBIDDEN, _MISSING = 200, 401, 403, 404
 _FUNCTIONS: Final = ("sha256", "sha512")
-_PARAMETER: Final = re.compile(r'(\w+)="([^"]*)"')
+_PARAMETER: Final = regex(r'(\w+)="([^"]*)"')
 
 
 class Image(Struct, frozen=True, kw_only=True):

@@ -12,11 +12,15 @@ from gen.pins.read import read_lock
 from gen.repository.layout import lock_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gen.diagnostics import Findings, Location
     from gen.pins.lock import CodeKey, Lock
     from gen.repository.layout import JobFile
+
+    Placed = Callable[[], Location]
+    """Finds a place, which needs the positions of all values of a file."""
 
 
 @dataclass(kw_only=True)
@@ -26,13 +30,13 @@ class Pins:
     lock: Lock
     images: dict[str, dict[str, None]] = field(default_factory=dict)
     """Images without a digest, as they are written, each with the images that overlays pull instead."""
-    code: dict[CodeKey, Location] = field(default_factory=dict)
-    """Refs that are not full commits, with their places."""
-    places: dict[str, Location] = field(default_factory=dict)
+    code: dict[CodeKey, Placed] = field(default_factory=dict)
+    """Refs that are not full commits."""
+    places: dict[str, Placed] = field(default_factory=dict)
     """A place of each image."""
-    fixed_images: dict[str, Location] = field(default_factory=dict)
+    fixed_images: dict[str, Placed] = field(default_factory=dict)
     """Images with a digest, as overlays pull them."""
-    fixed_code: dict[CodeKey, Location] = field(default_factory=dict)
+    fixed_code: dict[CodeKey, Placed] = field(default_factory=dict)
     """URLs with full commits."""
     architectures: set[str] = field(default_factory=set)
     """Architectures of the nodes that the job chooses."""

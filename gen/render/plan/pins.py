@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from gen.findings.pins import MUTABLE_REF
@@ -27,7 +28,7 @@ def digest_of(context: Context, image: str, pulled: str, route: Route, part: Par
     if pins is None or not image:
         return ""
     if is_full_digest(image):
-        pins.fixed_images.setdefault(pulled, context.place(*route))
+        pins.fixed_images.setdefault(pulled, partial(context.place, *route))
         return ""
     if "@" in image:
         message = f"image {shown(image)} has a digest of another form than those that runtimes check"
@@ -36,15 +37,16 @@ def digest_of(context: Context, image: str, pulled: str, route: Route, part: Par
     if RUN in image or TRIAL in image:
         _report(context, route, f"image {shown(image)} cannot be pinned, because its name depends on the run", _SAME)
         return ""
-    by_job = part != "platform" and context.set_by_job(route)
     pins.images.setdefault(image, {})[pulled] = None
-    pins.places.setdefault(image, context.place(*route))
+    pins.places.setdefault(image, partial(context.place, *route))
     digest = pins.lock.images.get(image, "")
     if not digest:
-        hint = f"run `gen pin {_job(context)}`, or write `{image}@sha256:…` into the {'job' if by_job else 'overlay'}"
-        _report(context, route, f"image {shown(image)} has no pin, so its tag can move to another image", hint)
+        if context.overlay.fields.pins != "off":
+            owner = "job" if part != "platform" and context.set_by_job(route) else "overlay"
+            hint = f"run `gen pin {_job(context)}`, or write `{image}@sha256:…` into the {owner}"
+            _report(context, route, f"image {shown(image)} has no pin, so its tag can move to another image", hint)
         return ""
-    if by_job and part == "run":
+    if part == "run" and context.set_by_job(route):
         context.pins.own[image] = digest
     return f"@{digest}"
 
@@ -60,13 +62,13 @@ def pinned_ref(context: Context, code: Code) -> str:
         _report(context, (CODE, "rsync"), message, "use `git` with a pin or a full commit hash")
         return code.ref
     if is_full_commit(code.ref):
-        pins.fixed_code.setdefault((code.git, code.ref), context.place(*route))
+        pins.fixed_code.setdefault((code.git, code.ref), partial(context.place, *route))
         return code.ref
     if any(mark in text for mark in (RUN, TRIAL) for text in (code.git, code.ref)):
         _report(context, route, "the code cannot be pinned, because its name depends on the run", _SAME)
         return code.ref
     key = (code.git, code.ref)
-    pins.code.setdefault(key, context.place(*route))
+    pins.code.setdefault(key, partial(context.place, *route))
     commit = pins.lock.commits.get(key, "")
     if not commit:
         hint = f"run `gen pin {_job(context)}`, or write a full hash: `ref: <commit>`"
