@@ -13,6 +13,7 @@ ACCELERATORS: Final[LazyRegistry[AcceleratorProfile]] = LazyRegistry(
         "ackTopology": "gen.accelerators.ack_topology:AckTopology",
         "amd": "gen.accelerators.amd:Amd",
         "ascend": "gen.accelerators.ascend:Ascend",
+        "dra": "gen.accelerators.dra:Dra",
         "extended": "gen.accelerators.extended:Extended",
         "gaudi": "gen.accelerators.gaudi:Gaudi",
         "hami": "gen.accelerators.hami:Hami",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gen.model.effect import Effect
+    from gen.resources.base import Resource
 
 
 class Request(Struct, frozen=True):
@@ -27,6 +28,10 @@ class Request(Struct, frozen=True):
 class AcceleratorProfile(Profile, ABC):
     """Accelerator profile: a kind of device, or of a share of one."""
 
+    companions: ClassVar[tuple[Resource, ...]] = ()
+    """Kinds of the objects that gen adds to a run with the accelerator."""
+    since: ClassVar[int] = 0
+    """First minor version of Kubernetes 1 with what it needs."""
     models: ClassVar[str | None] = None
     """Node label with the model of the device, if the platform sets one."""
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from gen.cluster.errors import ClusterError, NotFoundError
 from gen.cluster.lists import Collection, list_objects
+from gen.cluster.pods import RUNNING, pod_of
 from gen.cluster.served import base_of
 from gen.kubernetes import at
 from gen.regex import regex
@@ -97,7 +98,7 @@ def _exporters(api: Api, nodes: Names[str]) -> dict[str, str]:
             continue
         for body in pods:
             node = str(at(body, "spec", "nodeName") or "")
-            if node in nodes and at(body, "status", "phase") == "Running":
+            if node in nodes and pod_of(body).phase == RUNNING:
                 namespace, name = str(at(body, "metadata", "namespace")), str(at(body, "metadata", "name"))
                 path = f"{base_of('v1')}/namespaces/{namespace}/pods/{name}:{_port(body)}/proxy/metrics"
                 found.setdefault(node, path)

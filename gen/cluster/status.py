@@ -13,6 +13,7 @@ from gen.cluster.model import Phase, RunStatus
 from gen.cluster.pods import FAILED, RUNNING
 from gen.cluster.started import with_children
 from gen.cluster.waiting import Waiting
+from gen.kinds import KINDS
 from gen.kubernetes import JOB_LABEL, MANAGED_BY, VALUES, at, queue_in
 from gen.model.explain import dotted
 from gen.resources import resource_of_object
@@ -178,7 +179,9 @@ class _Join:
 
 def _made_by(resource: Resource) -> str:
     """How the objects that a run starts are wanted."""
-    return "schedule" if resource.is_schedule else "search" if resource.holds is not None else "pipeline"
+    if resource.is_schedule or resource.holds is not None:
+        return "schedule" if resource.is_schedule else "search"
+    return next((name for name, kind in KINDS.items() if kind.facts is resource), "run")
 
 
 def assess(resource: Resource, live: Body, pods: Sequence[Pod], waiting: Waiting) -> tuple[Phase, str, str]:

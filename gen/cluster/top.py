@@ -17,6 +17,7 @@ from gen.cluster.served import Served, base_of
 from gen.diagnostics import Findings
 from gen.findings.clusters import CLUSTER_FORBIDDEN
 from gen.kubernetes import INSTANCE_TYPE, JOB_LABEL, RUN_LABEL, at
+from gen.resources.claimed import claimed_devices
 from gen.resources.demand import devices_in, pod_devices, unit_of
 from gen.resources.state import conditions
 
@@ -183,7 +184,7 @@ def _held(body: Body, unit: Unit) -> _Held:
     metadata = body.get("metadata") or {}
     labels = metadata.get("labels") or {}
     try:
-        devices = pod_devices(body.get("spec"), unit)
+        devices = claimed_devices(body) + pod_devices(body.get("spec"), unit)
     except (ValueError, OverflowError):  # an amount of a form that gen does not write
         devices = 0
     run = str(labels.get(RUN_LABEL) or "")

@@ -192,6 +192,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     source: str
     """The job file."""
     overlay: str
+    kubernetes: str
+    """Version of the cluster, such as `1.34`."""
     api_version: str
     served: str
     """The release of the operator if releases differ, or the API version."""

@@ -189,12 +189,13 @@ class RayJob(Job):
         )
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
+        claimed = {pod.role.name: pod.role.gpus for pod in plan.pods if pod.effect.claims}
         cluster = present(
             rayVersion=self.ray_version,
             enableInTreeAutoscaling=True if self.autoscaler is not False else None,
             autoscalerOptions=self._autoscaler_options(),
-            headGroupSpec={"rayStartParams": self._start_params(HEAD), "template": pods[HEAD]},
-            workerGroupSpecs=[self._group(name, pods[name]) for name in self.groups],
+            headGroupSpec={"rayStartParams": self._start_params(HEAD, claimed), "template": pods[HEAD]},
+            workerGroupSpecs=[self._group(name, pods[name], claimed) for name in self.groups],
         )
         return present(
             entrypoint=self.entrypoint,
@@ -217,7 +218,7 @@ class RayJob(Job):
         command = self.command or ""
         return command if isinstance(command, str) else shlex.join((*command, *self.args))
 
-    def _group(self, name: str, template: Body) -> Body:
+    def _group(self, name: str, template: Body, claimed: Mapping[str, int]) -> Body:
         smallest = self.groups[name].min_replicas or 0
         return {
             "groupName": name,
@@ -225,13 +226,15 @@ class RayJob(Job):
             "minReplicas": self.replicas(name) if self.autoscaler is False else smallest,
             "maxReplicas": self.largest(name),
             "numOfHosts": self.groups[name].num_of_hosts,
-            "rayStartParams": self._start_params(name),
+            "rayStartParams": self._start_params(name, claimed),
             "template": template,
         }
 
-    def _start_params(self, name: str) -> Body:
+    def _start_params(self, name: str, claimed: Mapping[str, int]) -> Body:
+        """KubeRay counts GPUs by extended resources, and cannot count those of claims."""
         role = self.roles.get(name)
-        return dict(role.ray_start_params) if role is not None else {}
+        own = dict(role.ray_start_params) if role is not None else {}
+        return {"num-gpus": str(claimed[name]), **own} if name in claimed else own
 
     def _autoscaler_options(self) -> Body:
         options = self.autoscaler

@@ -27,6 +27,15 @@ class NodeMount(Struct, frozen=True, kw_only=True):
     read_only: bool = True
 
 
+class DeviceClaim(Struct, frozen=True, kw_only=True):
+    """Devices that a pod gets by a claim (DRA)."""
+
+    device_class: str
+    count: int
+    selectors: tuple[str, ...] = ()
+    """CEL expressions about a device."""
+
+
 class Effect(Struct, frozen=True, kw_only=True):
     """Changes that a profile makes to pods; empty for the default network."""
 
@@ -44,6 +53,8 @@ class Effect(Struct, frozen=True, kw_only=True):
     tolerations: tuple[Body, ...] = ()
     resources: Mapping[str, str] = field(default_factory=dict)
     """Extended resources of each training container."""
+    claims: tuple[DeviceClaim, ...] = ()
+    """Devices that each training container gets by claims."""
     capabilities: tuple[str, ...] = ()
     """Linux capabilities of each training container."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -65,6 +76,7 @@ def without_devices(effect: Effect) -> Effect:
     return replace(
         effect,
         resources={},
+        claims=(),
         capabilities=(),
         env={},
         training_annotations={},

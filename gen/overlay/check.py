@@ -50,6 +50,7 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
     _volume_settings(fields, layers, found)
     _gpu_settings(fields, layers, found)
     check_prices(fields, layers, found)
+    _accelerators(fields, layers, found)
     if POD_NETWORK in fields.networks:
         place = layers.place(("networks", POD_NETWORK), key=True)
         found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
@@ -70,6 +71,17 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
                     hint = did_you_mean(name, known, otherwise=otherwise)
                     found.error(code, place, f"there is no {word} {shown(name)} to grant", hint)
     return _kubernetes(fields, layers, found)
+
+
+def _accelerators(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Refuse accelerators that the Kubernetes version of the cluster does not have."""
+    minor = minor_version(fields.kubernetes or "").partition(".")[2]
+    for name, one in fields.accelerators.items():
+        (key, profile), *_ = one.given.items()
+        if minor.isdecimal() and int(minor) < profile.since:
+            place = layers.place(("accelerators", name, key), key=True)
+            message = f"`{key}` needs Kubernetes 1.{profile.since}, got `{fields.kubernetes}`"
+            found.error(INVALID_VALUE, place, message, "use another profile, or upgrade the cluster")
 
 
 def _volume_settings(fields: OverlayFields, layers: Layers, found: Findings) -> None:

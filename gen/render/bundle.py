@@ -80,6 +80,7 @@ def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
     """Kinds of objects that a job of any kind can have. Named always, because an engine only prunes what it permits."""
     yield from (CONFIG_MAP.key, SERVICE.key, DEPLOYMENT.key)
     yield from (one.key for queue in overlay.granted_queues for one in queue.companions)
+    yield from (one.key for device in overlay.accelerators.values() for one in device.profile.companions)
     listed = [KINDS[kind].facts.scheduled_by for kind in overlay.fields.operators if kind in KINDS]
     yield from (schedule.key for schedule in listed if schedule is not None and not schedule.workflow)
     if overlay.fields.pipelines is not None:

@@ -12,10 +12,24 @@ from functools import cache
 from typing import Final
 
 from gen.kubernetes import PRIORITY_LABEL, QUEUE, QUEUE_LABEL, Body, at
-from gen.resources import apps, argo, batch, core, coscheduling, jobset, katib, kubeflow, kueue, ray, trainer, volcano
+from gen.resources import (
+    apps,
+    argo,
+    batch,
+    core,
+    coscheduling,
+    devices,
+    jobset,
+    katib,
+    kubeflow,
+    kueue,
+    ray,
+    trainer,
+    volcano,
+)
 from gen.resources.base import Resource
 
-_GROUPS = (apps, argo, batch, core, coscheduling, jobset, katib, kubeflow, kueue, ray, trainer, volcano)
+_GROUPS = (apps, argo, batch, core, coscheduling, devices, jobset, katib, kubeflow, kueue, ray, trainer, volcano)
 
 RESOURCES: Final[dict[tuple[str, str], Resource]] = {
     fact.key: fact for module in _GROUPS for fact in vars(module).values() if isinstance(fact, Resource)

@@ -14,6 +14,7 @@ from gen.kubernetes import ACCELERATOR_LABEL, at
 from gen.regex import regex
 from gen.resources import held_object, resource_of_object
 from gen.resources.antichain import ancestors, longest, widest
+from gen.resources.claimed import claimed_devices
 from gen.resources.device_time import DeviceTime, device_time
 from gen.resources.pods import follow, matches, pod_sets, templates_by_shape
 from gen.resources.workflows import tasks_of
@@ -130,8 +131,8 @@ def demand(body: Body, kind: Resource, units: Units) -> Demand:
     every = {name: unit for one in units.values() for name, unit in one.items()}
     pods = gpus = 0
     accelerators: Counter[str] = Counter()
-    for count, name, spec in _pods(body, kind):
-        asked = count * pod_devices(spec, unit_of({**every, **units.get(name, {})}))
+    for count, name, claimed, spec in _pods(body, kind):
+        asked = count * (claimed + pod_devices(spec, unit_of({**every, **units.get(name, {})})))
         pods += count
         gpus += asked
         if name:
@@ -178,16 +179,18 @@ def joined(needs: Mapping[str, frozenset[str]], demands: Mapping[str, Demand]) -
     )
 
 
-def _pods(body: Body, kind: Resource) -> Iterator[tuple[int, str, Any]]:
-    """The pods of each template: their number, the name of their accelerator, which may be empty, and their spec."""
+def _pods(body: Body, kind: Resource) -> Iterator[tuple[int, str, int, Any]]:
+    """The pods of each template: their number, the name of their accelerator, which may be empty, the devices that each
+    claims, and their spec.
+    """
     for one in pod_sets(kind, body):
-        name = at(one.template, "metadata", "labels", ACCELERATOR_LABEL)
-        yield math.prod(map(_whole, one.largest)), _text(name), at(one.template, "spec")
+        name, claimed = _text(at(one.template, "metadata", "labels", ACCELERATOR_LABEL)), claimed_devices(one.template)
+        yield math.prod(map(_whole, one.largest)), name, claimed, at(one.template, "spec")
     if kind.nodes is not None:
         count = follow(body, kind.nodes.count)
         labels = (found for route in kind.nodes.labels for _, found in matches(body, route))
         name = next((name for label in labels if (name := _text(at(label, ACCELERATOR_LABEL)))), "")
-        yield 1 if count is None else _whole(count), name, _node(kind.nodes, body)
+        yield 1 if count is None else _whole(count), name, 0, _node(kind.nodes, body)
 
 
 def _node(nodes: Nodes, body: Body) -> Body:

@@ -22,6 +22,7 @@ EXAMPLES: dict[str, tuple[Any, int, dict[str, str]]] = {
     "ackTopology": ({}, 4, {"aliyun.com/gpu": "4"}),
     "amd": ({}, 4, {"amd.com/gpu": "4"}),
     "ascend": ("910", 4, {"huawei.com/Ascend910": "4"}),
+    "dra": ("gpu.nvidia.com", 8, {}),
     "extended": ("example.com/npu", 4, {"example.com/npu": "4"}),
     "gaudi": ("1Gi", 8, {"habana.ai/gaudi": "8", "hugepages-2Mi": "1Gi"}),
     "hami": ({"memory": 3000}, 2, {"nvidia.com/gpu": "2", "nvidia.com/gpumem": "3k"}),
@@ -59,6 +60,8 @@ def test_training_containers_request_the_devices(repo: Repository, name: str) ->
     template = repo.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
     resources = template["spec"]["containers"][0]["resources"]
     expected = {"memory": "64Gi", **expected}
+    assert ("claims" in resources) == bool(ACCELERATORS[name].companions)
+    resources.pop("claims", None)
     assert resources == {"limits": expected, "requests": expected}
     assert template["metadata"]["labels"]["gen/accelerator"] == "x"
     tolerated = {taint["key"] for taint in template["spec"].get("tolerations", ())}

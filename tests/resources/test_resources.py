@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Schema = dict[str, Any]
-BUILT_IN = {"", "apps", "batch", "networking.k8s.io"}
+BUILT_IN = {"", "apps", "batch", "networking.k8s.io", "resource.k8s.io"}
 EVERY = sorted(RESOURCES.values(), key=str)
 DEFINED = [resource for resource in EVERY if resource.group not in BUILT_IN]
 WITHOUT_SCHEMA = {"Experiment", "Suggestion", "Trial"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.kubernetes import COMPONENT, HOSTNAME, ZONE, Body, present
+from gen.render.build.claims import container_claims, pod_claims
 from gen.render.build.code import code_container
 from gen.render.build.metadata import own_labels, run_labels
 from gen.render.build.parts import pod_volumes, resources, volume_mounts
@@ -51,6 +52,7 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
             *(dict(sidecar) for sidecar in pod.effect.sidecars),
         ],
         containers=[_container(plan, pod)],
+        resourceClaims=pod_claims(plan, pod),
         volumes=pod_volumes(pod.volumes),
     )
 
@@ -65,7 +67,7 @@ def _container(plan: Plan, pod: PodPlan) -> Body:
         workingDir=pod.working_dir,
         env=[dict(entry) for entry in (*pod.env, *(pod.transfer.env if pod.transfer else ()))],
         ports=[dict(port) for port in pod.role.ports],
-        resources=resources(pod.resources),
+        resources={**resources(pod.resources), **container_claims(pod)},
         securityContext={"capabilities": {"add": list(capabilities)}} if capabilities else None,
         volumeMounts=volume_mounts(pod.mounts),
     )

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gen.diagnostics import Location
 from gen.kubernetes import METRICS, RUN, VALUES, Body
 from gen.render.build.arena import show_to_arena, state_of
+from gen.render.build.claims import claim_templates
 from gen.render.build.metadata import inner_metadata, platform_metadata, run_metadata, storage_metadata
 from gen.render.build.metrics import metrics_annotation
 from gen.render.build.pod import pod_template
@@ -78,7 +79,7 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     )
     group = plan.queue.profile.objects(queued) if plan.queue is not None else ()
     state = (state_of(plan, job.facts),) if plan.arena else ()
-    for body in (*job.companions(plan), *_config_map(plan), *group, *state):
+    for body in (*job.companions(plan), *_config_map(plan), *claim_templates(plan), *group, *state):
         name = body["metadata"]["name"]
         body["metadata"] = run_metadata(plan, name, plan.kind)
         yield Manifest(body=body, name=stable_name(name), source=Location(plan.source), folder=plan.folder, of_run=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from gen.accelerators.base import Request
-from gen.diagnostics import did_you_mean
+from gen.diagnostics import did_you_mean, with_article
 from gen.findings.grants import UNKNOWN_ACCELERATOR
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT
 from gen.render.plan.context import role_value
@@ -101,6 +101,10 @@ def _check_request(context: Context, role: Role, choice: Choice, pods: int) -> N
         message = f"a pod requests {count} GPUs; nodes with accelerator `{choice.name}` have {most}"
         context.error(INVALID_VALUE, route, message, f"set `gpus` to at most {most}, and use more `workers`")
         return
+    if choice.fields.profile.companions and context.job.facts.nodes is not None:
+        message = f"{with_article(context.job.facts.kind)} has no field for claims of devices"
+        hint = "use a job of another kind, or an accelerator with an extended resource"
+        context.error(INVALID_VALUE, context.route_of(role, "accelerator"), message, hint)
     problem = choice.fields.profile.problem(Request(count, pods))
     if problem is not None:
         context.error(INVALID_VALUE, route, problem.message, problem.hint)

@@ -10,7 +10,7 @@ from gen import quantity
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMORY
 from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kinds.plan import PodPlan
-from gen.kubernetes import ACCELERATOR_LABEL, present
+from gen.kubernetes import ACCELERATOR_LABEL, DEVICES_LABEL, present
 from gen.model.effect import combined
 from gen.model.pods import MAX_PODS
 from gen.render.plan.accelerators import accelerator_of, check_accelerators
@@ -135,7 +135,7 @@ def _pod(
             **effect.labels,
             **_merged(volume.labels for volume in volumes),
             **context.of_role(role, "pod_labels"),
-            **_accelerator_label(choice),
+            **_accelerator_labels(choice, effect),
         },
         annotations={
             **annotations_of(effect),
@@ -204,8 +204,11 @@ def _is_own_command(context: Context, role: Role) -> bool:
     return has_own(role, "args") or "args" in context.job.model_fields_set
 
 
-def _accelerator_label(choice: Choice | None) -> dict[str, str]:
-    return {ACCELERATOR_LABEL: choice.name} if choice is not None and choice.name else {}
+def _accelerator_labels(choice: Choice | None, effect: Effect) -> dict[str, str]:
+    if choice is None or not choice.name:
+        return {}
+    claimed = {DEVICES_LABEL: str(sum(claim.count for claim in effect.claims))} if effect.claims else {}
+    return {ACCELERATOR_LABEL: choice.name, **claimed}
 
 
 def _shared_memory(context: Context, role: Role, choice: Choice | None) -> str | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.kinds.plan import ResourceQuotaPlan
 from gen.render.quota import GPUS, PODS, quotas
+from gen.resources.devices import in_quota
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,7 @@ def _hard(overlay: Overlay, namespace: str) -> dict[str, str]:
             unlimited |= {resource} if devices is None else set()
     if total is not None:
         amounts = {resource: min(amount, total * most[resource]) for resource, amount in amounts.items()}
-    hard = {f"requests.{name}": str(amount) for name, amount in sorted(amounts.items()) if name not in unlimited}
+    hard = {in_quota(name): str(amount) for name, amount in sorted(amounts.items()) if name not in unlimited}
     return hard | ({"pods": str(limits[PODS])} if PODS in limits else {})
 
 

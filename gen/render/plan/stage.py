@@ -96,6 +96,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
         namespace=given.namespace,
         source=given.source.file,
         overlay=overlay.name,
+        kubernetes=overlay.kubernetes,
         api_version=api_version,
         served=served,
         pods=pods if search is None else logged(search, pods),

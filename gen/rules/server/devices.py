@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from gen.regex import regex
+from gen.resources.devices import RESOURCE_CLAIM_TEMPLATE
 from gen.rules.cel_syntax import syntax_fault
 from gen.rules.fault import Fault, unknown_name
 from gen.rules.field_checks import FieldChecks, duplicates
@@ -57,7 +58,7 @@ def _attribute(value: str) -> Fault | None:
 @server(
     "devices",
     f"{_GROUP}/ResourceClaim",
-    f"{_GROUP}/ResourceClaimTemplate",
+    str(RESOURCE_CLAIM_TEMPLATE),
     f"{_GROUP}/DeviceClass",
     remedy="Name a device class in each request, and refer to requests of the same claim.",
 )
@@ -69,7 +70,7 @@ def devices(view: ObjectView) -> Faults:
         yield from _selectors(view.spec, ("spec",))
         yield from _configurations(view.spec, ("spec",), None)
         return
-    if view.kind == "ResourceClaimTemplate":
+    if view.kind == RESOURCE_CLAIM_TEMPLATE.kind:
         yield from template_metadata(view.spec, ("spec",))
         yield from _claim((view.spec.get("spec") or {}).get("devices") or {}, ("spec", "spec", "devices"))
     else:
