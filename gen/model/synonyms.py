@@ -50,9 +50,9 @@ JOB: Final = _names({
     "podLabels": "podLabel",
     "array": "jobArray taskArray arraySize taskInstanceNum",
     "attemptTimeout": "taskTimeout timeoutPerAttempt",
-    "remove it; a job starts as soon as it is applied. `kind: jobset` starts roles after each other with `dependsOn`":
+    "remove it; a job starts as soon as it is applied, and steps of a `kind: pipeline` start after each other":
         "after dependsOn dependencies dependences waitFor",
-    "remove it; the platform owner sets who gets messages about runs, with `gitops.argocd.notify` in the overlay":
+    "remove it; the overlay sets who gets messages about runs, with `gitops.argocd.notify` or `pipelines.argo.notify`":
         "notify notifications notification onExit webhook email alerts",
     "params": "parameters variables vars values",
     "schedule": "cron cronjob crontab schedules",
