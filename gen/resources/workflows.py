@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 from msgspec import Struct
 
-from gen.kubernetes import TRIAL, identity_of, with_results
+from gen.kubernetes import RESULT, TRIAL, identity_of, with_results
 from gen.regex import regex
 from gen.resources.argo import WORKFLOW
 from gen.resources.pods import follow
@@ -32,6 +32,7 @@ YAML and JSON have no common escape for larger codes; the writer of files escape
 """
 
 
+_BRACE = regex(rf"\{{(?=[{TRIAL}{RESULT}])")
 NAME_OF_RUN: Final = "{{workflow.name}}"
 STATUS_OF_RUN: Final = "{{workflow.status}}"
 """Argo replaces both; the status only at the end."""
@@ -88,6 +89,7 @@ def manifest_text(body: Body) -> str:
     that a reviewer cannot see are escaped.
     """
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode().replace("{{", r"\u007b\u007b")
+    text = _BRACE.sub(r"\\u007b", text)  # which would be the first of two braces
     text = with_results(text, _PARAMETER)
     return _UNSEEN.sub(_escaped, text.replace(TRIAL, NAME_OF_RUN)) + "\n"
 

@@ -215,17 +215,19 @@ def test_no_value_of_a_job_becomes_a_variable(text: str, argo: Ask) -> None:
 def test_a_result_becomes_a_part_of_the_object(argo: Ask, tmp_path: Path) -> None:
     repo = Repository.at(tmp_path / "repo")
     literal = "{{ '{{' }}inputs.parameters.first_best}}"
+    brace = "{{ '{' }}{{ steps.first.results.best }}}}{{ '{' }}{{ run.id }}"
     repo.job(
         "kind: pipeline\nimage: a:1\ncommand: x\nsteps:\n  first: {kind: batch, results: {best: best}}\n"
         "  second:\n    kind: batch\n    needs: [first]\n"
-        f'    command: [a, "--from={{{{ steps.first.results.best }}}}", "{literal}"]\n'
+        f'    command: [a, "--from={{{{ steps.first.results.best }}}}", "{literal}", "{brace}"]\n'
     )
     workflow = repo.one("Workflow")
     assert argo([{"workflow": workflow}]) == [{}]
     (template,) = [one for one in workflow["spec"]["templates"] if one["name"] == "second"]
     (answer,) = argo([{"template": template, "variables": {"inputs.parameters.first_best": "/data/a=b"}}])
     (container,) = answer["object"]["spec"]["template"]["spec"]["containers"]
-    assert container["command"] == ["a", "--from=/data/a=b", "{{inputs.parameters.first_best}}"]
+    texts = ["a", "--from=/data/a=b", "{{inputs.parameters.first_best}}"]
+    assert container["command"] == [*texts, f"{{/data/a=b}}}}{{{workflow['metadata']['name']}"]
 
 
 def test_without_an_escape_it_would(argo: Ask) -> None:

@@ -16,7 +16,9 @@ from gen.kubernetes import (
     RUN,
     RUN_LABEL,
     STEP_LABEL,
+    TRIAL,
     VOLUME_LABEL,
+    WORKFLOW_LABEL,
     Body,
     present,
 )
@@ -39,7 +41,9 @@ def run_labels(plan: Plan, component: str) -> dict[str, str]:
 
 def own_labels(plan: Plan) -> dict[str, str]:
     """Labels that no other run has, and no other step of a pipeline."""
-    return {RUN_LABEL: RUN, STEP_LABEL: plan.step} if plan.step else {RUN_LABEL: RUN}
+    of_step = {STEP_LABEL: plan.step} if plan.step else {}
+    of_workflow = {WORKFLOW_LABEL: TRIAL} if plan.step and TRIAL in plan.run else {}
+    return {RUN_LABEL: RUN, **of_step, **of_workflow}
 
 
 def run_metadata(plan: Plan, name: str, component: str) -> Body:

@@ -12,7 +12,7 @@ from gen.findings.grants import NO_PIPELINES
 from gen.findings.jobs import INVALID_VALUE
 from gen.kinds.pipeline import FOLDER
 from gen.kinds.results_plan import ResultsPlan
-from gen.kubernetes import COMPONENT, RUN, RUN_LABEL, STEP_LABEL, results_in
+from gen.kubernetes import COMPONENT, RUN, RUN_LABEL, STEP_LABEL, WORKFLOW_LABEL, results_in
 from gen.model.metric import known_metrics
 from gen.render.build.scripts import script
 from gen.render.plan.context import Context
@@ -20,6 +20,7 @@ from gen.render.plan.images import of_platform
 from gen.render.plan.lookups import RunPins
 from gen.render.plan.places import literal
 from gen.render.plan.search import first_pod
+from gen.resources.workflows import NAME_OF_RUN
 
 if TYPE_CHECKING:
     from gen.kinds.plan import Plan
@@ -59,6 +60,8 @@ def plan_results(step: ExpandedStep, plan: Plan, overlay: Overlay, pins: Pins | 
     metrics = {metric.name: metric for metric in known_metrics(run.given.job.metrics)}
     index = run.given.job.facts.trial.index if run.given.job.facts.trial is not None else {}
     own = {COMPONENT: first.role.name, RUN_LABEL: RUN, STEP_LABEL: step.name}
+    if run.later:
+        own[WORKFLOW_LABEL] = NAME_OF_RUN
     labels = {**own, **(index if first.role.most > 1 else {})}
     selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
     pairs = (part for name, word in sorted(wanted.items()) for part in (name, expression(word, metrics.get(word))))

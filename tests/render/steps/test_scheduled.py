@@ -91,3 +91,14 @@ def test_an_edit_changes_the_schedule_in_place(repo: Repository) -> None:
     second = repo.one("CronWorkflow")
     assert first["metadata"]["name"] == second["metadata"]["name"]
     assert first["spec"] != second["spec"]
+
+
+def test_results_are_those_of_the_workflow(repo: Repository) -> None:
+    """All runs have the same hash, and the pods of the last ones are still there."""
+    repo.job(PIPELINE)
+    body = repo.one("CronWorkflow")
+    (reader,) = [one for one in body["spec"]["workflowSpec"]["templates"] if one["name"] == "train-results"]
+    labels = dict(one.split("=") for one in reader["container"]["args"][1].split(","))
+    assert labels["gen/workflow"] == "{{workflow.name}}"
+    master = manifest(body, "train")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["metadata"]["labels"]
+    assert labels.items() <= master.items()
