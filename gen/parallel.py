@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections import deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from gen.diagnostics import UsageError
 
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class Progress(Protocol):
+    """Hears how many of all items are done."""
+
+    def __call__(self, done: int, total: int, /) -> None: ...
+
 
 WARM_UP_ITEMS = 4
 """Items before other processes start, so that all share the schemas and templates that these items load."""
@@ -32,7 +39,12 @@ _task: Callable[[Any], Any] | None = None
 
 
 def map_parallel(
-    work: Callable[[Item], Result], items: Sequence[Item], parallel: int, *, worth_it: int
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    parallel: int,
+    *,
+    worth_it: int,
+    progress: Progress | None = None,
 ) -> list[Result]:
     """Results of `work` for all items, in order. This process works on batches, too.
 
@@ -40,9 +52,10 @@ def map_parallel(
     system kills a process, which happens when memory is short.
     """
     processes = min(parallel, len(items) // worth_it)
+    own = _Counted(work, len(items), progress)
     if processes <= 1:
-        return [work(item) for item in items]
-    results = [work(item) for item in items[:WARM_UP_ITEMS]]
+        return own.results(items)
+    results = own.results(items[:WARM_UP_ITEMS])
     batches = deque(enumerate(_batches(items[WARM_UP_ITEMS:], processes)))
     done: dict[int, list[Result]] = {}
     handed: dict[int, Future[list[Result]]] = {}
@@ -54,9 +67,35 @@ def map_parallel(
                 handed[number] = pool.submit(_batch, batch)
             if batches:
                 number, batch = batches.popleft()
-                done[number] = [work(item) for item in batch]
-        done.update((number, future.result()) for number, future in handed.items())
+                own.others = sum(len(future.result()) for future in handed.values() if future.done())
+                done[number] = own.results(batch)
+        for number, future in handed.items():
+            done[number] = future.result()
+            own.others = sum(len(one.result()) for one in handed.values() if one.done())
+            own.report()
     return results + [result for number in sorted(done) for result in done[number]]
+
+
+class _Counted(Generic[Item, Result]):
+    """Work in this process that reports how many items are done, here and in others."""
+
+    def __init__(self, work: Callable[[Item], Result], total: int, progress: Progress | None) -> None:
+        self.work, self.total, self.progress = work, total, progress
+        self.own = self.others = 0
+
+    def results(self, items: Sequence[Item]) -> list[Result]:
+        if self.progress is None:
+            return [self.work(item) for item in items]
+        found = []
+        for item in items:
+            found.append(self.work(item))
+            self.own += 1
+            self.report()
+        return found
+
+    def report(self) -> None:
+        if self.progress is not None:
+            self.progress(self.own + self.others, self.total)
 
 
 def _batches(items: Sequence[Item], processes: int) -> Iterator[Sequence[Item]]:

@@ -32,6 +32,7 @@ ALLOWED = {
     "gen.commands.pin": ({"disk"}, "writes locks, and the message of a commit"),
     "gen.commands.pinned_source": ({"disk", "environment"}, "reads the record of how gen was installed"),
     "gen.commands.plan": ({"disk", "environment"}, "finds the job files to render, number of processors"),
+    "gen.commands.progress": ({"clock", "environment", "terminal"}, "shows a bar after a second"),
     "gen.commands.retire": ({"disk"}, "writes the message of a commit"),
     "gen.commands.schema": ({"environment"}, "current folder, whose repository may name plugins"),
     "gen.commands.status": ({"clock"}, "limits how long it waits"),

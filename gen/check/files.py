@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.load.manifests import Manifests
+    from gen.parallel import Progress
     from gen.policies.policy_set import PolicySet
     from gen.rules.problem import Problem
 
@@ -81,7 +82,7 @@ class ManifestChecker:
     policies: tuple[Path, ...] = ()
     """Folders or files of admission policies for all files."""
 
-    def run(self) -> CheckedFiles:
+    def run(self, progress: Progress | None = None) -> CheckedFiles:
         """Check all files. UsageError if there are none."""
         for location in (*self.schemas, *self.policies):
             if not location.exists():
@@ -90,9 +91,8 @@ class ManifestChecker:
         # worker processes have no standard input
         own = {STDIN: self.check_file(STDIN)} if STDIN in files else {}
         others = [file for file in files if file not in own]
-        own.update(
-            zip(others, map_parallel(self.check_file, others, self.parallel, worth_it=_FILES_PER_PROCESS), strict=True)
-        )
+        checked = map_parallel(self.check_file, others, self.parallel, worth_it=_FILES_PER_PROCESS, progress=progress)
+        own.update(zip(others, checked, strict=True))
         done = [own[file] for file in files]
         objects = sum(one.objects for one in done)
         with_policies = any(one.policies for one in done)

@@ -78,10 +78,13 @@ def render_and_compare(
 def _rendered(
     root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None, *, restart: bool
 ) -> RunResult:
-    from gen.render.run import render  # noqa: PLC0415 - a run without changes does not need it
+    from gen.commands.progress import progress_bar  # noqa: PLC0415 - a run without changes does not need it
+    from gen.render.run import render  # noqa: PLC0415 - as above
 
     parallel = request.parallel or os.cpu_count() or 1
-    return render(root, request.overlay, request.jobs, parallel, kubernetes, cache, restart=restart)
+    with progress_bar("rendering jobs") as progress:
+        chosen = request.overlay, request.jobs
+        return render(root, *chosen, parallel, kubernetes, cache, restart=restart, progress=progress)
 
 
 def _version(text: str | None) -> str | None:

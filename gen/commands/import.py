@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from gen.commands.compared import refused, repository
 from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.options import Root
+from gen.commands.progress import progress_bar
 from gen.commands.result import VIOLATIONS, Result
 from gen.diagnostics import Findings, Location, UsageError, counted, did_you_mean
 from gen.edit.imported import check_text, text_of
@@ -124,7 +125,12 @@ def _proofs(
         text = change.new
     else:
         text = (root / overlay_file(name)).read_text("utf-8")
-    proofs = [one for job in jobs if job.originals for one in prove(root, job, name or NAME, text, found)]
+    proofs: list[Proof] = []
+    with progress_bar("comparing jobs with their originals") as progress:
+        for number, job in enumerate(jobs, 1):
+            proofs += prove(root, job, name or NAME, text, found) if job.originals else []
+            if progress is not None:
+                progress(number, len(jobs))
     for one in proofs:
         report_proof(one, found)
     return proofs

@@ -12,6 +12,7 @@ import typer
 
 from gen.check.files import ManifestChecker
 from gen.commands.options import Parallel
+from gen.commands.progress import progress_bar
 from gen.commands.result import Result
 from gen.diagnostics import Severity, UsageError, counted
 from gen.overlay.extensions import load_extensions
@@ -60,7 +61,8 @@ def run(request: Request) -> Result[Report]:
     checker = ManifestChecker(
         request.paths, request.kubernetes, request.schemas, request.ignore_missing, processes, request.policies
     )
-    done = checker.run()
+    with progress_bar("checking files") as progress:
+        done = checker.run(progress)
     counts = {severity: sum(item.severity is severity for item in done.findings.items) for severity in Severity}
     errors, warnings, notes = (counts[one] for one in (Severity.ERROR, Severity.WARNING, Severity.NOTE))
     what = f"{counted(done.objects, 'object')} in {counted(done.files, 'file')}"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.overlay.overlay import Overlay
+    from gen.parallel import Progress
     from gen.render.cache import Cache
     from gen.render.results import JobResult, Rendered, RenderedJob, RenderedOverlay
     from gen.repository.layout import JobFile
@@ -40,6 +41,7 @@ def render(
     cache: Cache | None = None,
     *,
     restart: bool = False,
+    progress: Progress | None = None,
 ) -> RunResult:
     """Render the jobs that match `patterns` for the named overlays; all jobs and all overlays if empty.
 
@@ -52,7 +54,7 @@ def render(
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
     whole = not overlays and not patterns
     complete = whole and not found.failed()
-    results = _results(root, jobs, chosen, parallel, cache, restart=restart, whole=not overlays)
+    results = _results(root, jobs, chosen, parallel, cache, progress, restart=restart, whole=not overlays)
     rendered = [job for result in results for job in result.rendered]
     shared = _storage(rendered, chosen, found)
     if not patterns:
@@ -87,6 +89,7 @@ def _results(
     overlays: Sequence[Overlay],
     parallel: int,
     cache: Cache | None,
+    progress: Progress | None,
     *,
     restart: bool,
     whole: bool,
@@ -95,7 +98,8 @@ def _results(
     known = {job: result for job in jobs if (result := cache.result(job) if cache else None) is not None}
     committed = None if restart else CommittedRuns.of(root)
     work = partial(render_file, root, overlays=overlays, committed=committed, whole=whole)
-    fresh = map_parallel(work, [job for job in jobs if job not in known], parallel, worth_it=_JOBS_PER_PROCESS)
+    changed = [job for job in jobs if job not in known]
+    fresh = map_parallel(work, changed, parallel, worth_it=_JOBS_PER_PROCESS, progress=progress)
     known.update((result.job, result) for result in fresh)
     return [known[job] for job in jobs]
 

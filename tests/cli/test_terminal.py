@@ -44,10 +44,14 @@ INHERITED = (
 
 def on_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment: str) -> str:
     """What a terminal with so many columns receives from gen."""
+    return run_on_terminal([sys.executable, "-m", "gen", *arguments], cwd=cwd, columns=columns, **environment)
+
+
+def run_on_terminal(command: list[str], *, cwd: Path, columns: int = 80, **environment: str) -> str:
+    """What a terminal receives from a program."""
     own, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     kept = {name: value for name, value in os.environ.items() if name not in INHERITED}
-    command = [sys.executable, "-m", "gen", *arguments]
     env = {**kept, "TERM": "xterm", **environment}
     with subprocess.Popen(command, cwd=cwd, stdout=other, stderr=other, env=env) as process:
         os.close(other)

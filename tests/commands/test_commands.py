@@ -33,6 +33,7 @@ SHARED = {
     "options",
     "pinned_jobs",
     "pinned_source",
+    "progress",
     "result",
     "terminal",
     "watch",

@@ -1,0 +1,82 @@
+"""The progress bar on a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.test_terminal import INHERITED, STYLE, run_on_terminal
+
+if TYPE_CHECKING:
+    from tests.support import Repository
+
+pytestmark = pytest.mark.slow  # programs on pseudo-terminals
+
+JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
+ERASE = "\x1b[2K"
+SLOW = """
+import itertools, sys
+import gen.commands.progress as progress
+progress.monotonic = map(float, itertools.count(0, {step})).__next__
+sys.argv = ["gen", *{arguments}]
+from gen.__main__ import main
+main()
+"""
+
+
+def command(arguments: list[str], *, step: float = 1) -> list[str]:
+    """Gen with a clock that goes on by so many seconds whenever the bar looks at it."""
+    return [sys.executable, "-c", SLOW.format(step=step, arguments=arguments)]
+
+
+@pytest.fixture
+def jobs(repo: Repository) -> Repository:
+    for number in range(5):
+        repo.job(JOB, name=f"job-{number}")
+    return repo
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["render", "--parallel", "1"], "rendering jobs"),
+        (["check", "--parallel", "1"], "rendering jobs"),
+        (["validate", "jobs", "--parallel", "1"], "checking files"),
+    ],
+)
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_a_bar_is_shown_after_a_second_and_erased_at_the_end(
+    jobs: Repository, arguments: list[str], what: str, columns: int
+) -> None:
+    shown = STYLE.sub("", run_on_terminal(command(arguments), cwd=jobs.root, columns=columns))
+    bars = [line for line in shown.split("\r") if what in line]
+    assert "5/5" in bars[-1]
+    assert max(len(bar.partition("\x1b")[0]) for bar in bars) <= columns
+    assert ERASE in shown[shown.rindex("5/5") :]
+
+
+def test_short_work_has_no_bar(jobs: Repository) -> None:
+    assert "5/5" not in run_on_terminal(command(["render"], step=0.01), cwd=jobs.root)
+
+
+def test_a_log_has_no_bar(jobs: Repository) -> None:
+    assert "5/5" not in run_on_terminal(command(["render"]), cwd=jobs.root, CI="true")
+    assert "5/5" not in run_on_terminal(command(["render"]), cwd=jobs.root, TERM="dumb")
+
+
+def test_a_pipe_has_no_bar(jobs: Repository) -> None:
+    env = {name: value for name, value in os.environ.items() if name not in INHERITED}
+    done = subprocess.run(command(["render"]), cwd=jobs.root, env=env, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "5/5" not in done.stdout
+
+
+def test_processes_are_counted_together(repo: Repository) -> None:
+    for number in range(120):
+        repo.job(JOB, name=f"job-{number}")
+    shown = run_on_terminal(command(["render", "--parallel", "2"]), cwd=repo.root)
+    assert "120/120" in STYLE.sub("", shown)
