@@ -10,6 +10,7 @@ import pytest
 from gen.commands.list import Request as ListRequest
 from gen.commands.list import run as list_jobs
 from gen.commands.plan import Request, review
+from gen.kinds import KINDS
 from gen.quantity import money
 from gen.report.formats import LIST_REPORTERS, PLAN_REPORTERS
 from gen.report.plan.cost_phrases import ASSUMPTIONS
@@ -236,3 +237,19 @@ def test_devices_that_lose_their_price_are_reported(history: History) -> None:
     assert ("unknown-cost", "warning") in [
         (f.code, f.severity.value) for f in review(Request(root=history.root)).findings
     ]
+
+
+@pytest.mark.parametrize("schedule", [False, True])
+@pytest.mark.parametrize("kind", [kind for kind, model in KINDS.items() if not model.own_fields])
+def test_plans_and_lists_agree_about_every_kind(history: History, kind: str, *, schedule: bool) -> None:
+    """The list reads job files, and the plan rendered objects."""
+    wanted: dict[str, Any] = {"workers": 2, "gpus": 3, "accelerator": "h100", "timeout": "90m"}
+    unsupported = KINDS[kind].unsupported_fields()
+    times = {"cron": "@every 1h", "concurrency": "Forbid" if "timeout" in unsupported else "Allow"}
+    job = {**KINDS[kind].example, "kind": kind, **wanted, **({"schedule": times} if schedule else {})}
+    report = started(history, json.dumps({field: value for field, value in job.items() if field not in unsupported}))
+    (run,) = report["runs"]
+    cost = run["after"]["cost"]
+    assert listed(history)["costs"] == [cost]
+    assert cost["run"] == ("22.50" if "timeout" not in unsupported else None)
+    assert listed(history)["monthCost"] == report["costs"][0]["after"]["month"]
