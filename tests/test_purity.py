@@ -35,6 +35,7 @@ ALLOWED = {
     "gen.commands.progress": ({"clock", "environment", "terminal"}, "shows a bar after a second"),
     "gen.commands.retire": ({"disk"}, "writes the message of a commit"),
     "gen.commands.schema": ({"environment"}, "current folder, whose repository may name plugins"),
+    "gen.commands.site": ({"disk", "environment"}, "writes pages, and reads the address of the repository of CI"),
     "gen.commands.status": ({"clock"}, "limits how long it waits"),
     "gen.commands.terminal": ({"disk", "environment", "terminal"}, "finds the width, colors and links of the terminal"),
     "gen.commands.validate": ({"environment"}, "number of processors"),

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "diff": "Show which fields of objects a render would change.",
     "plan": "Show what merging would change: runs, GPUs, data, fields.",
     "list": "List jobs with their state, GPUs, queue and owner.",
+    "site": "Write static pages of the repository: jobs, overlays, history.",
     "status": "Compare the runs in the clusters with Git: phase, pods, drift.",
     "logs": "Show the logs of all pods of a job in one stream.",
     "top": "Show accelerators of the nodes, and the jobs that hold them.",

@@ -93,6 +93,11 @@ def head_commit(root: Path) -> str:
     return _git(root, "rev-parse", "--verify", "HEAD").decode().strip()
 
 
+def git_prefix(root: Path) -> str:
+    """Path of a folder within its Git repository; empty, or ending with `/`."""
+    return _git(root, "rev-parse", "--show-prefix").decode().removesuffix("\n")
+
+
 def _named(root: Path, ref: str, remedy: str) -> tuple[str, str]:
     commit = _commit(root, ref)
     if commit is None:

@@ -11,7 +11,7 @@ from gen.review.runs import RunAction
 from gen.secrets import known_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from gen.review.rendered_object import RenderedObject
@@ -29,7 +29,12 @@ def job_file(one: RenderedObject) -> str:
 
 def page_sources(root: Path, review: Review) -> dict[str, str]:
     """Job files of the runs that change, and files of jobs and overlays with findings. Links are not followed."""
-    texts = ((path, _text(root, path)) for path in sorted(set(_paths(review))))
+    return texts_of(root, _paths(review))
+
+
+def texts_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """Texts of files by path, without lines with secrets. Links are not followed."""
+    texts = ((path, _text(root, path)) for path in sorted(set(paths)))
     return {path: without_secrets(text) for path, text in texts if text is not None}
 
 

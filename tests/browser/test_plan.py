@@ -202,7 +202,7 @@ def opened(page: Any) -> None:
 def harmless(page: Any) -> None:
     page.wait_for_timeout(200)
     assert page.evaluate("window.pwned") is None
-    assert page.evaluate("document.scripts.length") == 2
+    assert page.evaluate("document.scripts.length") <= 2
     assert page.locator("img, iframe, object, embed, form, base").count() == 0
 
 

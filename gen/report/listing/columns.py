@@ -90,16 +90,22 @@ def shown_columns(listing: Listing) -> list[tuple[str, ...]]:
 
 
 def totals(listing: Listing) -> list[str]:
-    """`3 jobs in 2 overlays; active jobs request 40 GPUs`, and the costs of each namespace."""
+    """The sums over all rows, as lines."""
+    months = list(month_totals(listing))
+    return [jobs_total(listing), *months, *(f"costs: {one}" for one in ASSUMPTIONS if months)]
+
+
+def jobs_total(listing: Listing) -> str:
+    """`3 jobs in 2 overlays; active jobs request 40 GPUs`."""
     active = [row for row in listing.rows if row.state == "active" and row.overlay is not None]
     gpus = sum(row.gpus or 0 for row in active)
     overlays = len({row.overlay for row in listing.rows if row.overlay is not None})
     jobs = f"{counted(listing.jobs, 'job')} in {counted(overlays, 'overlay')}"
-    return [f"{jobs}; active jobs request {counted(gpus, 'GPU')}", *_costs(listing)]
+    return f"{jobs}; active jobs request {counted(gpus, 'GPU')}"
 
 
-def _costs(listing: Listing) -> Iterator[str]:
-    """The costs of active jobs in a month, and what they do not include."""
+def month_totals(listing: Listing) -> Iterator[str]:
+    """The costs of each namespace with prices."""
     months: dict[tuple[str, str, str], int] = {}
     for row in listing.rows:
         if row.costs:
@@ -107,5 +113,3 @@ def _costs(listing: Listing) -> Iterator[str]:
             months[place] = months.get(place, 0) + row.month
     for (overlay, namespace, currency), month in sorted(months.items()):
         yield f"{namespace} in {overlay}: at most {money(month)} {currency} in a month"
-    if months:
-        yield from (f"costs: {assumption}" for assumption in ASSUMPTIONS)

@@ -1,0 +1,88 @@
+"""The history of runs: when each was rendered and removed, from the commits that changed `rendered/`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from gen.render.emit import HEADER
+from gen.repository.git import Base, head_commit, run_git
+from gen.repository.layout import rendered_path, source_job
+from gen.resources.engines import is_finished
+from gen.review.matching import workload
+from gen.review.rendered_object import generated_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_EVENTS: Final = 5000
+"""Changed files that are read, the latest first."""
+_FORMAT: Final = "%x01%H%x00%cI%x00%an%x00"
+_DELETED: Final = "D"
+
+
+class RunEvent(Struct, frozen=True, kw_only=True):
+    """A commit that adds, finishes or removes a run."""
+
+    overlay: str
+    run: str
+    """Name of the object."""
+    kind: str
+    what: str
+    """`added`, `finished` or `removed`."""
+    commit: str
+    date: str
+    author: str
+
+
+class _Entry(Struct, frozen=True):
+    commit: str
+    date: str
+    author: str
+    path: str
+    digest: str
+    deleted: bool
+
+
+def run_history(root: Path) -> dict[str, tuple[RunEvent, ...]]:
+    """Events by job file, the latest first; empty without Git."""
+    entries = list(_entries(root))[:MAX_EVENTS]
+    if not entries:
+        return {}
+    blobs = Base(root, "", "HEAD", head_commit(root)).blobs(one.digest for one in entries)
+    known: dict[str, list[RunEvent]] = {}
+    for entry in entries:
+        one = generated_object(blobs[entry.digest], entry.path)
+        header = HEADER.match(one.text) if one is not None else None
+        if one is None or header is None or workload(one) is None or source_job(header["source"]) is None:
+            continue
+        what = "removed" if entry.deleted else "finished" if is_finished(one.metadata) else "added"
+        event = RunEvent(
+            overlay=one.key.scope,
+            run=one.key.name,
+            kind=one.key.kind,
+            what=what,
+            commit=entry.commit,
+            date=entry.date,
+            author=entry.author,
+        )
+        known.setdefault(header["source"], []).append(event)
+    return {file: tuple(events) for file, events in known.items()}
+
+
+def _entries(root: Path) -> Iterator[_Entry]:
+    """Changed files with their content after a commit, or before the one that deletes them."""
+    options = ("-z", f"--format={_FORMAT}", "--raw", "--no-abbrev", "--no-renames", "--relative", "--no-show-signature")
+    done = run_git(root, "log", *options, "HEAD", "--", rendered_path(""))
+    if done is None or done.returncode != 0:
+        return
+    for commit in done.stdout.decode("utf-8", "surrogateescape").split("\x01")[1:]:
+        name, date, author, *fields = commit.split("\0")
+        fields = [field for field in fields if field]
+        for about, path in zip(fields[::2], fields[1::2], strict=False):
+            words = about.strip("\n").lstrip(":").split(" ")
+            if len(words) == 5 and words[1 if words[4] != _DELETED else 0] in ("100644", "100755"):  # noqa: PLR2004
+                deleted = words[4] == _DELETED
+                yield _Entry(name, date, author, path, words[2] if deleted else words[3], deleted)
