@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _ORDER: Final = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
+_SETTINGS: Final = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "credential.interactive=false")
 _PEELED: Final = "^{}"
 _FORBIDDEN: Final = frozenset("*?[\\ ~^:")
 """Characters that no ref has (`git check-ref-format`); some are patterns for `git ls-remote`."""
@@ -63,7 +64,19 @@ def require_commit(url: str, commit: str, seconds: float) -> None:
     with tempfile.TemporaryDirectory(prefix="gen-pin-") as folder:
         form = "sha256" if len(commit) > 40 else "sha1"  # noqa: PLR2004 - digits of SHA-1
         made = _git(("init", "--quiet", "--bare", f"--object-format={form}", folder), url, seconds)
-        fetch = ("-C", folder, "fetch", "--quiet", "--depth=1", "--no-tags", "--filter=tree:0", "--", url, commit)
+        fetch = (
+            "-C",
+            folder,
+            "fetch",
+            "--quiet",
+            "--depth=1",
+            "--no-tags",
+            "--no-recurse-submodules",
+            "--filter=tree:0",
+            "--",
+            url,
+            commit,
+        )
         done = _git(fetch, url, seconds) if made.returncode == 0 else made
     said = done.stderr.decode("utf-8", "replace").lower()
     if done.returncode != 0 and any(phrase in said for phrase in _UNKNOWN_COMMIT):
@@ -81,7 +94,7 @@ def _git(arguments: tuple[str, ...], url: str, seconds: float) -> subprocess.Com
     process = None
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell
-            ["git", "-c", "core.hooksPath=/dev/null", *arguments],  # noqa: S607 - Git of the user
+            ["git", *_SETTINGS, *arguments],  # noqa: S607 - Git of the user
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -113,14 +126,13 @@ def _environment() -> dict[str, str]:
     }
     return {
         "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
+        "GIT_ASKPASS": "true",  # a program of the user may have the password
         **kept,
         "GIT_TERMINAL_PROMPT": "0",
-        "GIT_ASKPASS": "true",
         "SSH_ASKPASS": "true",
         "SSH_ASKPASS_REQUIRE": "never",
         "GCM_INTERACTIVE": "never",
         "GIT_ALLOW_PROTOCOL": "https:http:ssh",
-        "GIT_CONFIG_NOSYSTEM": kept.get("GIT_CONFIG_NOSYSTEM", "0"),
         "LC_ALL": "C",
     }
 

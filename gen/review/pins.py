@@ -16,6 +16,7 @@ from gen.pins.lock import COMMIT, DIGEST
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gen.kubernetes import Body
     from gen.review.matching import Pair
 
 _REPOSITORY, _REF = "GITSYNC_REPO", "GITSYNC_REF"
@@ -44,10 +45,11 @@ def moved_pins(pairs: Iterable[Pair]) -> tuple[MovedPin, ...]:
         before, after = pair.before, pair.after
         if before is None or after is None:
             continue
-        old, new = dict(_pins(before.body)), dict(_pins(after.body))
+        old, new = _by_name(before.body), _by_name(after.body)
         for name in old.keys() & new.keys():
-            if old[name] != new[name]:
-                key = (name, old[name], new[name])
+            # containers of one object can have different digests of an image
+            for pins in zip(sorted(old[name] - new[name]), sorted(new[name] - old[name]), strict=False):
+                key = (name, *pins)
                 found[key] = found.get(key, 0) + 1
     return tuple(
         sorted(
@@ -55,6 +57,13 @@ def moved_pins(pairs: Iterable[Pair]) -> tuple[MovedPin, ...]:
             for (name, old, new), count in found.items()
         )
     )
+
+
+def _by_name(body: Body) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name, pin in _pins(body):
+        found.setdefault(name, set()).add(pin)
+    return found
 
 
 def _pins(value: Any) -> Iterator[tuple[str, str]]:

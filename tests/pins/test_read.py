@@ -109,3 +109,17 @@ def test_a_job_without_a_lock_has_no_pins(repo: Repository) -> None:
     lock = read_lock(repo.root, JobFile("team", "demo"), Findings())
     assert lock is not None
     assert (lock.images, lock.commits, lock.updates) == ({}, {}, False)
+
+
+def test_a_lock_with_thousands_of_mistakes_has_few_findings(repo: Repository) -> None:
+    """Each looks for its place in the file."""
+    repo.job(JOB)
+    for lock in (
+        "images:\n" + "".join(f"  a:{number}: a:{number}@{DIGEST}\n" for number in range(9000)),
+        "images:\n" + "".join(f"  a:{number}: a\n" for number in range(9000)),
+        "".join(f"a{number}: b\n" for number in range(9000)),
+        f"code:\n  {URL}:\n" + "".join(f"    a{number}: b\n" for number in range(9000)),
+        "images:\n" + "".join(f"  a:{number}: a\n" for number in range(20_000)),
+    ):
+        repo.write("jobs/team/demo.lock", lock)
+        assert 1 <= len(repo.codes()) <= 20

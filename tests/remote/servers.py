@@ -152,7 +152,7 @@ def served(answer: Callable[[BaseHTTPRequestHandler], None], context: ssl.SSLCon
         def _any(self) -> None:
             answer(self)
 
-        do_GET = do_HEAD = do_POST = _any  # noqa: N815 - names of the library
+        do_GET = do_HEAD = do_POST = do_CONNECT = _any  # noqa: N815 - names of the library
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import socket
@@ -308,3 +309,54 @@ def test_a_manifest_without_an_end_is_cut_off() -> None:
 
     with served(answer) as host:
         assert code_of(f"{host}/a:1") == "remote-answer"
+
+
+def test_an_identity_token_is_exchanged(docker: Path) -> None:
+    forms: list[str] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        if handler.command == "POST":
+            forms.append(handler.rfile.read(int(handler.headers["Content-Length"])).decode())
+            reply(handler, 200, b'{"access_token": "abc"}')
+        elif handler.headers.get("Authorization") == "Bearer abc":
+            good(handler)
+        else:
+            address = f"http://{handler.headers['Host']}/token"
+            reply(handler, 401, WWW_Authenticate=f'Bearer realm="{address}",service="reg"')
+
+    with served(answer) as host:
+        (docker / "config.json").write_text(json.dumps({"auths": {host: {"identitytoken": PASSWORD}}}))
+        assert one(f"{host}/team/a:1").content == DIGEST
+    assert forms
+    assert all("grant_type=refresh_token" in form and "scope=repository%3Ateam%2Fa%3Apull" in form for form in forms)
+
+
+@pytest.mark.parametrize("skipped", [False, True])
+def test_a_proxy_of_the_environment(skipped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str, str | None]] = []
+    real = socket.getaddrinfo
+
+    def lookup(host: str, *rest: Any, **more: Any) -> Any:
+        if host == "registry.test":
+            raise socket.gaierror("no such name")
+        return real(host, *rest, **more)
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        asked.append((handler.command, handler.path, handler.headers.get("Proxy-Authorization")))
+        reply(handler, 403)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    with served(answer) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://{USER}:{PASSWORD}@{proxy}")
+        if skipped:
+            monkeypatch.setenv("NO_PROXY", "registry.test")
+        assert code_of("registry.test/a:1") == "remote-unreachable"
+    basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+    assert asked == ([] if skipped else [("CONNECT", "registry.test:443", f"Basic {basic}")])
+
+
+def test_a_digest_of_the_other_function_is_verified() -> None:
+    digest = f"sha512:{hashlib.sha512(BODY.encode()).hexdigest()}"
+    with served(good) as host:
+        assert one(f"{host}/a@{digest}").content == digest
+        assert code_of(f"{host}/a@sha512:{'0' * 128}") == "remote-answer"

@@ -58,6 +58,20 @@ def test_people_see_them(form: str, title: str, moved: History) -> None:
         assert part in text
 
 
+def test_each_container_counts(history: History) -> None:
+    def job(digit: str) -> str:
+        full = f"{IMAGE}@sha256:"
+        return (
+            f"kind: pytorch\nimage: {full}{digit * 64}\ncommand: a\nworkers: 2\n"
+            f"roles: {{master: {{image: '{full}{'c' * 64}'}}}}\n"
+        )
+
+    history.job(job("a"))
+    branch(history)
+    history.job(job("b"))
+    assert [(one["before"], one["after"]) for one in history.report()["pins"]] == [(f"sha256:{OLD}", f"sha256:{NEW}")]
+
+
 def test_other_changes_move_no_pin(history: History) -> None:
     history.job(JOB)
     history.write("jobs/team/demo.lock", lock("a").partition("code:")[0])

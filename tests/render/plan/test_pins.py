@@ -221,3 +221,12 @@ def test_a_changed_lock_is_not_taken_from_the_cache(repo: Repository) -> None:
     assert repo.check(cache=cache)[1] == 1
     repo.write("jobs/team/demo.lock", "images: []\n")
     assert repo.render(cache=cache)[1] == 1
+
+
+@pytest.mark.parametrize(
+    "digest", [f"md5:{'0' * 32}", f"sha256:{'A' * 64}", f"sha256:{'0' * 63}", f"sha512:{'0' * 64}"]
+)
+def test_a_digest_that_no_runtime_checks_is_not_a_pin(digest: str, repo: Repository) -> None:
+    repo.overlay(f"{OVERLAY}pins: required\n")
+    repo.job(JOB.replace("train:1", f"train:1@{digest}"))
+    assert repo.codes() == ["mutable-ref"]
