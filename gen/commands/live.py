@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gen.commands.compared import repository
-from gen.commands.options import Overlays, Root
+from gen.commands.options import DEFAULT_SECONDS, Overlays, RequestTimeout, Root
 from gen.diagnostics import Findings, UsageError
 
 if TYPE_CHECKING:
@@ -36,12 +36,7 @@ class LiveRequest:
     kubeconfig: Annotated[
         str | None, typer.Option("--kubeconfig", metavar="FILE", help="[default: KUBECONFIG, or ~/.kube/config]")
     ] = None
-    request_timeout: Annotated[
-        float,
-        typer.Option(
-            "--request-timeout", metavar="SECONDS", min=0.1, max=600, help="Time that a cluster may take for an answer."
-        ),
-    ] = 10.0
+    request_timeout: RequestTimeout = DEFAULT_SECONDS
     root: Root = None
 
 

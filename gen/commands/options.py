@@ -28,6 +28,13 @@ Root = Annotated[
         "--root", metavar="DIR", help="Repository. [default: the nearest parent folder with jobs/ and overlays/]"
     ),
 ]
+RequestTimeout = Annotated[
+    float,
+    typer.Option(
+        "--request-timeout", metavar="SECONDS", min=0.1, max=600, help="Time that a server may take for an answer."
+    ),
+]
+DEFAULT_SECONDS = 10.0
 Kubernetes = Annotated[
     str | None,
     typer.Option("--kubernetes-version", help="Check against this version instead of the overlays' own."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gen.commands.compared import repository
-from gen.commands.options import Jobs, Root
+from gen.commands.options import DEFAULT_SECONDS, Jobs, RequestTimeout, Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, UsageError, counted
 from gen.findings.pins import MOVED_PIN
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gen.edit.pinning import Moved, Pinned
 
 FORMATS = REPORTERS
-DEFAULT_SECONDS = 10.0
 MOST_LISTED = 100
 """Pins in the message; more are only counted."""
 
@@ -51,12 +50,7 @@ class Request:
     message: Annotated[
         Path | None, typer.Option("--message", metavar="FILE", help="Write the summary there, for `git commit -F`.")
     ] = None
-    request_timeout: Annotated[
-        float,
-        typer.Option(
-            "--request-timeout", metavar="SECONDS", min=0.1, max=600, help="Time that a server may take for an answer."
-        ),
-    ] = DEFAULT_SECONDS
+    request_timeout: RequestTimeout = DEFAULT_SECONDS
     root: Root = None
 
 

@@ -45,6 +45,8 @@ def granted(context: Context, image: str, route: Route, part: Part = "run") -> s
         namespace, known = context.given.namespace, ", ".join(f"`{start}`" for start in starts) or "none"
         message = f"namespace `{namespace}` may not use image {shown(pulled)} in overlay `{context.overlay.name}`"
         hint = f"use an image from {known}, or add the registry to `namespaces.{namespace}.registries` of the overlay"
+        if "@" in pulled and allowed(pulled.partition("@")[0], context.grant):
+            hint = f"a tag in `registries` does not include digests: add `{pulled}`, or the repository without a tag"
         context.error(NOT_GRANTED, route, message, hint)
     return pulled
 

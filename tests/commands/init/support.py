@@ -52,6 +52,16 @@ def committed(root: Path) -> Path:
     return root
 
 
+def with_stand_in(folder: Path, script: str) -> Path:
+    """A new repository, committed, in which a script is in the place of gen."""
+    (folder / "ci/setup.sh").write_text("#!/usr/bin/env bash\n", "utf-8")
+    gen = folder / ".venv/bin/gen"
+    gen.parent.mkdir(parents=True)
+    gen.write_text(script, "utf-8")
+    gen.chmod(0o755)
+    return committed(folder)
+
+
 def wheel_source(folder: Path) -> str:
     """A pinned source: the digest of a wheel that leads to this checkout and to what it needs."""
     folder.mkdir()

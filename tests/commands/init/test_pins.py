@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gen.edit.lock_text import lock_text
-from tests.commands.init.support import committed, git, run
+from tests.commands.init.support import git, run, with_stand_in
 from tests.support import initialised
 
 if TYPE_CHECKING:
@@ -33,12 +33,7 @@ def root(tmp_path: Path) -> Path:
     """A new repository, in which a stand-in moves a pin."""
     folder = tmp_path / "new"
     assert initialised(folder, pins=True)[1] == 0
-    (folder / "ci/setup.sh").write_text("#!/usr/bin/env bash\n", "utf-8")
-    gen = folder / ".venv/bin/gen"
-    gen.parent.mkdir(parents=True)
-    gen.write_text(GEN, "utf-8")
-    gen.chmod(0o755)
-    return committed(folder)
+    return with_stand_in(folder, GEN)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from tests.commands.init.support import committed, git, run
+from tests.commands.init.support import git, run, with_stand_in
 from tests.support import initialised
 
 if TYPE_CHECKING:
@@ -32,12 +32,7 @@ def root(tmp_path: Path) -> Path:
     """A new repository, in which a stand-in retires the first job."""
     folder = tmp_path / "new"
     assert initialised(folder, retire=True)[1] == 0
-    (folder / "ci/setup.sh").write_text("#!/usr/bin/env bash\n", "utf-8")
-    gen = folder / ".venv/bin/gen"
-    gen.parent.mkdir(parents=True)
-    gen.write_text(GEN, "utf-8")
-    gen.chmod(0o755)
-    return committed(folder)
+    return with_stand_in(folder, GEN)
 
 
 def test_it_is_opt_in(tmp_path: Path) -> None:

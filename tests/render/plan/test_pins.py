@@ -189,7 +189,9 @@ def test_a_tag_in_a_grant_does_not_grant_digests(repo: Repository) -> None:
     repo.job(JOB)
     assert repo.codes() == []
     repo.write("jobs/team/demo.lock", lock({IMAGE: "a"}))
-    assert repo.codes() == ["not-granted"]
+    (finding,) = repo.render()[0].findings
+    assert finding.code == "not-granted"
+    assert f"add `{IMAGE}@{digest('a')}`" in finding.hint
     repo.overlay(f'kubernetes: "1.34"\nnamespaces: {{team: {{registries: ["{IMAGE}@{digest("a")}"]}}}}\n')
     assert repo.render("team/demo", restart=True)[1] == 0
     assert repo.codes() == []
