@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings
 from gen.edit.pinning import JobPins
+from gen.findings.files import NOT_A_FILE
 from gen.overlay.extensions import load_extensions
 from gen.overlay.read import OverlayReader
 from gen.pins.lock import Lock
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def chosen(root: Path, patterns: Sequence[str], found: Findings, *, asking: bool, strict: bool) -> list[JobPins]:
-    """The jobs that patterns name, or all. An invalid lock counts as empty, unless `strict`."""
+    """The jobs that patterns name, or all. An invalid lock counts as empty, unless `strict` or a link."""
     load_extensions(root)
     overlays = OverlayReader(root, found).read()
     files = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
@@ -30,9 +31,9 @@ def chosen(root: Path, patterns: Sequence[str], found: Findings, *, asking: bool
     for job in files:
         own = Findings()
         lock = read_lock(root, job, own)
-        if strict or asking:
+        kept = strict or asking or any(item.code == NOT_A_FILE.name for item in own)
+        if lock is None and kept:
             found.extend(own.items)
-        if lock is None and (strict or asking):
             continue
         if asking and not (lock is not None and lock.updates):
             continue

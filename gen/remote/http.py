@@ -28,7 +28,7 @@ AT_ONCE: Final = 8
 _MOST_BYTES: Final = 8 << 20
 """Registries limit manifests to 4 MiB (specification of OCI registries)."""
 _CHUNK: Final = 1 << 16
-_BUSY: Final = frozenset({429, 500, 502, 503, 504})
+_BUSY: Final = frozenset({429, 502, 503, 504})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS: Final = 4
 _ATTEMPTS: Final = 5
@@ -94,7 +94,7 @@ class Http:
         limited = answer.status == 429  # noqa: PLR2004 - too many requests
         what = "has a limit of requests, which is reached" if limited else f"answers with status {answer.status}"
         hint = "run the command again later" + (", or log in with `docker login`" if limited else "")
-        raise RemoteError(REMOTE_ANSWER, f"registry `{self.host}` {what}", hint)
+        raise RemoteError(REMOTE_ANSWER, f"registry `{self.host}` {what}", hint, silent=True)
 
     def _once(self, method: str, url: str, headers: Mapping[str, str], deadline: float, body: bytes | None) -> Answer:
         import urllib3  # noqa: PLC0415 - an extra

@@ -34,6 +34,8 @@ _ACCEPT: Final = ", ".join(
 _OK, _DENIED, _FORBIDDEN, _MISSING = 200, 401, 403, 404
 _FUNCTIONS: Final = ("sha256", "sha512")
 _PARAMETER: Final = regex(r'(\w+)="([^"]*)"')
+_PLATFORM: Final = regex(r"[a-z0-9]{1,20}/[a-z0-9]{1,20}")
+"""As Go names them (`go tool dist list`)."""
 
 
 class Image(Struct, frozen=True, kw_only=True):
@@ -167,5 +169,5 @@ def _platform(about: Any) -> str:
     if not isinstance(about, dict):
         return ""
     system, architecture = about.get("os"), about.get("architecture")
-    named = isinstance(system, str) and isinstance(architecture, str) and "unknown" not in (system, architecture)
-    return f"{system}/{architecture}"[:60] if named and system else ""
+    text = f"{system}/{architecture}"
+    return text if _PLATFORM.fullmatch(text) and "unknown" not in (system, architecture) else ""

@@ -252,6 +252,35 @@ def test_an_invalid_lock_is_written_again(world: World) -> None:
     assert world.repo.render()[1] == 0
 
 
+def test_a_link_in_the_place_of_a_lock_stays(world: World) -> None:
+    elsewhere = world.repo.write("elsewhere", "a")
+    (world.repo.root / "jobs/team/demo.lock").symlink_to(elsewhere)
+    report, code = pinned(world.repo)
+    assert (code, [finding.code for finding in report.findings]) == (1, ["not-a-file"])
+    assert elsewhere.read_text("utf-8") == "a"
+    assert (world.repo.root / "jobs/team/demo.lock").is_symlink()
+
+
+def test_a_lock_whose_last_pin_goes_is_valid(world: World) -> None:
+    digest = f"sha256:{'0' * 64}"
+    world.repo.overlay('kubernetes: "1.34"\nnamespaces: {"*": {}}\n')
+    world.repo.job(f"kind: pytorch\nimage: {world.host}/train@{digest}\ncommand: a\n")
+    world.repo.write("jobs/team/demo.lock", f"# mine\nimages:\n  a:1: a:1@{digest}\n")
+    assert pinned(world.repo)[1] == 0
+    assert world.lock.startswith("# mine\n")
+    assert world.repo.codes() == []
+
+
+def test_a_long_name_is_pinned(world: World) -> None:
+    name = "a" * 150
+    world.registry.image(name, "on", "a")
+    world.repo.overlay('kubernetes: "1.34"\nnamespaces: {"*": {}}\n')
+    world.repo.job(f"kind: pytorch\nimage: {world.host}/{name}:on\ncommand: a\n")
+    assert pinned(world.repo)[1] == 0
+    assert world.repo.codes() == []
+    assert pinned(world.repo)[0].summary == "all pins are up to date"
+
+
 def test_a_job_with_an_error_is_reported_and_the_others_are_pinned(world: World) -> None:
     world.repo.job("kind: pytorch\nimage: {}\ncommand: a\n", name="broken")
     report, code = pinned(world.repo)

@@ -198,6 +198,53 @@ def test_a_limit_that_lasts_longer_than_the_command_is_reported_at_once() -> Non
         assert code_of(f"{host}/a:1") == "remote-answer"
 
 
+def test_a_registry_that_stays_busy_costs_a_few_requests() -> None:
+    seen: list[str] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        seen.append(handler.path)
+        reply(handler, 503, Retry_After="0")
+
+    with served(answer) as host:
+        replies = ask([ImageQuestion(image=f"{host}/a:{tag}") for tag in range(200)], 5)
+    assert {reply.code.name for reply in replies.values() if isinstance(reply, RemoteError)} == {"remote-answer"}
+    assert len(replies) == 200
+    assert len(seen) < 120
+
+
+@pytest.mark.parametrize(
+    "platform", [{"os": "\x1b[2J", "architecture": "`@all`"}, {"os": 1, "architecture": []}, [], "linux/amd64"]
+)
+def test_a_platform_of_another_form_is_not_shown(platform: Any) -> None:
+    body = json.dumps({"manifests": [{"platform": platform}, 1]}).encode()
+    with served(lambda handler: reply(handler, 200, body, Docker_Content_Digest=servers.digest_of(body))) as host:
+        assert one(f"{host}/a:1") == Found(content=servers.digest_of(body))
+
+
+GARBAGE = {
+    "binary": b"\x00\xff" * 1000,
+    "many headers": b"HTTP/1.1 200 OK\r\n" + b"X: a\r\n" * 500 + b"\r\n",
+    "long header": b"HTTP/1.1 200 OK\r\nX: " + b"a" * 200_000 + b"\r\n\r\n",
+    "status in words": b"HTTP/1.1 abc OK\r\n\r\n",
+    "negative length": b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\nDocker-Content-Digest: sha256:"
+    + b"a" * 64
+    + b"\r\n\r\n",
+    "redirect to nowhere": b"HTTP/1.1 302 Found\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n",
+    "realm of nowhere": b'HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer realm="http://[::1"\r\nContent-Length: 0\r\n\r\n',
+    "chunks without an end": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFF\r\n",
+}
+
+
+@pytest.mark.parametrize("raw", GARBAGE.values(), ids=GARBAGE)
+def test_any_bytes_end_in_a_finding(raw: bytes) -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(raw)
+        handler.close_connection = True
+
+    with served(answer) as host:
+        assert code_of(f"{host}/a:1", seconds=1) in {"remote-answer", "remote-unreachable"}
+
+
 def test_a_registry_that_hangs_costs_one_limit_for_all_its_images() -> None:
     release = threading.Event()
     begun: list[str] = []
