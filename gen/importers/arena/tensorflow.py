@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gen.importers.arena.common import FINISHED, OPERATOR, common, duration, gpus
 from gen.importers.arena.pods import shared_memory
@@ -10,6 +10,10 @@ from gen.importers.arena.scheduling import placement
 
 if TYPE_CHECKING:
     from gen.importers.arena.draft import Draft
+
+
+_ACCOUNT: Final = "gen-pipeline"
+"""ServiceAccount of the workflows that start the runs of a schedule."""
 
 
 def tensorflow(draft: Draft) -> None:
@@ -102,6 +106,25 @@ def _tensorflow_policies(draft: Draft, *, chief: bool) -> None:
 
 
 def _cron(draft: Draft) -> None:
-    hint = "run `gen set JOB attempt=N` on a schedule in your CI, and merge the result"
-    for flag in ("schedule", "concurrency-policy", "deadline", "history-limit", "suspend"):
-        draft.lose(flag, "only a job of kind `batch` has a `schedule`", hint)
+    """A schedule. Its runs may overlap by default, for which a job needs a time limit."""
+    given = draft.given
+    if given.on("suspend"):
+        draft.set("suspended", "state", place=given.place_of("suspend"))
+    if given.last("schedule") is None:
+        for flag in ("concurrency-policy", "history-limit", "deadline"):
+            draft.lose(flag, "the command has no schedule", "add `--schedule`")
+        return
+    draft.carry("schedule", "schedule", "cron")
+    policy = given.text("concurrency-policy") or "Allow"
+    if policy == "Allow" and "timeout" not in draft.fields:
+        hint = "set `timeout`, and `concurrency: Allow` of `schedule`"
+        draft.drop(given.place, "the policy `Allow`", "runs that overlap need a time limit", hint)
+    elif policy != "Forbid":
+        draft.set(policy, "schedule", "concurrency", place=given.place)
+    given.every("concurrency-policy")
+    if given.last("history-limit") is not None:
+        for state in ("succeeded", "failed"):
+            draft.set(given.text("history-limit"), "schedule", "history", state, place=given.place_of("history-limit"))
+        given.every("history-limit")
+    draft.lose("deadline", "a schedule has no end", "remove the job at that time")
+    draft.need({"argo": {"serviceAccount": _ACCOUNT}}, "pipelines")

@@ -75,6 +75,8 @@ SAMPLES = {
     "task-memory": "3Gi",
     "queue": "research",
     "scheduler-name": "other",
+    "schedule": "@hourly",
+    "concurrency-policy": "Replace",
 }
 """A value of each flag that a default value would not have; others by the end of their names."""
 ENDINGS = {"cpu": "3", "cpu-limit": "3", "memory": "4Gi", "memory-limit": "4Gi", "gpu": "2", "gpus": "2"}
@@ -157,6 +159,12 @@ OF_TYPE: dict[str, dict[str, str | None]] = {
         "worker-max-replicas": "roles.worker.maxReplicas",
         "worker-num-of-hosts": "roles.worker.numOfHosts",
     },
+    "cron tfjob": {
+        "schedule": "schedule.cron",
+        "concurrency-policy": "schedule.concurrency",
+        "history-limit": "schedule.history.failed",
+        "suspend": "state",
+    },
     "volcanojob": {
         "min-available": "minAvailable",
         "task-name": "roles.part-0",
@@ -182,6 +190,8 @@ NEEDED = {
         for name in ("cpu", "memory", "cpu-limit", "memory-limit", "selector")
     },
     "gputopology": "--gpus=1",
+    **dict.fromkeys(("history-limit", "deadline"), "--schedule=@daily"),
+    "concurrency-policy": "--schedule=@daily --running-timeout=1h",
     "min-available": "--task-replicas=9",
     "worker-min-replicas": "--worker-replicas=4 --enable-autoscaling",
     "worker-max-replicas": "--worker-replicas=4 --enable-autoscaling",
