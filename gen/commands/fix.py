@@ -10,11 +10,9 @@ from msgspec import Struct
 
 from gen.diagnostics import Findings, UsageError, counted
 from gen.edit.fix import fixed
+from gen.edit.judged import job_findings
 from gen.load import source_of
 from gen.overlay.read import OverlayReader
-from gen.overlay.select import selects
-from gen.render.parse.job import parse_job
-from gen.render.pipeline import render_job
 from gen.report.report import Edit
 from gen.repository.job_files import all_jobs, chosen_jobs
 from gen.repository.layout import overlay_file
@@ -94,11 +92,7 @@ def _judged_job(job: JobFile, overlays: Sequence[Overlay], text: str) -> list[Di
     found = Findings()
     source = source_of(text.encode("utf-8", "surrogateescape"), job.file, found)
     if source is not None:
-        selected = [overlay for overlay in overlays if selects(overlay, job.key, source.data)]
-        for overlay in selected:
-            render_job(source, job.namespace, overlay, found)
-        if not selected:
-            parse_job(source, job.namespace, None, found)
+        found.extend(job_findings(source, job, overlays).items)
     return [item for item in found if item.place.file == job.file]
 
 

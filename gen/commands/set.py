@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,8 @@ from gen.commands.compared import refused, repository
 from gen.commands.options import Root
 from gen.commands.result import Result
 from gen.diagnostics import Findings, UsageError, counted
-from gen.edit.change import Change, EditError
+from gen.edit.change import Change, EditError, value_at
+from gen.edit.judged import job_findings
 from gen.edit.old_places import in_old_file
 from gen.edit.quota import check_quota
 from gen.edit.scalar import scalar
@@ -26,9 +27,6 @@ from gen.model.explain import dotted
 from gen.model.scalars import clipped
 from gen.model.suggest import suggest
 from gen.overlay.read import OverlayReader
-from gen.overlay.select import selects
-from gen.render.parse.job import parse_job
-from gen.render.pipeline import render_job
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
 from gen.repository.job_files import chosen_jobs
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from gen.diagnostics import Diagnostic, Route
+    from gen.diagnostics import Diagnostic
     from gen.edit.step_route import Named
     from gen.load import Source
     from gen.overlay.overlay import Overlay
@@ -171,34 +169,15 @@ def caused_errors(old: Source, new: Source, job: JobFile, overlays: Sequence[Ove
 
 
 def _errors(source: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:
-    """Errors of rendering in the overlays that select the job; without any, errors of the job's model."""
-    found = Findings()
-    selected = [overlay for overlay in overlays if selects(overlay, job.key, source.data)]
-    for overlay in selected:
-        own = Findings()
-        render_job(source, job.namespace, overlay, own)
-        found.extend(own.items)
-    if not selected:
-        parse_job(source, job.namespace, None, found)
-    return [item for item in found if item.severity.value == "error"]
+    return [item for item in job_findings(source, job, overlays) if item.severity.value == "error"]
 
 
 def _description(source: Source, change: Change) -> str:
     name = _printable(dotted(change.route))
     if change.value is None:
         return f"{name} removed"
-    old, new = _written(source.data, change.route), _printable(change.value)
+    old, new = value_at(source.data, change.route), _printable(change.value)
     return f"{name} {_printable(old)} → {new}" if isinstance(old, str) and old else f"{name} set to {new}"
-
-
-def _written(data: Any, route: Route) -> Any:
-    """Value in a file at a route; None if there is none."""
-    for step in route:
-        try:
-            data = data[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def _printable(text: str) -> str:

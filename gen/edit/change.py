@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -27,6 +27,16 @@ class EditError(Exception):
     def __init__(self, message: str, hint: str, route: Route) -> None:
         super().__init__(message)
         self.message, self.hint, self.route = message, hint, route
+
+
+def value_at(data: Any, route: Route) -> Any:
+    """The value in the data of a file at a route; None if there is none."""
+    for step in route:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
 
 
 def changed(data: Data | None, change: Change, depth: int = 0) -> Data:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from gen.diagnostics import Findings, Move, Put, Rename, Respell, Severity
-from gen.edit.change import Change, EditError
+from gen.edit.change import Change, EditError, value_at
 from gen.edit.splice import edited, renamed
 from gen.load.strict import parse
 from gen.load.yaml_errors import lines_with_ends
@@ -92,14 +92,7 @@ def applied(text: str, fix: Fix) -> str:
 
 
 def _value(text: str, route: Route) -> Any:
-    """The value at a route; None if there is none."""
-    data: Any = parse(text, "", Findings())
-    for step in route:
-        try:
-            data = data[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
+    return value_at(parse(text, "", Findings()), route)
 
 
 def _respelled(text: str, fix: Respell) -> str:
