@@ -28,6 +28,9 @@ docs:
 # the site of the documentation, in `site/`; the links of its pages are checked
 docs-site *args:
     .venv/bin/pip install --quiet --editable '.[docs]' && .venv/bin/mkdocs build --strict {{ args }}
+# write what the commands of tutorials, how-tos and live commands show into their pages
+screens:
+    UPDATE_SCREENS=1 .venv/bin/pytest tests/test_walks.py tests/cluster/test_docs.py
 # whether rendered bytes, exit codes and findings are those of another revision
 compare revision:
     .venv/bin/python -m scripts.compare {{ revision }}

@@ -14,7 +14,7 @@ from scripts.reference import findings, job_reference, overlay_reference, rules
 from scripts.support import SECTIONS, support
 from tests.support import PROJECT, Repository
 
-DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
+DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")])
 
 
 def test_the_references_are_fresh() -> None:
