@@ -13,7 +13,7 @@ from gen import quantity
 from gen.kubernetes import ACCELERATOR_LABEL, at
 from gen.regex import regex
 from gen.resources import held_object, resource_of_object
-from gen.resources.antichain import ancestors, longest, widest
+from gen.resources.antichain import longest, widest
 from gen.resources.claimed import claimed_devices
 from gen.resources.device_time import DeviceTime, device_time
 from gen.resources.pods import follow, matches, pod_sets, templates_by_shape
@@ -84,40 +84,6 @@ class Demand(Struct, frozen=True):
         return Demand(several.pods, several.gpus, seconds, several.accelerators, self.time.times(in_all))
 
 
-class StepDemand(Struct, frozen=True, kw_only=True):
-    """A step of a workflow."""
-
-    name: str
-    kind: str
-    """Kubernetes kind of its object."""
-    depth: int
-    """Steps that end before it starts, on the longest path."""
-    demand: Demand
-    needs: tuple[str, ...] = ()
-    """Steps that it waits for directly."""
-
-
-def step_demands(body: Body, kind: Resource, units: Units) -> tuple[StepDemand, ...]:
-    """The steps of a workflow, each after those that it waits for. ValueError for an amount that cannot be read."""
-    tasks = tasks_of(body, kind)
-    above = ancestors({task.name: task.needs for task in tasks})
-    names = {task.name for task in tasks if task.body is not None}
-    depths: dict[str, int] = {}
-    for name in sorted(names, key=lambda name: len(above[name])):
-        depths[name] = 1 + max((depths.get(other, 0) for other in above[name] & names), default=-1)
-    return tuple(
-        StepDemand(
-            name=task.name,
-            kind=str(task.body.get("kind")),
-            depth=depths[task.name],
-            demand=_of_task(task, units),
-            needs=tuple(sorted(task.needs & names)),
-        )
-        for task in tasks
-        if task.body is not None
-    )
-
-
 def demand(body: Body, kind: Resource, units: Units) -> Demand:
     """The demand of a run; `units` has the extended resources of each accelerator of the overlay.
 
@@ -154,10 +120,10 @@ def _held(body: Body, held: Held, units: Units) -> Demand:
 def _of_workflow(body: Body, kind: Resource, units: Units) -> Demand:
     """The widest moment of the steps, each with a pod that waits for it, and the time of the longest path."""
     tasks = tasks_of(body, kind)
-    return joined({task.name: task.needs for task in tasks}, {task.name: _of_task(task, units) for task in tasks})
+    return joined({task.name: task.needs for task in tasks}, {task.name: of_task(task, units) for task in tasks})
 
 
-def _of_task(task: Task, units: Units) -> Demand:
+def of_task(task: Task, units: Units) -> Demand:
     resource = resource_of_object(task.body.get("apiVersion"), task.body.get("kind")) if task.body else None
     return Demand() if resource is None or task.body is None else demand(task.body, resource, units)
 

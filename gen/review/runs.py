@@ -13,8 +13,9 @@ from gen.kubernetes import at, queue_in
 from gen.resources import held_object
 from gen.resources.content import content
 from gen.resources.cost import RunCost, run_cost
-from gen.resources.demand import Demand, StepDemand, demand, step_demands
+from gen.resources.demand import Demand, demand
 from gen.resources.engines import is_finished
+from gen.resources.step_demand import StepDemand, step_demands
 from gen.review.matching import Pair, workload
 from gen.rules.cron_month import overlapping, runs_a_month
 

@@ -12,6 +12,7 @@ from gen.commands.new import job_text
 from gen.kinds import KINDS
 from gen.resources import resource_of_object
 from gen.resources.demand import Demand, demand
+from gen.resources.step_demand import step_demands
 from gen.review.rendered_object import generated_object
 from tests.support import Repository
 
@@ -119,3 +120,17 @@ def test_devices_count_also_if_the_overlay_does_not_declare_them(
     labelled = json.loads(text)
     labelled["spec"]["template"]["metadata"] = {"labels": {"gen/accelerator": "board"}}
     assert asked(json.dumps(labelled), **units).accelerators == {"board": 2 * gpus}
+
+
+def test_the_steps_that_a_step_waits_for(repo: Repository) -> None:
+    """Not the nodes that wait for their end and read their results."""
+    repo.job(
+        "kind: pipeline\nimage: a:1\ncommand: x\nsteps:\n  a: {kind: batch, results: {x: y}}\n"
+        "  b: {kind: batch, needs: [a], command: 'x {{ steps.a.results.x }}'}\n"
+        "  c: {kind: batch, needs: [a, b], when: ended}\n  d: {kind: batch, needs: [a], when: failed}\n"
+    )
+    body = repo.one("Workflow")
+    kind = resource_of_object(body["apiVersion"], body["kind"])
+    assert kind is not None
+    known = {step.name: (step.depth, step.needs) for step in step_demands(body, kind, {})}
+    assert known == {"a": (0, ()), "b": (1, ("a",)), "c": (2, ("a", "b")), "d": (1, ("a",))}

@@ -15,7 +15,7 @@ from gen.review.runs import RunAction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gen.resources.demand import StepDemand
+    from gen.resources.step_demand import StepDemand
     from gen.review.review import Review
     from gen.review.runs import RunChange, RunVersion
 

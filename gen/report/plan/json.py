@@ -15,7 +15,7 @@ from gen.review.runs import RunAction
 
 if TYPE_CHECKING:
     from gen.resources.cost import Bill
-    from gen.resources.demand import StepDemand
+    from gen.resources.step_demand import StepDemand
     from gen.review.behind import BehindRun
     from gen.review.costs import NamespaceCost, Spending
     from gen.review.rendered_object import ObjectKey

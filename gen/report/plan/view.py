@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gen.diagnostics import Diagnostic
-    from gen.resources.demand import StepDemand
+    from gen.resources.step_demand import StepDemand
     from gen.review.costs import NamespaceCost
     from gen.review.pins import MovedPin
     from gen.review.review import Review
