@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from tests.support import Repository
 
-SHELLS = [shell for shell in ("dash", "bash", "busybox") if shutil.which(shell)]
 NOTIFYING = OVERLAY.replace("gen-pipeline,", "gen-pipeline, notify: {secret: hook, when: ended},")
 PIPELINE = "kind: pipeline\nimage: a:1\ncommand: x\ntimeout: 1h\nsteps: {only: {kind: batch}}\n"
 
@@ -54,11 +53,6 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     yield one
     one.server.shutdown()
     one.server.server_close()
-
-
-@pytest.fixture(params=SHELLS)
-def shell(request: pytest.FixtureRequest) -> list[str]:
-    return ["busybox", "sh"] if request.param == "busybox" else [request.param]
 
 
 def sent(shell: list[str], url: str, when: str, status: str) -> tuple[int, str]:

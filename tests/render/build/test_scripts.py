@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from typing import TYPE_CHECKING
@@ -17,14 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-SHELLS = [shell for shell in ("dash", "bash", "busybox") if shutil.which(shell)]
 ODD = "a b $(touch pwned) `id` 'q' \"d\" ;& ünï 数据 *"
 needs_rclone = pytest.mark.skipif(RCLONE is None, reason="no `rclone`; set RCLONE to its path")
-
-
-@pytest.fixture(params=SHELLS)
-def shell(request: pytest.FixtureRequest) -> list[str]:
-    return ["busybox", "sh"] if request.param == "busybox" else [request.param]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from tests.support import Repository
 
-SHELLS = [shell for shell in ("dash", "bash", "busybox") if shutil.which(shell)]
 PIPELINE = """\
 kind: pipeline
 image: a:1
@@ -135,11 +134,6 @@ case "$*" in
   *) exit 9 ;;
 esac
 """
-
-
-@pytest.fixture(params=SHELLS)
-def shell(request: pytest.FixtureRequest) -> list[str]:
-    return ["busybox", "sh"] if request.param == "busybox" else [request.param]
 
 
 def read(folder: Path, shell: list[str], log: str, labels: str = "a=b") -> tuple[int, str, dict[str, str]]:
