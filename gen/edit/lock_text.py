@@ -21,16 +21,25 @@ def lock_text(job: str, images: Mapping[str, str], commits: Mapping[CodeKey, str
         code.setdefault(url, {})[ref] = commit
     pins = {image: f"{image}@{digest}" for image, digest in sorted(images.items())}
     wanted: dict[str, Any] = {name: value for name, value in ((IMAGES, pins), (CODE, code)) if value}
-    if not old:
+    data = _read(old) if old else None
+    if data is None:
         header = f"# Written by `gen pin {job}`. Each image and ref has the content that is named here.\n"
         return header + (f"{UPDATES}: true\n" if updates else "") + written(wanted) if wanted else ""
-    yaml = round_trip()
-    data = yaml.load(old)
     for name in (IMAGES, CODE):
         _update(data, name, wanted.get(name, {}))
     stream = io.StringIO()
-    yaml.dump(data, stream)
+    round_trip().dump(data, stream)
     return stream.getvalue()
+
+
+def _read(text: str) -> Any:
+    """The text with its comments; None if this reader refuses a text that gen accepts, such as a tab in a name."""
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - as in `round_trip`
+
+    try:
+        return round_trip().load(text)
+    except YAMLError:
+        return None
 
 
 def _update(data: Any, name: str, wanted: Mapping[str, Any]) -> None:
