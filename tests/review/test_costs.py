@@ -28,6 +28,7 @@ accelerators:
   slice: {mig: {profile: 1g.10gb}, price: 0.333333}
   shared: {timeSliced: {}, price: 0.1}
   owned: {amd: {}, price: 0}
+  claimed: {dra: {deviceClass: gpu.example.com}, price: 1}
   new: {extended: example.com/gpu}
 namespaces:
   team: {search: {maxTrials: 100, parallelTrials: 10}}
@@ -63,6 +64,7 @@ CASES: dict[str, tuple[str, list[str | None], str]] = {
     "rounded up": (f"{BATCH}gpus: 1\ntimeout: 1s\n{H100}", ["0.01"], "0.01"),
     "MIG instance": (f"{BATCH}gpus: 1\ntimeout: 3h\naccelerator: slice\n", ["1.00"], "1.00"),
     "share of a GPU": (f"{BATCH}gpus: 1\ntimeout: 3h\naccelerator: shared\n", ["0.30"], "0.30"),
+    "claimed devices": (f"{PYTORCH}workers: 2\ngpus: 4\ntimeout: 3h\naccelerator: claimed\n", ["24.00"], "24.00"),
     "without costs": (f"{PYTORCH}gpus: 8\naccelerator: owned\n", ["0.00"], "0.00"),
     "without a price": (f"{PYTORCH}gpus: 8\ntimeout: 1h\naccelerator: new\n", ["0.00"], "0.00"),
     "elastic": (f"{ELASTIC}gpus: 2\ntimeout: 1h\n{H100}", ["20.00"], "20.00"),
@@ -76,6 +78,7 @@ CASES: dict[str, tuple[str, list[str | None], str]] = {
     "search without a time limit": (f"{SEARCHED}gpus: 2\n{H100}{SEARCH}", [None], "10950.00"),
     "pipeline": (STEPS, ["65.00"], "65.00"),
     "pipeline with an endless step": (STEPS.replace(", timeout: 1h", ""), [None], "14600.00"),
+    "schedule of a pipeline": (f"{STEPS}schedule: 0 3 1,15 * *\n", ["65.00"], "130.00"),
     "suspended pipeline": (f"{STEPS}state: suspended\n", ["65.00"], "65.00"),
     "schedule": (f"{BATCH}gpus: 2\ntimeout: 1h\n{H100}schedule: 0 3 1,15 * *\n", ["5.00"], "10.00"),
     "schedule that is always busy": (f"{BATCH}gpus: 2\ntimeout: 5h\n{H100}schedule: '@hourly'\n", ["25.00"], "3650.00"),
@@ -114,7 +117,7 @@ def listed(history: History) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("text", "runs", "month"), CASES.values(), ids=CASES)
-def test_plans_comments_and_lists_have_the_same_costs(
+def test_plans_comments_pages_and_lists_have_the_same_costs(
     history: History, text: str, runs: list[str | None], month: str
 ) -> None:
     report = started(history, text)
@@ -131,6 +134,7 @@ def test_plans_comments_and_lists_have_the_same_costs(
         assert f"team in dev: at most {shown} in a month" in LIST_REPORTERS[form](listing)
         if report["costs"] and month != "0.00":
             assert f"active runs at most 0.00 → {shown} in a month" in PLAN_REPORTERS[form](history.plan())
+            assert f'<td class="number">0.00 → {shown}</td>' in PLAN_REPORTERS["html"](history.plan())
 
 
 def test_everything_without_a_bound_is_named(history: History) -> None:
@@ -201,7 +205,7 @@ def test_a_finding_about_a_budget_has_a_place_and_a_remedy(history: History) -> 
     started(history, f"{PYTORCH}gpus: 2\n{H100}", BUDGET)
     (finding,) = history.plan().findings
     name = history.plan().runs[0].latest.name
-    assert (finding.code, str(finding.place)) == ("over-budget", "overlays/dev/overlay.yaml:10:18")
+    assert (finding.code, str(finding.place)) == ("over-budget", "overlays/dev/overlay.yaml:11:18")
     assert finding.message == (
         "the active jobs of namespace `team` in overlay `dev` can cost 3,650.00 EUR in a month; "
         "its budget is 100.50 EUR"

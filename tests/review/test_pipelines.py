@@ -38,6 +38,8 @@ def test_a_plan_shows_the_steps_with_the_widest_moment(history: History) -> None
         ("right", "PyTorchJob", 1, 4),
         ("last", "PyTorchJob", 2, 6),
     ]
+    steps = history.plan().runs[0].latest.steps
+    assert [step.needs for step in steps] == [(), ("prepare",), ("prepare",), ("left", "right")]
     shown = as_text(history.plan())
     assert "\n      right: PyTorchJob, 2 pods, 4 GPUs, at most 12 GPU-hours\n" in shown
     assert "\n        last: PyTorchJob, 1 pod, 6 GPUs, at most 6 GPU-hours\n" in shown
