@@ -121,11 +121,14 @@ def test_the_order_of_steps_has_no_meaning(repo: Repository) -> None:
     assert repo.one("Workflow") == first
 
 
-def test_no_pod_has_the_account_of_the_workflow(repo: Repository) -> None:
-    repo.job(TWO)
+def test_no_pod_of_a_step_has_the_account_of_the_workflow(repo: Repository) -> None:
+    repo.job(TWO.replace("{kind: batch}", "{kind: batch, results: {best: best}}"))
     workflow = repo.one("Workflow")
     assert workflow["spec"]["serviceAccountName"] == "gen-pipeline"
-    assert [one for one in workflow["spec"]["templates"] if "container" in one or "script" in one] == []
+    own = [one for one in workflow["spec"]["templates"] if "container" in one or "script" in one]
+    assert [(one["name"], one["container"]["image"]) for one in own] == [
+        ("first-results", "registry.example.com/tools:1")
+    ], "an image of the overlay, with a script of gen"
     assert "gen-pipeline" not in json.dumps([step(workflow, name) for name in ("first", "second")])
 
 
