@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import ssl
+import shutil
 import subprocess
 import threading
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,7 @@ def test_what_does_not_exist_is_missing(registry: Registry) -> None:
 
 
 @needs_registry
+@pytest.mark.skipif(shutil.which("htpasswd") is None, reason="needs htpasswd of apache2-utils, a package of Debian")
 def test_basic_authentication_with_the_configuration_of_docker(tmp_path: Path, docker: Path) -> None:
     line = subprocess.run(
         ["htpasswd", "-nbB", USER, PASSWORD],
