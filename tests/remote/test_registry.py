@@ -6,9 +6,9 @@ import base64
 import hashlib
 import json
 import os
+import shutil
 import socket
 import ssl
-import shutil
 import subprocess
 import threading
 from typing import TYPE_CHECKING, Any
