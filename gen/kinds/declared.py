@@ -14,6 +14,7 @@ from pydantic import Field, create_model
 from gen.diagnostics import did_you_mean, near
 from gen.kinds import KINDS
 from gen.kinds.base import Job, Problem
+from gen.kinds.declared_items import DeclaredPods, list_of, with_items
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, with_field
 from gen.model.base import Model
@@ -28,16 +29,6 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kinds.plan import Plan
     from gen.resources.base import Path, Resource
-
-
-class DeclaredPods(Struct, frozen=True, kw_only=True):
-    """The pods of one role."""
-
-    template: Path
-    replicas: Path | None = None
-    """Field with their number; without it, the operator creates one pod."""
-    trains: bool = True
-    runs: bool = True
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
@@ -79,11 +70,7 @@ class DeclaredJob(Job):
 
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         body: Body = {"spec": _merged(self.declaration.spec, self.spec)}
-        for pod in plan.pods:
-            declared = self.declaration.pods[pod.role.name]
-            body = with_field(body, declared.template, pods[pod.role.name])
-            if declared.replicas is not None:
-                body = with_field(body, declared.replicas, pod.role.replicas)
+        body = with_items(body, self.declaration.pods, plan.pods, pods)
         for route, value in ((self.facts.deadline, plan.timeout), (self.declaration.retries, plan.retries)):
             if route is not None and value is not None:
                 body = with_field(body, route, value)
@@ -125,6 +112,8 @@ class DeclaredJob(Job):
     def _remedy(self, field: Path) -> str:
         """What to do instead of setting a field that the overlay does not permit."""
         declaration = self.declaration
+        if any(list_of(pods.template) == ("spec", *field) for pods in declaration.pods.values()):
+            return "remove it, and set the fields of `roles`"
         instead = {
             self.facts.suspend: "`state: suspended`",
             self.facts.deadline: "`timeout`",

@@ -1,20 +1,21 @@
 """`kinds` of an overlay: custom resources that jobs can have as their kind."""
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, Self
 
 from msgspec.structs import replace
 from pydantic import Field, WithJsonSchema, model_validator
 
-from gen.kinds.declared import Declaration, DeclaredPods
+from gen.kinds.declared import Declaration
+from gen.kinds.declared_items import DeclaredPods, in_item, list_of
 from gen.model.base import Model
 from gen.model.names import JobName, Label
 from gen.model.scalars import Text, Truth, conflict, matching
 from gen.model.untyped import Fields
 from gen.regex import regex
 from gen.resources.argo import CRON_WORKFLOW
-from gen.resources.base import Conditions, Count, Phase, Phases, PodSet, Queueing, Resource
+from gen.resources.base import ANY_ITEM, Conditions, Count, Pattern, Phase, Phases, PodSet, Queueing, Resource
 from gen.resources.waiting import waiting
 
 _STEPS = r"(?:\.[A-Za-z][A-Za-z0-9]*)"
@@ -22,6 +23,21 @@ SpecRoute = Annotated[
     str,
     matching(regex(rf"spec{_STEPS}+"), 200, "a route of a field", "use a form like `spec.worker.template`"),
     WithJsonSchema({"title": "route", "type": "string"}),
+]
+PodRoute = Annotated[
+    str,
+    matching(
+        regex(rf"spec{_STEPS}+(?:\[\]{_STEPS}+)?"),
+        200,
+        "a route of a field",
+        "use a form like `spec.worker.template`, or `spec.tasks[].template` for a list with an item for each role",
+    ),
+    WithJsonSchema({"title": "route", "type": "string"}),
+]
+FieldName = Annotated[
+    str,
+    matching(regex(r"[A-Za-z][A-Za-z0-9]*"), 63, "a field", "use a form like `name`"),
+    WithJsonSchema({"title": "field", "type": "string"}),
 ]
 StatusRoute = Annotated[
     str,
@@ -54,10 +70,14 @@ RestartPolicy = Literal["Never", "OnFailure", "Always"]
 class PodsOfKind(Model):
     """Pods of one role of a kind."""
 
-    template: SpecRoute
-    """Route of the pod template, such as `spec.worker.template`."""
-    replicas: SpecRoute | None = None
-    """Route of the field with the number of pods. Without it, the operator creates one pod."""
+    template: PodRoute
+    """Route of the pod template, such as `spec.worker.template`. With `spec.tasks[].template`, each role with the route
+    is an item of the list `spec.tasks`."""
+    replicas: PodRoute | None = None
+    """Route of the field with the number of pods, in the same item of a list. Without it, the operator creates one
+    pod."""
+    item_name: FieldName = "name"
+    """Field of an item of a list with the name of the role."""
     trains: Truth = True
     """Whether the pods get the GPUs, CPU and memory of the job."""
     runs: Truth = True
@@ -135,6 +155,34 @@ class DeclaredKind(Model):
         return self
 
     @model_validator(mode="after")
+    def _items_are_whole(self) -> Self:
+        for role, pods in self.pods.items():
+            template, replicas = _pattern(pods.template), _pattern(pods.replicas or pods.template)
+            if list_of(template) != list_of(replicas):
+                message = f"`template` and `replicas` of `{role}` are not in the same item of a list"
+                raise conflict(message, "name fields of the same list, such as `spec.tasks[].replicas`")
+            own = [in_item(template), *([in_item(replicas)] if pods.replicas is not None else [])]
+            if list_of(template) is None and pods.item_name != "name":
+                message = f"`itemName` of `{role}` has no effect on a template that is not in a list"
+                raise conflict(message, "remove it")
+            if list_of(template) is not None and any(_overlap((pods.item_name,), route) for route in own):
+                raise conflict(f"`itemName` of `{role}` is a field of its pods", "name another field")
+            if len(own) > 1 and _overlap(*own) and list_of(template) is not None:
+                raise conflict(f"`template` and `replicas` of `{role}` overlap", "give each field a route of its own")
+        return self
+
+    @model_validator(mode="after")
+    def _items_are_alike(self) -> Self:
+        forms: dict[object, tuple[str, str | None, str]] = {}
+        for role, pods in self.pods.items():
+            form = pods.template, pods.replicas, pods.item_name
+            holder = list_of(_pattern(pods.template))
+            if holder is not None and forms.setdefault(holder, form) != form:
+                message = f"`{role}` has other routes than the other items of its list"
+                raise conflict(message, "use the same `template`, `replicas` and `itemName` for all roles of a list")
+        return self
+
+    @model_validator(mode="after")
     def _no_constant_is_lost(self) -> Self:
         for route in self._routes():
             value: Any = self.spec
@@ -147,17 +195,18 @@ class DeclaredKind(Model):
 
     def _routes(self) -> Iterator[tuple[str, ...]]:
         """Routes of the fields that gen sets."""
-        for pods in self.pods.values():
-            yield _path(pods.template)
-            yield from (_path(route) for route in (pods.replicas,) if route is not None)
+        patterns = [_pattern(route) for pods in self.pods.values() for route in (pods.template, pods.replicas) if route]
+        yield from dict.fromkeys(holder for one in patterns if (holder := list_of(one)) is not None)
+        yield from (in_item(one) for one in patterns if list_of(one) is None)
         yield from (_path(route) for route in (self.suspend, self.deadline, self.retries) if route is not None)
 
     def declaration(self, name: str) -> Declaration:
         """The declaration of the kind that jobs call `name`."""
         pods = {
             role: DeclaredPods(
-                template=_path(one.template),
-                replicas=_path(one.replicas) if one.replicas is not None else None,
+                template=_pattern(one.template),
+                replicas=_pattern(one.replicas) if one.replicas is not None else None,
+                item_name=one.item_name,
                 trains=one.trains,
                 runs=one.runs,
             )
@@ -182,10 +231,7 @@ class DeclaredKind(Model):
             group=group,
             kind=self.kind,
             versions={self.api_version: self.restart_policies},
-            pods=tuple(
-                PodSet(template=one.template, counts=(Count(route=one.replicas),) if one.replicas is not None else ())
-                for one in pods.values()
-            ),
+            pods=tuple(_pod_sets(pods.values())),
             container=self.container,
             is_run=True,
             suspend=_path(self.suspend) if self.suspend is not None else None,
@@ -194,6 +240,20 @@ class DeclaredKind(Model):
             # a controller of its own admits it (Kueue documentation, "external frameworks")
             kueue=Queueing(framework=f"{self.kind}.{version}.{group}", shipped=False) if self.suspend else None,
         )
+
+
+def _pod_sets(pods: Iterable[DeclaredPods]) -> Iterator[PodSet]:
+    """One for each route: the roles of a list share theirs."""
+    first = {one.template: one for one in reversed(list(pods))}
+    for one in reversed(first.values()):
+        counts = (Count(route=one.replicas),) if one.replicas is not None else ()
+        yield PodSet(template=one.template, counts=counts, item_name=one.item_name)
+
+
+def _pattern(route: str) -> Pattern:
+    """A route, with a wildcard for the items of a list."""
+    outer, items, inner = route.partition("[].")
+    return (*outer.split("."), ANY_ITEM, *inner.split(".")) if items else tuple(outer.split("."))
 
 
 def _path(route: str) -> tuple[str, ...]:
