@@ -46,10 +46,20 @@ def _choice(value: Any) -> Any:
 
 Number = Annotated[str, BeforeValidator(_number), schema("number", "number", "string")]
 Choice = Annotated[Given, BeforeValidator(_choice), schema("string", "string", "number", "boolean")]
+
+
+def _each_once(values: tuple[str, ...]) -> tuple[str, ...]:
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None:
+        raise conflict(f"the value `{twice}` is in the list twice", "remove one of the two")
+    return values
+
+
 Choices = Annotated[
     tuple[Choice, ...],
     Field(max_length=MAX_CHOICES, json_schema_extra={"minItems": 1}),
     AfterValidator(not_empty),
+    AfterValidator(_each_once),
 ]
 ParameterType = Literal["int", "double", "discrete", "categorical"]
 
@@ -90,9 +100,6 @@ class Space(Model):
             raise conflict("`distribution` is not allowed together with `values`", "remove `distribution`")
         if self.type in ("int", "double"):
             raise conflict(f"`type: {self.type}` needs `min` and `max`", "write `type: discrete`, or omit `type`")
-        twice = next((value for value in values if values.count(value) > 1), None)
-        if twice is not None:
-            raise conflict(f"the value `{twice}` is in the list twice", "remove one of the two")
         if self.type == "discrete" and not all(map(NUMBER.fullmatch, values)):
             raise conflict("`discrete` values are numbers", "write `type: categorical`, or omit `type`")
 
