@@ -167,7 +167,7 @@ def _bytes(value: Any) -> Any:
     try:
         text = _quantity(value)
     except PydanticCustomError:
-        if (quantity.server_amount(value) or 0) >= quantity.MAX_AMOUNT:
+        if (quantity.server_amount(str(value)) or 0) >= quantity.MAX_AMOUNT:
             raise refuse("an amount of memory", value, "use less than 8Ei, in a form like `64Gi`") from None
         hint = _of_bytes(value, "use a form like `64Gi` or `512Mi`")
         raise refuse("an amount of memory", value, hint, certain=binary_bytes(str(value))) from None
