@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from gen.diagnostics import Location
-from gen.findings.imports import INVALID_MANIFEST
+from gen.findings.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers.base import Given, ImportedJob, Importer
 from gen.importers.batchcompute.task import TASK, carry_task
 from gen.importers.draft import JobDraft, label
@@ -50,6 +50,7 @@ class BatchComputeImporter(Importer):
         requests = list(_requests(read)) if read is not None else []
         environments = {key: one for one in requests for key in _environment_keys(one)}
         jobs = [job for one in requests if one.has("Job") for job in _jobs(one, environments, given, found)]
+        _report_unused(requests, found)
         if not jobs and not found.failed():
             hint = "name a file with a `SubmitJob` request, which has `Job` and `Tasks`"
             found.error(INVALID_MANIFEST, Location(given.file), "no request with tasks found", hint)
@@ -76,6 +77,17 @@ def _environment_keys(request: Record) -> list[str]:
     env = request.take("ComputeEnv")
     named = [str(env[key]) for key in ("EnvName", "EnvId") if isinstance(env, dict) and env.get(key)]
     return [*named, request.text("EnvId")] if request.has("EnvId") else named
+
+
+def _report_unused(requests: list[Record], found: Findings) -> None:
+    """Report environments that no task names, because no job has any of their values."""
+    used = {task.text("EnvId") for one in requests for task in one.record("Job").records("Tasks")}
+    for one in requests:
+        if one.has("ComputeEnv") and used.isdisjoint(_environment_keys(one)):
+            hint = "set `EnvId` of the tasks to its `EnvName`, or set `placement` and `gpus` of the jobs"
+            found.warning(
+                NOT_CARRIED, one.place("ComputeEnv"), "the environment is not carried: no task names it", hint
+            )
 
 
 def _jobs(request: Record, environments: dict[str, Record], given: Given, found: Findings) -> Iterator[ImportedJob]:

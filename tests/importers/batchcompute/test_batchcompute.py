@@ -53,6 +53,14 @@ def with_task(**fields: Any) -> dict[str, Any]:
     return request
 
 
+def test_an_environment_that_no_task_names_is_reported() -> None:
+    (job,), found = read(ENVIRONMENT, REQUEST)
+    assert "instanceType" not in job.fields["placement"]
+    assert "the environment is not carried: no task names it" in [item.message for item in found]
+    _, found = read(ENVIRONMENT, with_task(EnvId="gpu"))
+    assert not [item for item in found if "no task names it" in item.message]
+
+
 def test_a_task_is_an_indexed_job() -> None:
     (job,), found = read(REQUEST)
     assert job.fields == {
