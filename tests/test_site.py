@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 LOADED = {"link", "script", "img", "source", "iframe", "video", "audio", "object", "embed"}
 """Elements that a browser loads something for."""
 UNUSED_HOSTS = {"unpkg.com": 'class="mermaid"', "api.github.com": "md-source__"}
-"""Hosts in the scripts of the theme, each with the text of a page for which they would be asked."""
+"""Hosts in the scripts of the theme, each with the text of a page for which it is asked.
+
+unpkg.com has a part that browsers before 2020 lack (`ResizeObserver`), too.
+"""
 
 
 def build(project: Path, site: Path) -> subprocess.CompletedProcess[str]:
