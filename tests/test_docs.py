@@ -64,6 +64,13 @@ def test_a_job_can_say_of_its_run_what_the_table_says(kind: str, repo: Repositor
         assert accepted == cells["state: suspended" if name == "state" else name].startswith("yes"), name
 
 
+def test_each_page_is_in_the_navigation_of_the_site() -> None:
+    navigation = (PROJECT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    listed = re.findall(r"\s((?!project/)[\w/-]+\.md)", navigation)
+    pages = [path.relative_to(PROJECT / "docs").as_posix() for path in PROJECT.glob("docs/**/*.md")]
+    assert sorted(listed) == sorted(pages), "edit `nav` of mkdocs.yml"
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document: object) -> None:
     path = next(path for path in DOCUMENTS if path == document)
