@@ -37,6 +37,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     why: Why | None = None
     parts: tuple[Mapping[str, str], ...] = ()
     """Values of the runs of a sweep that have ended, if they can be finished without the others."""
+    swept: bool = False
+    """Whether they are runs of a sweep."""
 
 
 _Rows = list[tuple["Wanted", "RunStatus | None"]]
@@ -69,8 +71,8 @@ def _ended(job: JobFile, own: _Rows, *, keep_failed: bool) -> Ended | None:
         parts = _parts(own, keep_failed=keep_failed)
         if parts:
             finished = tuple(row for values, rows in parts for row in rows)
-            return Ended(job=job, runs=finished, parts=tuple(values for values, _ in parts))
-    return Ended(job=job, runs=done, why=why)
+            return Ended(job=job, runs=finished, parts=tuple(values for values, _ in parts), swept=True)
+    return Ended(job=job, runs=done, why=why, swept=any(one.values for one, _ in own))
 
 
 def _parts(own: _Rows, *, keep_failed: bool) -> list[tuple[Mapping[str, str], list[RunStatus]]]:

@@ -152,22 +152,22 @@ def _finish(root: Path, every: Sequence[Ended], found: Findings) -> list[Ended]:
 
 
 def _finish_parts(root: Path, every: Sequence[Ended], found: Findings) -> list[Ended]:
-    """Finish the ended combinations of sweeps, each file alone."""
-    ended = [one for one in every if one.parts]
-    if not ended:
+    """Finish the ended combinations of sweeps, and those that `overrides` keep active, each file alone."""
+    if not any(one.swept for one in every):
         return []
     from gen.edit.change import EditError  # noqa: PLC0415 - most jobs have no sweep
-    from gen.edit.overrides import with_finished  # noqa: PLC0415 - as above
+    from gen.edit.overrides import unfinished, with_finished  # noqa: PLC0415 - as above
     from gen.overlay.read import OverlayReader  # noqa: PLC0415 - as above
 
     overlays = OverlayReader(root, Findings()).read()
     done = []
-    for one in ended:
+    for one in (one for one in every if one.swept):
         source = read(root, one.job.file, found)
-        if source is None:
+        parts = one.parts or (unfinished(source.data) if source is not None else ())
+        if source is None or not parts:
             continue
         try:
-            raw = with_finished(source.text, one.parts).encode()
+            raw = with_finished(source.text, parts).encode()
         except EditError as error:
             found.error(CANNOT_EDIT, source.place(error.route), error.message, error.hint)
             continue
@@ -176,7 +176,7 @@ def _finish_parts(root: Path, every: Sequence[Ended], found: Findings) -> list[E
         found.extend(errors)
         if new is not None and not errors:
             replace_files(root, {one.job.file: raw})
-            done.append(one)
+            done += [one] if one.parts else []
     return done
 
 

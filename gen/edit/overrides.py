@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 _ROUTE: Route = ("sweep", "overrides")
 
 
+def unfinished(data: Any) -> list[Mapping[str, str]]:
+    """`when` of the entries that keep runs from being finished with their job."""
+    sweep = data.get("sweep") if isinstance(data, dict) else None
+    entries = sweep.get("overrides") if isinstance(sweep, dict) else None
+    known = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    others = (entry.get("when") for entry in known if entry.get("state", "finished") != "finished")
+    return [when for when in others if isinstance(when, dict)]
+
+
 def with_finished(text: str, runs: Sequence[Mapping[str, str]]) -> str:
     """The text with `state: finished` for the runs of its sweep with these values. EditError if that is impossible."""
     before: Any = parse(text, "", Findings())

@@ -119,6 +119,21 @@ def test_failed_runs_of_a_sweep_can_be_kept(world: Make) -> None:
     assert "overrides: [{when: {rate: 2}, state: finished}]" in file_of(here)
 
 
+def test_an_override_keeps_no_run_active(world: Make) -> None:
+    here = world("retire-overrides")
+    here.job(
+        more="state: suspended\nenv: {RATE: '{{ params.rate }}'}\n"
+        "sweep: {matrix: {rate: [1, 2]}, overrides: [{when: {rate: 2}, state: active}]}\n",
+        apply=False,
+    )
+    for run in here.rendered():
+        here.ends(here.cluster.apply(run), "Succeeded")
+    assert "Retire retire-overrides/demo" in here.gen("retire")
+    assert here.repository.render()[1] == 0
+    assert {row["git"] for row in here.runs().values()} == {"finished"}
+    assert "no jobs to retire" in here.gen("retire")
+
+
 def test_a_schedule_goes_on(world: Make) -> None:
     here = world("retire-schedule")
     schedule = here.job(kind="batch", more='timeout: 1h\nschedule: "0 3 * * *"\n')
