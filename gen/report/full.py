@@ -106,4 +106,5 @@ def _summary(report: Report, terminal: Terminal) -> Iterator[str]:
             f"Findings: {by_code}", _width(terminal), subsequent_indent="  ", break_on_hyphens=False
         )
     for line in report.summary.split("\n"):
-        yield terminal.styled(sanitize(line), "bold")
+        lines = [sanitize(line)] if line.startswith(" ") else _wrapped(line, terminal, "  ")  # not those of YAML
+        yield from (terminal.styled(part, "bold") for part in lines)
