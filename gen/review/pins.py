@@ -66,25 +66,29 @@ def _by_name(body: Body) -> dict[str, set[str]]:
     return found
 
 
-def _pins(value: Any) -> Iterator[tuple[str, str]]:
-    """Images with digests and repositories with commits in an object."""
-    if isinstance(value, list):
-        settings = {one.get("name"): one.get("value") for one in value if isinstance(one, dict) and "value" in one}
-        url, ref = settings.get(_REPOSITORY), settings.get(_REF)
-        if isinstance(url, str) and isinstance(ref, str) and COMMIT.fullmatch(ref):
-            yield url, ref
-        for inner in value:
-            yield from _pins(inner)
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if key == "image" and isinstance(inner, str):
-                name, _, digest = inner.partition("@")
-                if DIGEST.fullmatch(digest):
-                    yield name, digest
-            elif key == _MANIFEST and isinstance(inner, str):
-                yield from _pins(_parsed(inner))
-            else:
-                yield from _pins(inner)
+def _pins(body: Any) -> Iterator[tuple[str, str]]:
+    """Images with digests and repositories with commits in an object, of any form and depth."""
+    waiting = [body]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            url, ref = _setting(value, _REPOSITORY), _setting(value, _REF)
+            if isinstance(url, str) and isinstance(ref, str) and COMMIT.fullmatch(ref):
+                yield url, ref
+            waiting += value
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                if key == "image" and isinstance(inner, str):
+                    name, _, digest = inner.partition("@")
+                    if DIGEST.fullmatch(digest):
+                        yield name, digest
+                else:
+                    waiting.append(_parsed(inner) if key == _MANIFEST and isinstance(inner, str) else inner)
+
+
+def _setting(variables: list[Any], name: str) -> Any:
+    """The value of a variable."""
+    return next((one.get("value") for one in variables if isinstance(one, dict) and one.get("name") == name), None)
 
 
 def _parsed(text: str) -> Any:

@@ -78,3 +78,18 @@ def test_other_changes_move_no_pin(history: History) -> None:
     branch(history)
     history.job(JOB.replace("workers: 3", "workers: 2"))
     assert history.report()["pins"] == []
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "[{name: [1], value: x}]",
+        "[{name: {a: b}, value: x}, GITSYNC_REPO]",
+        "{manifest: '" + "[" * 1000 + "]" * 1000 + "'}",
+    ],
+)
+def test_an_edited_object_of_an_odd_form_does_not_end_the_plan(odd: str, moved: History) -> None:
+    file = moved.file("dev/jobs/team/a/pytorchjob-")
+    moved.rendering()
+    file.write_text(file.read_text().replace("spec:\n", f"spec:\n  odd: {odd}\n", 1))
+    assert "hand-edited" in [finding.code for finding in moved.plan().findings]
