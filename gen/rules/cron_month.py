@@ -33,11 +33,15 @@ def overlapping(cron: object, seconds: int | None, *, allowed: bool) -> int:
     return at_once(cron, seconds)
 
 
-@lru_cache(maxsize=1024)
 def runs_a_month(cron: object) -> Fraction:
     """The average number of runs in a month; of an invalid schedule, one each second."""
     if not isinstance(cron, str) or schedule_fault(cron):
         return Fraction(MONTH)
+    return _runs(cron)
+
+
+@lru_cache(maxsize=1024)
+def _runs(cron: str) -> Fraction:
     if EVERY.fullmatch(cron):
         return Fraction(MONTH, shortest_interval(cron))
     fields = _SHORT.get(cron, cron).split()

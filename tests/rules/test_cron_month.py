@@ -26,6 +26,7 @@ from gen.rules.cron_month import overlapping, runs_a_month
         ("@every 1s", Fraction(730 * 3600)),
         ("never", Fraction(730 * 3600)),
         (None, Fraction(730 * 3600)),
+        (["@daily"], Fraction(730 * 3600)),
     ],
 )
 def test_runs_in_a_month(cron: object, runs: Fraction) -> None:
