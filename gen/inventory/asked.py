@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gen.render.parse.job import JobInput, WrittenJob
     from gen.resources.cost import RunCost
 
-TIMES: Final = frozenset({"timeout", "schedule"})
+TIMES: Final = frozenset({"timeout", "retries", "cleanup", "keepCluster", "schedule"})
 """Fields that only costs depend on."""
 
 
@@ -95,7 +95,7 @@ def _counts(job: JobInput, overlay: Overlay | None) -> tuple[int, Demand]:
         gpus += asked
         if asked and (name := device_name(fields, role, overlay)):
             named[name] += asked
-    one = Demand(sum(role.most for role in roles), gpus, fields.timeout, dict(named))
+    one = Demand(sum(role.most for role in roles), gpus, fields.longest_time, dict(named))
     workers = sum(role.most for role in roles if role.trains)
     if fields.search is None:
         return workers, one

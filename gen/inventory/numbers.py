@@ -41,6 +41,7 @@ _SHOWN: Final = frozenset(
         "accelerator",
         "queue",
         "timeout",
+        "retries",
         "schedule",
         "sweep",
         "search",

@@ -16,6 +16,7 @@ from gen.diagnostics import with_article
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body
 from gen.model.job import JobFields
+from gen.resources.run_time import longest_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -66,6 +67,8 @@ class Job(JobFields, ABC):
     is written as `roles.*.<field>`, and its route has one wildcard, or leads to the only template of the role."""
     called: ClassVar[tuple[str, ...]] = ()
     """Names of other tools for the kind, in lower case, for hints."""
+    keeping: ClassVar[str] = ""
+    """Job field, as authors write it, that lets pods run after the end of the run."""
     reserved_env: ClassVar[frozenset[str]] = frozenset()
     """Environment variables that the operator sets: it would override a user's value, or depend on it."""
     fixed_env: ClassVar[Mapping[str, str]] = {}
@@ -122,9 +125,20 @@ class Job(JobFields, ABC):
         return {}
 
     @property
+    def kept_time(self) -> int | None:
+        """Seconds for which pods may run after the end of the run; None for unlimited."""
+        return 0
+
+    @property
     def outlasting(self) -> str:
-        """The field, as authors write it, that lets pods run after the end of the run; empty if all end with it."""
-        return ""
+        """`keeping`, if pods of this job run after the end of the run; empty if all end with it."""
+        return self.keeping if self.kept_time != 0 else ""
+
+    @property
+    def longest_time(self) -> int | None:
+        """Seconds until the last pod has ended, in all attempts; None for unlimited."""
+        attempts = 1 + (self.retries or 0) if self.facts.limits_attempt else 1
+        return longest_time(self.timeout, attempts=attempts, kept=self.kept_time)
 
     @property
     def reserved(self) -> frozenset[str]:

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from gen.kinds.base import Job, Problem
 from gen.kinds.retries import counted_restarts
 from gen.kubernetes import Body, present
 from gen.resources.kubeflow import POLICY, POLICY_FIELDS, V1, CleanupPolicy
+from gen.resources.run_time import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,6 +31,8 @@ _TYPE_FIELDS = ("replicaType", "tfReplicaType")
 
 class KubeflowJob(Job):
     """A job whose operator deletes its pods at the end."""
+
+    keeping: ClassVar[str] = "cleanup"
 
     cleanup: CleanupPolicy = "Running"
     """Pods to delete when the job ends. `Running` frees the GPUs and keeps the logs of completed pods."""
@@ -54,8 +57,8 @@ class KubeflowJob(Job):
         return next((role for role in cls.facts.pods[0].roles if role.lower() == wanted), wanted)
 
     @property
-    def outlasting(self) -> str:
-        return "cleanup" if self.cleanup == "None" else ""
+    def kept_time(self) -> int | None:
+        return None if self.cleanup == KEPT else 0
 
     def run_policy(self, plan: Plan) -> Body:
         return present(

@@ -77,6 +77,7 @@ class RayJob(Job):
 
     facts: ClassVar[Resource] = RAYJOB
     arena: ClassVar[str] = "rayjob"
+    keeping: ClassVar[str] = "keepCluster"
     copied: ClassVar[Mapping[str, Pattern]] = {
         "command": ("spec", "entrypoint"),
         "submissionMode": ("spec", "submissionMode"),
@@ -135,8 +136,8 @@ class RayJob(Job):
         return f"{value}s" if field == "keepCluster" else value
 
     @property
-    def outlasting(self) -> str:
-        return "keepCluster" if self.keep_cluster else ""
+    def kept_time(self) -> int | None:
+        return self.keep_cluster or 0
 
     @property
     def groups(self) -> Mapping[str, RayRole]:

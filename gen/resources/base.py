@@ -227,6 +227,10 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """Route of the field that limits the run time, in seconds."""
     retries: Path | None = None
     """Route of the field that limits failures or restarts."""
+    limits_attempt: bool = False
+    """Whether `deadline` starts again with each of the `retries`."""
+    kept: Path | None = None
+    """Route of the field with the seconds for which pods stay after the end of the run."""
     ttl: Path | None = None
     """Route of the field after which the object itself is deleted, in seconds after the end of the run."""
     cleanup: Path | None = None

@@ -17,6 +17,7 @@ from gen.resources.antichain import longest, widest
 from gen.resources.claimed import claimed_devices
 from gen.resources.device_time import DeviceTime, device_time
 from gen.resources.pods import follow, matches, pod_sets, templates_by_shape
+from gen.resources.run_time import run_time
 from gen.resources.workflows import tasks_of
 
 if TYPE_CHECKING:
@@ -103,8 +104,7 @@ def demand(body: Body, kind: Resource, units: Units) -> Demand:
         gpus += asked
         if name:
             accelerators[name] += asked
-    seconds = None if kind.deadline is None else at(body, *kind.deadline)
-    return Demand(pods, gpus, None if seconds is None else _whole(seconds), dict(accelerators))
+    return Demand(pods, gpus, run_time(body, kind), dict(accelerators))
 
 
 def _held(body: Body, held: Held, units: Units) -> Demand:

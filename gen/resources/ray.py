@@ -75,6 +75,9 @@ RAYJOB: Final = Resource(
     suspend=("spec", "suspend"),
     deadline=("spec", "activeDeadlineSeconds"),
     retries=("spec", "backoffLimit"),
+    # each attempt has a start time of its own (`initRayJobStatusIfNeed` in `rayjob_controller.go` of KubeRay)
+    limits_attempt=True,
+    kept=("spec", "ttlSecondsAfterFinished"),
     status=Phases(
         succeeded=(Phase(field=_DEPLOYMENT_STATUS, values=("Complete",)),),
         failed=_FAILED,

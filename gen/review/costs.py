@@ -100,7 +100,9 @@ def _check_budget(row: NamespaceCost, overlay: Overlay, found: Findings) -> None
         message = f"{who} can cost {amount} in a month; its budget is {money(row.budget)} {row.currency}"
         hint = "lower `timeout`, `gpus` or `workers`, set `state: suspended` for some of its jobs, or raise `budget`"
         if endless:
-            hint = f"set a `timeout` for {endless}, which count for the whole month, or {hint}"
+            hint = (
+                f"set a `timeout`, without `cleanup: None`, for {endless}, which count for the whole month, or {hint}"
+            )
         report = found.error if row.after.month > row.before.month else found.warning
         report(OVER_BUDGET, place, message, hint)
     if row.after.unpriced:

@@ -37,6 +37,7 @@ IMAGE = "image: registry.example.com/train:1\ncommand: python train.py\n"
 PYTORCH = f"kind: pytorch\n{IMAGE}"
 BATCH = f"kind: batch\n{IMAGE}workers: 1\n"
 H100 = "accelerator: h100\n"
+RAY = f"kind: ray\n{IMAGE}workers: 2\ngpus: 1\ntimeout: 1h\n{H100}"
 STEPS = """\
 kind: pipeline
 image: registry.example.com/train:1
@@ -65,6 +66,10 @@ CASES: dict[str, tuple[str, list[str | None], str]] = {
     "MIG instance": (f"{BATCH}gpus: 1\ntimeout: 3h\naccelerator: slice\n", ["1.00"], "1.00"),
     "share of a GPU": (f"{BATCH}gpus: 1\ntimeout: 3h\naccelerator: shared\n", ["0.30"], "0.30"),
     "claimed devices": (f"{PYTORCH}workers: 2\ngpus: 4\ntimeout: 3h\naccelerator: claimed\n", ["24.00"], "24.00"),
+    "pods that stay after the end": (f"{PYTORCH}gpus: 2\ntimeout: 1h\n{H100}cleanup: None\n", [None], "3650.00"),
+    "cluster that stays after the end": (f"{RAY}keepCluster: 3h\n", ["20.00"], "20.00"),
+    "time limit of each attempt": (f"{RAY}keepCluster: 1h\nretries: 4\n", ["30.00"], "30.00"),
+    "time limit of all attempts": (f"{PYTORCH}gpus: 2\ntimeout: 1h\nretries: 4\n{H100}", ["5.00"], "5.00"),
     "without costs": (f"{PYTORCH}gpus: 8\naccelerator: owned\n", ["0.00"], "0.00"),
     "without a price": (f"{PYTORCH}gpus: 8\ntimeout: 1h\naccelerator: new\n", ["0.00"], "0.00"),
     "elastic": (f"{ELASTIC}gpus: 2\ntimeout: 1h\n{H100}", ["20.00"], "20.00"),
@@ -210,7 +215,9 @@ def test_a_finding_about_a_budget_has_a_place_and_a_remedy(history: History) -> 
         "the active jobs of namespace `team` in overlay `dev` can cost 3,650.00 EUR in a month; "
         "its budget is 100.50 EUR"
     )
-    assert finding.hint.startswith(f"set a `timeout` for `{name}`, which count for the whole month, or lower")
+    assert finding.hint.startswith(
+        f"set a `timeout`, without `cleanup: None`, for `{name}`, which count for the whole month, or lower"
+    )
 
 
 def test_a_change_that_costs_less_is_not_refused(history: History) -> None:
