@@ -72,6 +72,8 @@ class Http:
             if not may_follow(url, target):
                 break
             if urlsplit(target).netloc != urlsplit(url).netloc:
+                if body is not None:  # it has a token of the user
+                    break
                 given.pop("Authorization", None)
             url = target
         hint = "write the name of the registry that has the image"

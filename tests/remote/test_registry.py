@@ -345,6 +345,29 @@ def test_a_password_is_not_sent_to_another_host(docker: Path) -> None:
     assert set(got) == {None}
 
 
+def test_an_identity_token_is_not_sent_to_another_host(docker: Path) -> None:
+    got: list[bytes] = []
+
+    def other(handler: BaseHTTPRequestHandler) -> None:
+        got.append(handler.rfile.read(int(handler.headers.get("Content-Length") or 0)))
+        reply(handler, 200, b'{"token": "t"}')
+
+    with served(other) as elsewhere:
+
+        def answer(handler: BaseHTTPRequestHandler) -> None:
+            handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+            if handler.command == "POST":
+                reply(handler, 307, Location=f"http://{elsewhere}/token")
+            else:
+                realm = f"http://{handler.headers['Host']}/token"
+                reply(handler, 401, WWW_Authenticate=f'Bearer realm="{realm}",service="a"')
+
+        with served(answer) as host:
+            (docker / "config.json").write_text(json.dumps({"auths": {host: {"identitytoken": PASSWORD}}}))
+            assert code_of(f"{host}/a:1") == "remote-answer"
+    assert got == []
+
+
 def test_a_manifest_without_an_end_is_cut_off() -> None:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
