@@ -10,7 +10,7 @@ from gen.regex import regex
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
@@ -24,6 +24,8 @@ PLACEHOLDER: Final = regex(
 INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
 PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
 _ITEM: Final = regex(r"\{\{\s*item(?:\.([\w-]+))?\s*\}\}")
+_MAX_TEXT: Final = 1 << 16
+"""Characters of all values in one text."""
 
 
 class Leaf(Struct, frozen=True, kw_only=True):
@@ -89,7 +91,7 @@ class Pipeline(Struct, frozen=True, kw_only=True):
 
 def with_values(text: str, values: Mapping[str, str]) -> str:
     """A text with the values of the inputs of its template."""
-    return INPUT.sub(lambda match: values.get(match[1], match[0]), text)
+    return _replaced(INPUT, text, lambda match: values.get(match[1], match[0]))
 
 
 def with_item(text: str, item: Any) -> str:
@@ -101,7 +103,20 @@ def with_item(text: str, item: Any) -> str:
             return as_text(item)
         return as_text(item[key]) if isinstance(item, dict) and key in item else match[0]
 
-    return _ITEM.sub(value, text)
+    return _replaced(_ITEM, text, value)
+
+
+def _replaced(pattern: re.Pattern[str], text: str, value: Callable[[re.Match[str]], str]) -> str:
+    """A text with values, as far as they are short: values in values in values could grow without a bound."""
+    left = _MAX_TEXT
+
+    def short(match: re.Match[str]) -> str:
+        nonlocal left
+        found = value(match)
+        left -= len(found)
+        return found if left >= 0 else match[0]
+
+    return pattern.sub(short, text)
 
 
 def as_text(value: Any) -> str:

@@ -392,3 +392,12 @@ def test_two_parameters_with_one_name_are_one() -> None:
     )
     assert (job.fields["params"], job.fields["command"]) == ({"a_b": "1"}, ["run", "{{ params.a_b }} 2"])
     assert any("the parameter `a_b` of step `a` is not carried" in item.message for item in found)
+
+
+def test_values_in_values_have_a_bound() -> None:
+    twice = {"parameters": [{"name": "p", "value": "{{inputs.parameters.p}}" * 2}]}
+    inputs = {"parameters": [{"name": "p", "value": "word"}]}
+    groups = [dag(task("t", f"g{level + 1}", arguments=twice), name=f"g{level}", inputs=inputs) for level in range(20)]
+    (job,), _ = read(workflow(*groups, program("g20", "{{inputs.parameters.p}}", inputs=inputs), entrypoint="g0"))
+    assert job.fields["image"] == "busybox:1"
+    assert len(str(job.fields)) < 200_000
