@@ -106,7 +106,8 @@ def _whole(value: Any) -> Any:
         return int(value)
     meant = whole_meant(str(value)) if isinstance(value, str) else ""
     hint = "remove the leading `0`" if re.fullmatch(r"0[0-9]+", str(value)) else "write digits, such as `8`"
-    raise refuse("an integer", value, f"did you mean `{meant}`?" if meant else hint, certain=meant)
+    certain = "" if re.search(",[0-9]", str(value)) else meant  # a comma may also begin a decimal fraction
+    raise refuse("an integer", value, f"did you mean `{meant}`?" if meant else hint, certain=certain)
 
 
 def _truth(value: Any) -> Any:

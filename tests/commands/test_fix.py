@@ -62,6 +62,7 @@ MISTAKES = [
 UNCERTAIN = [
     ("gpus: 8", "cpus_or_gpus: 8"),
     ("memory: 64Gi", "memory: 64GB"),
+    ("gpus: 8", "gpus: 8,000"),
     ("memory: 64Gi", "memory: 64"),
     ("timeout: 12h", "timeout: 12"),
     ("timeout: 12h", "timeout: 12 parsecs"),
