@@ -58,7 +58,7 @@ ENTRY = """
         finished=Mark(key="harbor.example.com/apply", value="never"),
         force=(Mark(key="harbor.example.com/replace", value="yes"),),
         tracking=frozenset({"harbor.example.com/owner"}),
-        control_files=("harbor.lock",),
+        control_files=("harbor.conf",),
     ),
 """
 GITOPS = "gitops: {harbor: {repoURL: https://git.example.com/ml/training.git}}\n"
@@ -135,11 +135,11 @@ def test_no_job_or_patch_controls_it(program: Program) -> None:
     repository.job(JOB + "annotations: {harbor.example.com/apply: never}\n")
     assert [code for code, _ in program.found("render")] == ["reserved-metadata"]
     repository.job(JOB)
-    repository.write("jobs/team/harbor.lock", "")
+    repository.write("jobs/team/harbor.conf", "")
     assert program.found("render") == [
-        ("control-file", "`harbor.lock` is not allowed here: it would reconfigure Harbor, Argo CD, Flux or Git")
+        ("control-file", "`harbor.conf` is not allowed here: it would reconfigure Harbor, Argo CD, Flux or Git")
     ]
-    (repository.root / "jobs/team/harbor.lock").unlink()
+    (repository.root / "jobs/team/harbor.conf").unlink()
     patch = "patches: [{target: {kind: PersistentVolume}, patch: {metadata: {annotations: {%s: '%s'}}}}]\n"
     repository.overlay(OVERLAY + GITOPS + patch % ("harbor.example.com/keep", "no"))
     assert "patch-breaks" in [code for code, _ in program.found("render")]

@@ -265,6 +265,7 @@ NOT_EQUAL = {
             "copies-of-files-jobset-set",
             "copies-of-files-mpijob-mpi",
             "copies-of-files-pytorchjob-one-pod",
+            "pins-of-images-and-code-pytorchjob-train",
         ),
         "copies and logs, whose volumes have a name of gen",
     ),
