@@ -62,7 +62,7 @@ class Context(Struct, frozen=True):
 
     @property
     def job(self) -> Job:
-        return self.given.job
+        return self.run.given.job
 
     @property
     def object_facts(self) -> Resource:
