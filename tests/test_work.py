@@ -34,6 +34,7 @@ def test_a_search_finds_the_matches_of_re(pattern: str, text: str) -> None:
         assert found == ([match.span()] if match else []), method
 
 
+@pytest.mark.slow
 def test_a_search_that_takes_too_many_steps_ends() -> None:
     text = "a" * 1000
     assert Search("a+b", 0, text, 2_000_000).run("search") == []

@@ -68,6 +68,7 @@ def test_training_containers_request_the_devices(repo: Repository, name: str) ->
     assert tolerated == {taint["key"] for taint in ACCELERATORS[name].model_validate(fields).effect(1).tolerations}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_plan_counts_devices_and_holds_them_against_the_quota(history: History, name: str) -> None:
     fields, count, _ = EXAMPLES[name]

@@ -57,6 +57,7 @@ def test_unusual_values_are_errors_of_the_engine(expression: str, expected: Any)
     assert outcome(expression) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [

@@ -134,6 +134,7 @@ def test_what_a_server_refuses(expression: str, message: str) -> None:
     assert raised.value.message == message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expression",
     [

@@ -24,6 +24,7 @@ class Endless:
             yield b"x" * size
 
 
+@pytest.mark.slow
 def test_a_line_without_an_end_is_cut() -> None:
     sizes = [len(line) for line in _lines(Endless())]
     assert sum(sizes) == 64 << 20

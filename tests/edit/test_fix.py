@@ -67,6 +67,7 @@ def test_a_fix_that_leaves_as_many_errors_is_not_kept() -> None:
     assert (result.text, result.findings) == (text, ())
 
 
+@pytest.mark.slow
 def test_a_fix_that_a_judge_finds_again_and_again_ends() -> None:
     def judge(text: str) -> list[Diagnostic]:
         number = int(text.partition(": ")[2])

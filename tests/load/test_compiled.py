@@ -58,6 +58,7 @@ def slowly(text: str) -> object:
     return documents[0] if len(documents) == 1 and not found.items else None
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(text=texts)
 @example("a: 1\na: 2")

@@ -111,6 +111,7 @@ def test_a_job_without_a_lock_has_no_pins(repo: Repository) -> None:
     assert (lock.images, lock.commits, lock.updates) == ({}, {}, False)
 
 
+@pytest.mark.slow
 def test_a_lock_with_thousands_of_mistakes_has_few_findings(repo: Repository) -> None:
     """Each looks for its place in the file."""
     repo.job(JOB)

@@ -263,6 +263,7 @@ def test_a_registry_that_hangs_costs_one_limit_for_all_its_images() -> None:
     assert len(begun) < 30
 
 
+@pytest.mark.slow
 def test_a_registry_that_sends_a_byte_now_and_then_ends() -> None:
     stop = threading.Event()
 
@@ -276,6 +277,7 @@ def test_a_registry_that_sends_a_byte_now_and_then_ends() -> None:
         stop.set()
 
 
+@pytest.mark.slow
 def test_a_host_has_few_connections_at_once() -> None:
     lock, now, most = threading.Lock(), 0, 0
 

@@ -121,6 +121,7 @@ def listed(history: History) -> dict[str, Any]:
     return document["jobs"][0]  # type: ignore[no-any-return] # JSON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "runs", "month"), CASES.values(), ids=CASES)
 def test_plans_comments_pages_and_lists_have_the_same_costs(
     history: History, text: str, runs: list[str | None], month: str

@@ -71,6 +71,7 @@ def test_a_demand_that_cannot_be_read_is_reported(history: History) -> None:
 RELEASES = [(kind, served) for kind, model in KINDS.items() for served in model.facts.served]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "served"), RELEASES)
 def test_gpus_are_counted_by_accelerator(history: History, kind: str, served: str) -> None:
     """Quotas of a render and of a plan count the same devices, also for pods without a template."""
