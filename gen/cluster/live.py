@@ -91,7 +91,7 @@ class _Following:
         for one in self.all:
             with self.lock:
                 snapshot = _copy(one.snapshot)
-            one.waiting = read_waiting(one.question.target.api, snapshot)
+            one.waiting = read_waiting(one.question.target.api, snapshot, one.question.namespaces)
         return True
 
     def _ask_again(self) -> None:

@@ -85,7 +85,7 @@ def ask(question: Question) -> tuple[Snapshot, Mapping[str, Waiting]]:
     """The answers of one cluster."""
     api = question.target.api
     snapshot = read_snapshot(api, question.wanted, question.scope)
-    return snapshot, read_waiting(api, snapshot)
+    return snapshot, read_waiting(api, snapshot, question.namespaces)
 
 
 def report(target: Target, problem: Problem, found: Findings) -> None:

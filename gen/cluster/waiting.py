@@ -20,7 +20,7 @@ from gen.resources.kueue import RESERVED, VISIBILITY, WORKLOAD
 from gen.resources.state import State, conditions, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from gen.cluster.client import Api
     from gen.cluster.snapshot import Snapshot
@@ -40,16 +40,20 @@ class Waiting(Struct, frozen=True, kw_only=True):
     position: int | None = None
 
 
-def read_waiting(api: Api, snapshot: Snapshot) -> dict[str, Waiting]:
-    """By UID of the run. Errors are problems of the snapshot, and hide nothing else."""
+def read_waiting(api: Api, snapshot: Snapshot, namespaces: Container[str] = ()) -> dict[str, Waiting]:
+    """By UID of the run; those in the `namespaces` first, because not all are asked for.
+
+    Errors are problems of the snapshot, and hide nothing else.
+    """
     family = Family(snapshot)
-    without = [body for body in snapshot.runs.values() if _is_active(body) and not family.pods(body)]
+    runs = sorted(snapshot.runs.values(), key=lambda body: _namespace(body) not in namespaces)
+    without = [body for body in runs if _is_active(body) and not family.pods(body)]
     queued = [body for body in without if _queue(body)]
     stuck = [body for body in without if not _queue(body)][:_MOST_ASKED]
     found: dict[str, Waiting] = {}
-    for read, runs in ((_in_queues, queued), (_in_events, stuck)):
+    for read, asked in ((_in_queues, queued), (_in_events, stuck)):
         try:
-            found |= dict(read(api, runs))
+            found |= dict(read(api, asked))
         except ClusterError as error:
             snapshot.problems.append(Problem(error=error))
         except NotFoundError:

@@ -66,3 +66,21 @@ def test_workloads_that_may_not_be_read() -> None:
     snapshot = Snapshot(runs={"1": JOB})
     assert read_waiting(Answering(workloads=ClusterError(CLUSTER_FORBIDDEN, "no", "")), snapshot) == {}
     assert [problem.error.code for problem in snapshot.problems] == [CLUSTER_FORBIDDEN]
+
+
+def test_runs_in_namespaces_of_the_repository_are_asked_for_first() -> None:
+    asked: list[str] = []
+
+    class Noting(Api):
+        def get(self, path: str, query: Any = None) -> dict[str, Any]:  # noqa: ARG002 - the interface
+            asked.append(path)
+            return {"items": []}
+
+    def stuck(number: int, namespace: str) -> dict[str, Any]:
+        metadata = {"uid": str(number), "name": f"job-{number}", "namespace": namespace}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {}}
+
+    runs = {str(number): stuck(number, "other") for number in range(100)} | {"100": stuck(100, "team")}
+    read_waiting(Noting("test", None, 1), Snapshot(runs=runs), {"team"})
+    assert asked[0] == "/api/v1/namespaces/team/events"
+    assert len(asked) < 100
