@@ -51,7 +51,7 @@ def test_states_of_a_job(delivery: Delivery) -> None:
     assert list(delivery.runs()) == [other]
     delivery.job(PYTORCH.format(lr=2))
     delivery.merge()
-    # a new Application can seem in sync for a moment before its first operation
+    # the run was seen to come after the new Application had said that it is in sync
     delivery.wait(lambda: delivery.runs().keys() == runs.keys(), "run of the job that is there again")
     assert delivery.runs()[other] == runs[other]
     delivery.rests()
