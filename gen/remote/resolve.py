@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _GIT_AT_ONCE: Final = 4
+_HOSTS_AT_ONCE: Final = 16
+"""Hosts that are asked at the same time: a job can name thousands, and each has threads of its own."""
 _LIMIT: Final = 6
 """How many times longer than one answer all answers about one image may take, with pauses that a server asks for."""
 _TURN_S: Final = 0.01
@@ -73,17 +75,20 @@ def ask(questions: Iterable[Question], seconds: float) -> Mapping[Question, Repl
         by_host.setdefault(question.host, []).append(question)
     config = DockerConfig.read() if any(not host.startswith("git ") for host in by_host) else DockerConfig({}, "")
     hosts = [_Host(name, asked, config, seconds) for name, asked in by_host.items()]
-    for host in hosts:
-        host.start()
     return _collected(hosts)
 
 
 def _collected(hosts: list[_Host]) -> dict[Question, Reply]:
     """Wait for all replies. Each has a limit."""
-    while waiting := [host for host in hosts if not host.finished()]:
-        for host in waiting:
+    waiting, asked = deque(hosts), list[_Host]()
+    while waiting or asked:
+        while waiting and len(asked) < _HOSTS_AT_ONCE:
+            asked.append(waiting.popleft())
+            asked[-1].start()
+        asked = [host for host in asked if not host.finished()]
+        for host in asked:
             host.end_late()
-        time.sleep(_TURN_S)
+        time.sleep(_TURN_S if asked else 0)
     return {question: reply for host in hosts for question, reply in host.replies.items()}
 
 

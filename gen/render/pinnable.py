@@ -26,10 +26,13 @@ def pinnable(root: Path, job: JobFile, overlays: Sequence[Overlay], lock: Lock, 
     """None for a job with errors, which are reported, for one that no overlay selects, and for a finished one."""
     own = Findings()
     source = read(root, job.file, own)
+    if source is None:
+        found.extend(own.items)
+        return None
     pins = Pins(lock=lock)
-    selected = [one for one in overlays if source is not None and selects(one, job.key, source.data)]
+    selected = [one for one in overlays if selects(one, job.key, source.data)]
     for overlay in selected:
-        written = read_job(source, job.namespace, overlay, own) if source is not None else None
+        written = read_job(source, job.namespace, overlay, own)
         for run in expand(written, overlay, own) if written is not None else ():
             plan = plan_run(run, overlay, pins)
             own.extend(run.found.items)

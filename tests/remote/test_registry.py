@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gen.remote import resolve
 from gen.remote.errors import RemoteError
 from gen.remote.resolve import Found, ImageQuestion, ask
 from tests.remote import servers
@@ -294,6 +295,26 @@ def test_a_host_has_few_connections_at_once() -> None:
         replies = ask([ImageQuestion(image=f"{host}/team/a{number}:1") for number in range(200)], 10)
     assert len({reply.content for reply in replies.values() if isinstance(reply, Found)}) == 1
     assert 2 <= most <= 8
+
+
+def test_few_hosts_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job can name thousands of registries, and a thread for each would be more than a process may have."""
+    lock, now, most = threading.Lock(), 0, 0
+
+    def reply(host: object, question: ImageQuestion) -> Found:  # noqa: ARG001 - the interface
+        nonlocal now, most
+        with lock:
+            now, most = now + 1, max(most, now + 1)
+        threading.Event().wait(0.002)
+        with lock:
+            now -= 1
+        return Found(content=question.image)
+
+    monkeypatch.setattr(resolve._Host, "_reply", reply)
+    questions = [ImageQuestion(image=f"registry-{number}.example.com/team/a:1") for number in range(300)]
+    replies = ask(questions, 10)
+    assert {one.content for one in replies.values() if isinstance(one, Found)} == {one.image for one in questions}
+    assert 2 <= most <= 16
 
 
 @pytest.mark.parametrize(
