@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.remote import resolve
 from gen.remote.errors import RemoteError
 from gen.remote.resolve import Found, ImageQuestion, ask
 from tests.remote import servers
@@ -310,7 +309,7 @@ def test_few_hosts_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
             now -= 1
         return Found(content=question.image)
 
-    monkeypatch.setattr(resolve._Host, "_reply", reply)
+    monkeypatch.setattr("gen.remote.resolve._Host._reply", reply)
     questions = [ImageQuestion(image=f"registry-{number}.example.com/team/a:1") for number in range(300)]
     replies = ask(questions, 10)
     assert {one.content for one in replies.values() if isinstance(one, Found)} == {one.image for one in questions}
