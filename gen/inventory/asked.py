@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from gen.diagnostics import Findings
-from gen.model.schedule import Schedule
 from gen.render.plan.accelerators import device_name
 from gen.render.plan.context import role_value
 from gen.resources.antichain import widest
@@ -39,9 +38,7 @@ class Asked(Struct, frozen=True):
 
     def counts(self, state: object) -> bool:
         """Whether its pods may run in this state."""
-        facts = self.job.job.facts
-        facts = facts.scheduled_by if self.job.job.schedule is not None and facts.scheduled_by is not None else facts
-        return state == "active" or (state == "suspended" and not facts.suspend_stops)
+        return state == "active" or (state == "suspended" and not self.job.job.object_facts.suspend_stops)
 
 
 def sums(runs: Sequence[Asked], months: Sequence[Asked] | None = None) -> dict[str, Any]:
@@ -63,10 +60,9 @@ def asked_by(written: WrittenJob, job: JobInput) -> Asked:
     prices = written.overlay.prices if written.overlay is not None and not job.left_out & TIMES else None
     if prices is None:
         return Asked(job, workers, asked, None)
-    wanted = job.job.schedule
-    if wanted is None or job.job.facts.scheduled_by is None:
+    schedule = job.job.times
+    if schedule is None or job.job.facts.scheduled_by is None:
         return Asked(job, workers, asked, run_cost(asked, prices))
-    schedule = wanted if isinstance(wanted, Schedule) else Schedule(cron=wanted)
     at_once = overlapping(schedule.cron, asked.seconds, allowed=schedule.concurrency == "Allow")
     a_month = Fraction(at_once) if job.job.state == "suspended" else runs_a_month(schedule.cron)
     cost = run_cost(asked, prices, at_once=at_once, a_month=a_month)

@@ -16,6 +16,8 @@ from gen.diagnostics import with_article
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body
 from gen.model.job import JobFields
+from gen.model.schedule import Schedule
+from gen.resources.katib import EXPERIMENT
 from gen.resources.run_time import longest_time
 
 if TYPE_CHECKING:
@@ -123,6 +125,19 @@ class Job(JobFields, ABC):
     def arena_labels(self, role: str) -> Mapping[str, str]:  # noqa: ARG002 - the operators set those of most kinds
         """Labels by which the client of Arena finds the pods of a role."""
         return {}
+
+    @property
+    def times(self) -> Schedule | None:
+        """The schedule in its long form."""
+        return Schedule(cron=self.schedule) if isinstance(self.schedule, str) else self.schedule
+
+    @property
+    def object_facts(self) -> Resource:
+        """Facts of the object in Git: that of the run, or the one that starts its runs."""
+        if self.search is not None:
+            return EXPERIMENT
+        started_by = self.facts.scheduled_by if self.schedule is not None else None
+        return started_by or self.facts
 
     @property
     def kept_time(self) -> int | None:

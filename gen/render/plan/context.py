@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from gen.model.base import alias_of
-from gen.resources.katib import EXPERIMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,11 +65,7 @@ class Context(Struct, frozen=True):
 
     @property
     def object_facts(self) -> Resource:
-        """Facts of the object in Git: that of the run, or the one that starts its runs."""
-        facts = self.job.facts
-        if self.job.search is not None:
-            return EXPERIMENT
-        return facts.scheduled_by if self.job.schedule is not None and facts.scheduled_by is not None else facts
+        return self.job.object_facts
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.given.place(*route, key=key)

@@ -9,7 +9,6 @@ from gen.findings.jobs import INVALID_EXPRESSION, INVALID_VALUE
 from gen.kinds.schedule_plan import SchedulePlan
 from gen.kubernetes import RUN, TRIAL
 from gen.model.base import default_of
-from gen.model.schedule import Schedule
 from gen.render.plan.placeholders import is_free, is_path
 from gen.rules.cron_syntax import at_once, never_comes
 from gen.rules.cron_values import ZONED, schedule_fault, time_zone_fault
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Route
+    from gen.model.schedule import Schedule
     from gen.render.plan.context import Context
 
 _FIELD = "schedule"
@@ -37,9 +37,9 @@ def plan_schedule(context: Context) -> SchedulePlan | None:
     """None for a job that runs once, and for a schedule that the kind cannot have, which is reported elsewhere."""
     job = context.job
     facts = job.facts.scheduled_by
-    if job.schedule is None or facts is None:
+    wanted = job.times
+    if wanted is None or facts is None:
         return None
-    wanted = job.schedule if isinstance(job.schedule, Schedule) else Schedule(cron=job.schedule)
     pipelines = context.overlay.fields.pipelines
     if facts.workflow and pipelines is None:
         message = f"overlay `{context.overlay.name}` has no `pipelines`, which start jobs of `kind: {job.kind}`"
