@@ -6,7 +6,8 @@ from gen.findings.code import Code
 
 MUTABLE_REF = Code(
     "mutable-ref",
-    "A job has an image without a digest, or code of a branch or tag, and no pin for it, in an overlay with `pins`.",
+    "A job has code of a branch or tag and no pin for it, or an image without a digest and a pin in an overlay with "
+    "`pins: warn` or `required`.",
     "Pods of one run that start at different times can get different content, and the run cannot be repeated.",
     "Run `gen pin JOB`, or write the digest or the full commit hash into the job.",
 )

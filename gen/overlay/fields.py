@@ -195,9 +195,10 @@ class OverlayFields(Model):
     are Kueue LocalQueues, and for `kind: volcano` queues of Volcano."""
     images: tuple[ImageRule, ...] = ()
     """Rules that replace image prefixes. The longest matching prefix applies."""
-    pins: Literal["required", "warn", "off"] = "off"
+    pins: Literal["required", "warn", "code", "off"] = "code"
     """What to report about images without a digest and code without a commit that `gen pin` has not pinned: an error, a
-    warning, or nothing. Pins that exist are used in any case. [Pins](pins.md) describes them."""
+    warning, a warning for code only, or nothing. Pins that exist are used in any case. [Pins](pins.md) describes
+    them."""
     patches: tuple[PatchFields, ...] = ()
     """Patches of rendered objects, applied in order."""
     gitops: Gitops | None = None

@@ -100,7 +100,7 @@ def test_a_url_of_code_cannot_be_an_option(bare: Repository, url: str) -> None:
     ],
 )
 def test_ordinary_urls_of_code_are_accepted(bare: Repository, url: str) -> None:
-    assert codes(bare, f"code: {{git: '{url}', name: a}}\n") == []
+    assert codes(bare, f"code: {{git: '{url}', ref: {'c' * 40}, name: a}}\n") == []
 
 
 @pytest.mark.parametrize(

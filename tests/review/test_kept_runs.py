@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 JOB = "kind: batch\nimage: registry.example.com/a:1\ncommand: x\nworkers: 2\ngpus: 1\nqueue: research\ntimeout: 1h\n"
 FILES = "files: {/etc/a: b}\n"
-CODE = "code: {git: https://git.example.com/a.git, ref: v1}\n"
+CODE = f"code: {{git: https://git.example.com/a.git, ref: {'c' * 40}}}\n"
 RUN = "rendered/dev/jobs/team/demo/job-demo.yaml"
 CONFIG = "rendered/dev/jobs/team/demo/configmap-demo-files.yaml"
 BUMP = "codeSync: {gitImage: registry.example.com/git-sync:v5}\n"

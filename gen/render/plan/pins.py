@@ -32,19 +32,21 @@ def digest_of(context: Context, image: str, pulled: str, route: Route, part: Par
         return ""
     if "@" in image:
         message = f"image {shown(image)} has a digest of another form than those that runtimes check"
-        _report(context, route, message, "write `@sha256:` with 64 digits in lower case")
+        _report(context, route, message, "write `@sha256:` with 64 digits in lower case", image=True)
         return ""
     if RUN in image or TRIAL in image:
-        _report(context, route, f"image {shown(image)} cannot be pinned, because its name depends on the run", _SAME)
+        message = f"image {shown(image)} cannot be pinned, because its name depends on the run"
+        _report(context, route, message, _SAME, image=True)
         return ""
     pins.images.setdefault(image, {})[pulled] = None
     pins.places.setdefault(image, partial(context.place, *route))
     digest = pins.lock.images.get(image, "")
     if not digest:
-        if context.overlay.fields.pins != "off":
+        if _counts(context, image=True):
             owner = "job" if part != "platform" and context.set_by_job(route) else "overlay"
             hint = f"run `gen pin {_job(context)}`, or write `{image}@sha256:…` into the {owner}"
-            _report(context, route, f"image {shown(image)} has no pin, so its tag can move to another image", hint)
+            message = f"image {shown(image)} has no pin, so its tag can move to another image"
+            _report(context, route, message, hint, image=True)
         return ""
     if part == "run" and context.set_by_job(route):
         context.pins.own[image] = digest
@@ -90,12 +92,18 @@ _ARCHITECTURE: Final = "kubernetes.io/arch"
 _SAME = "use a name that is the same for all runs"
 
 
-def _report(context: Context, route: Route, message: str, hint: str) -> None:
+def _report(context: Context, route: Route, message: str, hint: str, *, image: bool = False) -> None:
     demand = context.overlay.fields.pins
-    if demand == "required":
-        context.found.error(MUTABLE_REF, context.place(*route), message, hint)
-    elif demand == "warn":
-        context.found.warning(MUTABLE_REF, context.place(*route), message, hint)
+    if not _counts(context, image=image):
+        return
+    report = context.found.error if demand == "required" else context.found.warning
+    report(MUTABLE_REF, context.place(*route), message, hint)
+
+
+def _counts(context: Context, *, image: bool) -> bool:
+    """Whether content that can change is reported. A finished job is a record, which `gen pin` leaves alone."""
+    ignored = {"off", "code"} if image else {"off"}
+    return context.overlay.fields.pins not in ignored and context.job.state != "finished"
 
 
 def _job(context: Context) -> str:

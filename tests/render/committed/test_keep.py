@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 JOB = "kind: {kind}\nimage: a:1\ncommand: x\nworkers: 2\ngpus: 1\n"
 MORE = (
-    "files: {/etc/a: b}\ndata: {nas: /data}\ntensorboard: true\ncode: {git: https://git.example.com/a.git, ref: v1}\n"
+    "files: {/etc/a: b}\ndata: {nas: /data}\ntensorboard: true\n"
+    f"code: {{git: https://git.example.com/a.git, ref: {'c' * 40}}}\n"
 )
 BUMP = "codeSync: {gitImage: registry.example.com/git-sync:v5}\ntensorboard: {image: registry.example.com/tb:9}\n"
 FOLDER = "dev/jobs/team/demo/"

@@ -61,7 +61,7 @@ def test_a_job_without_pods_is_a_finding(repo: Repository) -> None:
         ("files: {/x: a, //x: b}\n", "4:9"),
         ("data: {data: /dev/shm}\nsharedMemory: 1Gi\n", "4:14"),
         ("sharedMemory: 1Gi\nfiles: {/dev/shm: a}\n", "5:9"),
-        ("data: {data: /root/code}\ncode: {git: 'https://example.com/a.git'}\n", "4:14"),
+        ("data: {data: /root/code}\ncode: {git: 'https://example.com/a.git', ref: " + "c" * 40 + "}\n", "4:14"),
     ],
 )
 def test_a_conflict_is_placed_at_what_the_author_mounts(repo: Repository, fields: str, place: str) -> None:

@@ -160,7 +160,7 @@ def test_without_a_pin_everything_that_can_change_is_reported(
     assert all(name in named for name in (IMAGE, GIT_SYNC, "`main`", "tensorflow/tensorflow:2.20.0"))
 
 
-@pytest.mark.parametrize("demand", ["required", "warn", "off"])
+@pytest.mark.parametrize("demand", ["required", "warn", "code", "off"])
 def test_a_digest_and_a_full_commit_need_no_lock(demand: str, repo: Repository) -> None:
     full = f"@{digest('a')}"
     repo.overlay(f"{OVERLAY}pins: {demand}\ncodeSync: {{gitImage: '{GIT_SYNC}{full}'}}\n")
@@ -168,7 +168,26 @@ def test_a_digest_and_a_full_commit_need_no_lock(demand: str, repo: Repository) 
     assert repo.codes() == []
 
 
+def test_code_that_can_change_is_reported_by_default(repo: Repository) -> None:
+    repo.job(JOB + CODE)
+    (finding,) = repo.render()[0].findings
+    assert (finding.code, finding.severity) == ("mutable-ref", Severity.WARNING)
+    assert "`main`" in finding.message
+    repo.write("jobs/team/demo.lock", lock({}, "c"))
+    assert repo.codes() == []
+
+
+@pytest.mark.parametrize("demand", ["required", "warn", "code"])
+def test_a_finished_job_needs_no_pins(demand: str, repo: Repository) -> None:
+    repo.job(JOB + CODE)
+    repo.render()
+    repo.overlay(f"{OVERLAY}pins: {demand}\n")
+    repo.job(f"{JOB}{CODE}state: finished\n")
+    assert repo.codes() == []
+
+
 def test_off_reports_nothing_and_uses_pins(repo: Repository) -> None:
+    repo.overlay(f"{OVERLAY}pins: off\n")
     repo.job(JOB + CODE)
     assert repo.codes() == []
     repo.write("jobs/team/demo.lock", lock({IMAGE: "a"}))

@@ -71,7 +71,7 @@ def test_workers_beside_replicas(repo: Repository) -> None:
 
 
 def test_fields_of_git_beside_rsync(repo: Repository) -> None:
-    repo.overlay(OVERLAY + 'codeSync: {rsyncImage: "rsync:1"}\n')
+    repo.overlay(OVERLAY + 'pins: off\ncodeSync: {rsyncImage: "rsync:1"}\n')
     job = f'kind: pytorch\n{HEAD}code:\n  rsync: "host::module/train"\n'
     assert unused(repo, job) == []
     for field in ("ref: v1", "depth: 2", "submodules: 'off'", "credentials: token", "name: src"):
