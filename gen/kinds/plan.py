@@ -205,6 +205,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     tensorboard: TensorBoardPlan | None
     queue: QueuePlan | None
     priority: str | None
+    """PriorityClass of the pods."""
+    preemption_policy: str | None
+    """Policy that the class must have, as the overlay states it."""
     service_account: str | None
     pull_secrets: tuple[str, ...]
     retries: int | None

@@ -121,7 +121,7 @@ class JobFields(PodFields):
     queue: Label | None = None
     """Queue of the overlay, such as a LocalQueue of Kueue. The overlay must grant it to the namespace."""
     priority: ObjectName | None = None
-    """PriorityClass of the pods. The overlay must grant it to the namespace."""
+    """Priority of the overlay, or PriorityClass of the pods. The overlay must grant it to the namespace."""
     service_account: ObjectName | None = None
     """ServiceAccount of the pods. The overlay must grant it to the namespace."""
     image_pull_secrets: tuple[ObjectName, ...] = ()

@@ -187,8 +187,9 @@ OVERLAY: Final = _names({
     "images": "registries mirrors registryMirrors",
     "params": "parameters variables vars values",
     "codeSync": "gitSync",
+    "priorities": "priority priorityClasses",
     "set `gpus` of a namespace: `namespaces: {<namespace>: {gpus: <number>}}`": "quota quotas gpus limits",
-    "set it for each namespace: `namespaces: {<namespace>: {<field>: …}}`": "priorities serviceAccounts allow",
+    "set it for each namespace: `namespaces: {<namespace>: {<field>: …}}`": "serviceAccounts allow",
     "write `select: {include: [<pattern>], exclude: [<pattern>]}` instead": "include exclude jobs",
     "write `gitops: {argocd: {repoURL: <URL>}}` or `gitops: {flux: {repoURL: <URL>}}` instead": "argocd argo flux",
 })  # fmt: skip

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import did_you_mean
-from gen.findings.grants import UNKNOWN_ACCELERATOR, UNKNOWN_NETWORK, UNKNOWN_QUEUE, UNKNOWN_STORE, UNKNOWN_VOLUME
+from gen.findings.grants import (
+    UNKNOWN_ACCELERATOR,
+    UNKNOWN_NETWORK,
+    UNKNOWN_PRIORITY,
+    UNKNOWN_QUEUE,
+    UNKNOWN_STORE,
+    UNKNOWN_VOLUME,
+)
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
 from gen.kinds import KINDS
@@ -147,6 +154,8 @@ def _known_to_grants(fields: OverlayFields) -> Iterator[tuple[str, Code, Collect
     yield "volumes", UNKNOWN_VOLUME, fields.volumes, "declare it under `volumes`"
     if fields.queues:  # without any, these are queues of the cluster
         yield "queues", UNKNOWN_QUEUE, fields.queues, "declare it under `queues`"
+    if fields.priorities:  # without any, these are classes of the cluster
+        yield "priorities", UNKNOWN_PRIORITY, fields.priorities, "declare it under `priorities`"
     yield "stores", UNKNOWN_STORE, fields.stores, "declare it under `stores`"
     yield "networks", UNKNOWN_NETWORK, {*fields.networks, POD_NETWORK}, "declare it under `networks`"
     yield "accelerators", UNKNOWN_ACCELERATOR, fields.accelerators, "declare it under `accelerators`"

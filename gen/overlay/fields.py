@@ -26,7 +26,7 @@ from gen.overlay.declared_kind import DeclaredKind
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import NetworkFields
 from gen.overlay.queue import QueueFields
-from gen.overlay.settings import GPU, CodeSync, Compat, Copying, Katib, Pipelines, Spot, TensorBoardDefaults
+from gen.overlay.settings import GPU, CodeSync, Compat, Copying, Katib, Pipelines, Priority, Spot, TensorBoardDefaults
 from gen.overlay.store import StoreFields
 from gen.queues import QUEUES
 from gen.regex import regex
@@ -193,6 +193,9 @@ class OverlayFields(Model):
     queues: dict[Label, QueueFields] = {}
     """Queues that jobs can use with `queue`, each of one scheduler. Without any, the queues that namespaces are granted
     are Kueue LocalQueues, and for `kind: volcano` queues of Volcano."""
+    priorities: dict[Label, Priority] = {}
+    """Priorities that jobs can use with `priority`. Without any, the priorities that namespaces are granted are
+    PriorityClasses of the cluster."""
     images: tuple[ImageRule, ...] = ()
     """Rules that replace image prefixes. The longest matching prefix applies."""
     pins: Literal["required", "warn", "code", "off"] = "code"

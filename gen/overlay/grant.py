@@ -92,7 +92,7 @@ class Grant(Model):
     its configuration does not list in `integrations.frameworks`, and the job starts at once: by default, PyTorchJob,
     TFJob, XGBoostJob, PaddleJob and JAXJob. Declare `queues`, and gen rejects such a job."""
     priorities: tuple[ObjectName, ...] = ()
-    """PriorityClasses."""
+    """Priorities of the overlay. If it declares none, these are PriorityClasses."""
     service_accounts: tuple[ObjectName, ...] = ()
     """ServiceAccounts."""
     volumes: tuple[Label, ...] | None = None

@@ -55,6 +55,19 @@ class Spot(Model):
     """Taints of the nodes."""
 
 
+class Priority(Model):
+    """Priority that jobs can have by name: a PriorityClass of the cluster."""
+
+    main: ClassVar[str] = "className"
+
+    class_name: ObjectName
+    """PriorityClass of the pods."""
+    preemption_policy: Literal["Never", "PreemptLowerPriority"] | None = None
+    """The `preemptionPolicy` that the class must have: with `Never`, pods wait for free nodes and stop no others. Pods
+    state it, and an API server rejects pods whose class has another. Kueue ignores it: `preemption` of its ClusterQueue
+    decides. [default: pods state none]"""
+
+
 class Katib(Model):
     """Configuration of Katib in the cluster."""
 

@@ -52,6 +52,7 @@ _OF_ROUTES: Final = {
     **dict.fromkeys(("nodeSelector", "affinity", "tolerations"), "placement"),
     **dict.fromkeys(("volumes", "volumeMounts"), "data"),
     **dict.fromkeys(("hostNetwork", "hostPID", "hostIPC"), "network"),
+    "preemptionPolicy": "priority",
     "priorityClassName": "priority",
     "serviceAccountName": "serviceAccount",
     "imagePullSecrets": "imagePullSecrets",

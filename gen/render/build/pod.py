@@ -38,6 +38,7 @@ def _pod_spec(plan: Plan, pod: PodPlan, facts: Resource) -> Body:
         schedulerName=pod.effect.scheduler,
         serviceAccountName=plan.service_account,
         priorityClassName=plan.priority,
+        preemptionPolicy=plan.preemption_policy,
         imagePullSecrets=[{"name": name} for name in plan.pull_secrets],
         nodeSelector=single,
         affinity=present(nodeAffinity=_node_affinity(several), podAntiAffinity=_apart(plan, pod)),

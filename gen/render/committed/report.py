@@ -89,10 +89,12 @@ def _granted_values(body: Body, main_container: str) -> Iterator[tuple[str, str]
 
 def _is_granted(field: str, value: str, grant: Grant, overlay: Overlay) -> bool:
     declared = (overlay.fields.queues[name].profile for name in grant.queues if name in overlay.fields.queues)
+    declared_classes = overlay.fields.priorities
+    classes = [declared_classes[name].class_name if name in declared_classes else name for name in grant.priorities]
     lists = {
         # a run from before they were declared only has the name of the LocalQueue
         "queue": (*grant.queues, *(queue.labels.get(QUEUE_LABEL) for queue in declared)),
-        "priority": grant.priorities,
+        "priority": classes,
         "serviceAccount": grant.service_accounts,
         "permission": (*grant.allow, *(["search"] if grant.search is not None else [])),
     }

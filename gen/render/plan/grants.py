@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gen.diagnostics import Route
+    from gen.overlay.fields import OverlayFields
     from gen.render.plan.context import Context
 
 _GRANTED = (
@@ -33,10 +34,15 @@ def check_grants(context: Context) -> None:
         wanted = getattr(context.job, attribute)
         if wanted is not None and wanted not in granted[list_name]:
             remedy = f"add it to `namespaces.{namespace}.{list_name}` of the overlay"
-            declared = field == "queue" and wanted in context.overlay.fields.queues
+            declared = wanted in _declared(context.overlay.fields, list_name)
             hint = remedy if declared else did_you_mean(wanted, granted[list_name], otherwise=remedy)
             message = f"namespace `{namespace}` has no {field} `{wanted}` in overlay `{overlay}`"
             context.error(code, (field,), message, hint)
+
+
+def _declared(fields: OverlayFields, list_name: str) -> Collection[str]:
+    declared: dict[str, Collection[str]] = {"queues": fields.queues, "priorities": fields.priorities}
+    return declared.get(list_name, ())
 
 
 def check_listed(context: Context, route: Route, noun: str, name: str, granted: Collection[str] | None) -> None:

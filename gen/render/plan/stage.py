@@ -66,6 +66,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
     check_grants(context)
     network = plan_network(context)
     queue = plan_queue(context, api_version)
+    priority = overlay.fields.priorities.get(job.priority or "")
     target = Target(
         api_version=api_version,
         served=served,
@@ -104,7 +105,8 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
         storage=tuple(sorted({*data.storage, *places.volumes})),
         tensorboard=plan_tensorboard(context, data),
         queue=queue,
-        priority=job.priority,
+        priority=priority.class_name if priority is not None else job.priority,
+        preemption_policy=priority.preemption_policy if priority is not None else None,
         service_account=job.service_account,
         pull_secrets=tuple(dict.fromkeys(job.image_pull_secrets)),
         retries=job.retries,

@@ -191,6 +191,21 @@ def test_a_withdrawn_grant_is_not_avoided(repo: Repository) -> None:
     assert "unknown-service-account" in codes(report)
 
 
+def test_a_priority_that_the_overlay_declares_later_is_still_granted(repo: Repository) -> None:
+    """A run has the class of the priority, which no grant names."""
+    repo.overlay(OVERLAY + "defaults: {priority: high}\n")
+    repo.job(JOB.format(kind="pytorch"))
+    rendered(repo)
+    classes = "priorities: {high: {className: class-of-old}, urgent: {className: high}}\n"
+    repo.overlay(OVERLAY.replace("priorities: [high]", "priorities: [high, urgent]") + classes)
+    repo.job(JOB.format(kind="pytorch") + "priority: urgent\n", name="other")
+    assert rendered(repo) == []
+    repo.overlay(OVERLAY + classes.replace("high}", "higher}"))
+    (repo.root / "jobs/team/other.yaml").unlink()
+    report, _ = repo.render()
+    assert codes(report) == ["kept-run-not-granted"]
+
+
 def test_rules_that_refuse_a_kept_run_are_warnings(repo: Repository) -> None:
     """A kind that the cluster of today does not know."""
     repo.overlay(OVERLAY + "operators: {mpi: kubeflow.org/v1}\n")
