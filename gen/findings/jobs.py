@@ -122,7 +122,7 @@ DUPLICATE_OBJECT = Code(
 )
 SHARED_MEMORY = Code(
     "shared-memory",
-    "`sharedMemory` leaves no memory for the processes of the container.",
+    "`sharedMemory` or a volume in memory leaves no memory for the processes of the container.",
     "Shared memory counts towards the memory limit of the pod, which is killed when it exceeds the limit.",
     "Increase `memory`, or decrease `sharedMemory`.",
 )
@@ -131,6 +131,18 @@ MOUNT_CONFLICT = Code(
     "Two volumes, files or directories are mounted at the same path.",
     "The API server rejects the pod, or one mount hides the other.",
     "Change one of the paths.",
+)
+NO_NODE = Code(
+    "no-node",
+    "What a job asks for contradicts itself: no nodes can run all of its pods.",
+    "The pods would wait for nodes until the job reaches its `timeout`, or for ever.",
+    "Use volumes of one place, or remove what keeps the pods apart.",
+)
+ONE_NODE_CLAIM = Code(
+    "one-node-claim",
+    "Several pods use a claim that only one node can mount.",
+    "Pods on other nodes never start, such as workers or a TensorBoard (kubeflow/kubeflow#5039).",
+    "Use a volume with `ReadWriteMany`, or name one node for all pods, such as in `placement.nodeSelector`.",
 )
 NO_LOGDIR = Code(
     "no-logdir",

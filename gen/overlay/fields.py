@@ -10,6 +10,7 @@ from pydantic import Field, WithJsonSchema, create_model, model_validator
 
 from gen.accelerators import ACCELERATORS
 from gen.gitops.model import Gitops
+from gen.kubernetes import ZONE
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.kept_files import Rendered
 from gen.model.money import Currency
@@ -75,6 +76,12 @@ class VolumeFields(Model):
     @cached_property
     def profile(self) -> StorageProfile:
         return next(iter(self.given.values()))
+
+    @property
+    def node_labels(self) -> dict[str, str]:
+        """Labels of the only nodes that can mount it."""
+        zone = {ZONE: self.zone} if self.zone is not None else {}
+        return {**zone, **self.profile.node_labels}
 
     @model_validator(mode="after")
     def _one_profile(self) -> Self:

@@ -92,6 +92,11 @@ class QueueProfile(Profile, ABC):
         return None
 
     @property
+    def one_domain(self) -> str | None:
+        """Node label whose value is the same for all pods of a role; None if they can be anywhere."""
+        return None
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """Labels of all objects of a run."""
         return {}

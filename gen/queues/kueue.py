@@ -108,6 +108,10 @@ class Kueue(QueueProfile):
         return self.unable(facts, api_version)
 
     @property
+    def one_domain(self) -> str | None:
+        return self.topology.required if self.topology is not None else None
+
+    @property
     def labels(self) -> Mapping[str, str]:
         labels = {QUEUE_LABEL: self.local_queue, PRIORITY_LABEL: self.priority_class}
         return {key: value for key, value in labels.items() if value is not None}

@@ -53,6 +53,11 @@ class StorageProfile(Profile, ABC):
     """Whether other pods, such as TensorBoard, can read the files of a training pod."""
 
     @property
+    def for_host_network(self) -> str:
+        """What would let pods on the host network mount the volume; empty if they can."""
+        return ""
+
+    @property
     def pod_annotations(self) -> Mapping[str, str]:
         """Annotations of the pods that mount the volume."""
         return {}
@@ -60,6 +65,11 @@ class StorageProfile(Profile, ABC):
     @property
     def pod_labels(self) -> Mapping[str, str]:
         """Labels of the pods that mount the volume."""
+        return {}
+
+    @property
+    def node_labels(self) -> Mapping[str, str]:
+        """Labels of the only nodes that can mount the volume; empty for all nodes of its zone."""
         return {}
 
     def objects(self, volume: Volume) -> tuple[Body, ...]:  # noqa: ARG002 - most profiles need the volume
@@ -88,11 +98,6 @@ class StaticProfile(ClaimedProfile):
     settings: ClassVar[frozenset[str]] = SETTINGS
     mount_options: ClassVar[tuple[str, ...]] = ()
     """Mount options of all volumes of this profile. Those of the overlay are appended."""
-
-    @property
-    def node_terms(self) -> tuple[Body, ...]:
-        """Expressions over the labels of the nodes that can mount it; empty for all nodes of its zone."""
-        return ()
 
     @abstractmethod
     def persistent_source(self, volume: Volume) -> Body:
@@ -161,8 +166,9 @@ def _persistent_volume(profile: StaticProfile, volume: Volume) -> Body:
     }
     if options := [*profile.mount_options, *volume.mount_options]:
         spec["mountOptions"] = options
-    zone = ({"key": ZONE, "operator": "In", "values": [volume.zone]},) if volume.zone is not None else ()
-    if expressions := [*zone, *profile.node_terms]:
+    zone = {ZONE: volume.zone} if volume.zone is not None else {}
+    labels = {**zone, **profile.node_labels}
+    if expressions := [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]:
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": expressions}]}}
     spec |= profile.persistent_source(volume)
     metadata = {"name": volume.persistent_volume}

@@ -36,6 +36,10 @@ class GCSFuse(StaticProfile):
     """Do not verify the access before the mount."""
 
     @property
+    def for_host_network(self) -> str:
+        return "" if self.host_network else "set `hostNetwork: true` of the volume"
+
+    @property
     def pod_annotations(self) -> Mapping[str, str]:
         # a webhook adds the sidecar that mounts the bucket; without it, the pod never starts
         return {"gke-gcsfuse/volumes": "true"}

@@ -13,6 +13,8 @@ from gen.model.names import LabelValue, MountPath
 from gen.storage.base import StaticProfile, Volume
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gen.kubernetes import Body
 
 
@@ -28,8 +30,8 @@ class Local(StaticProfile):
     """Node, by its label `kubernetes.io/hostname`."""
 
     @property
-    def node_terms(self) -> tuple[Body, ...]:
-        return ({"key": HOSTNAME, "operator": "In", "values": [self.node]},)
+    def node_labels(self) -> Mapping[str, str]:
+        return {HOSTNAME: self.node}
 
     def persistent_source(self, volume: Volume) -> Body:  # noqa: ARG002 - the access modes make it read-only
         return {"local": {"path": self.path}}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from gen import quantity
-from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS, SHARED_MEMORY
+from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_PODS
 from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kinds.plan import PodPlan
 from gen.kubernetes import ACCELERATOR_LABEL, DEVICES_LABEL, present
@@ -19,6 +19,7 @@ from gen.render.plan.context import has_own
 from gen.render.plan.data import DataPlan, check_mounts, shared_memory
 from gen.render.plan.environment import environment
 from gen.render.plan.images import granted
+from gen.render.plan.in_memory import check_in_memory
 from gen.render.plan.names import check_pod_metadata
 from gen.render.plan.networks import annotations_of, check_network, check_pod, role_effect
 from gen.render.plan.nodes import check_gpu_models, plan_nodes
@@ -99,8 +100,9 @@ def _pod(
     if code is not None:
         volumes += code_volumes(code)
         mounts.append(code_mount(code))
-    if (size := _shared_memory(context, role, choice)) is not None:
-        _check_shared_memory(context, role, size)
+    size = _shared_memory(context, role, choice)
+    check_in_memory(context, role, data if role.needs_data else None, size)
+    if size is not None:
         volume, mount = shared_memory(size, context.route_of(role, "shared_memory"))
         volumes.append(volume)
         mounts.append(mount)
@@ -220,11 +222,3 @@ def _resources(context: Context, role: Role, effect: Effect) -> dict[str, str]:
     own = {"cpu": context.of_role(role, "cpu"), "memory": context.of_role(role, "memory")}
     own = present(**own, **{"ephemeral-storage": context.of_role(role, "disk")})
     return {**own, **{name: quantity.canonical(amount) for name, amount in effect.resources.items()}}
-
-
-def _check_shared_memory(context: Context, role: Role, size: str) -> None:
-    memory = context.of_role(role, "memory")
-    if memory is not None and quantity.amount(size) >= quantity.amount(memory):
-        route = context.route_of(role, "shared_memory")
-        message = f"`sharedMemory` ({size}) counts against `memory` ({memory}) and uses all of it"
-        context.error(SHARED_MEMORY, route, message, "raise `memory`, or lower `sharedMemory`")

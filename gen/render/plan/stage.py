@@ -26,6 +26,7 @@ from gen.render.plan.placeholders import warn_shared_output
 from gen.render.plan.places import plan_places
 from gen.render.plan.pods import plan_pods
 from gen.render.plan.queues import check_schedulers, plan_queue
+from gen.render.plan.reach import check_reach
 from gen.render.plan.schedule import check_run_names, plan_schedule
 from gen.render.plan.search import check_alone, logged, plan_search
 from gen.render.plan.tensorboard import plan_tensorboard
@@ -81,6 +82,8 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
     places = plan_places(context)
     pods = plan_pods(context, data, places, network, target) if not job.own_fields else ()
     check_schedulers(context, queue, pods)
+    tensorboard = plan_tensorboard(context, data)
+    check_reach(context, pods, queue, tensorboard)
     check_name(context, pods)
     search = plan_search(context, api_version, pods)
     check_repeated(context)
@@ -103,7 +106,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
         pods=pods if search is None else logged(search, pods),
         files=data.files if not job.own_fields else {},
         storage=tuple(sorted({*data.storage, *places.volumes})),
-        tensorboard=plan_tensorboard(context, data),
+        tensorboard=tensorboard,
         queue=queue,
         priority=priority.class_name if priority is not None else job.priority,
         preemption_policy=priority.preemption_policy if priority is not None else None,

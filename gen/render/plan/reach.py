@@ -1,0 +1,183 @@
+"""Nodes that can run all pods of a job: its volumes and its queue keep pods together, `spread` keeps them apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from gen.findings.jobs import INVALID_VALUE, NO_NODE, ONE_NODE_CLAIM
+from gen.kubernetes import HOSTNAME, ZONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gen.diagnostics import Route
+    from gen.findings.code import Code
+    from gen.kinds.plan import PodPlan, QueuePlan, Spread, TensorBoardPlan
+    from gen.render.plan.context import Context
+
+_LABELS = {"node": HOSTNAME, "zone": ZONE}
+"""The node label with the domains of each level of `spread`."""
+
+
+_ONE_NODE = ("ReadWriteOnce",)
+
+
+class _Need(Struct, frozen=True):
+    """Values of a node label, one of which the nodes of a pod must have."""
+
+    values: frozenset[str]
+    who: str
+    route: Route
+
+
+def check_reach(
+    context: Context, pods: tuple[PodPlan, ...], queue: QueuePlan | None, tensorboard: TensorBoardPlan | None
+) -> None:
+    """Report pods that no nodes can run, and claims of one node that several pods mount."""
+    for pod in pods:
+        if pod.effect.host_network:
+            _check_host(context, pod)
+    if not any(_is_limited(context, pod) for pod in pods):
+        return
+    needs = {pod.role.name: dict(_agreed(context, pod)) for pod in pods}
+    _check_spread(context, pods, needs)
+    _check_devices(context, pods, needs)
+    _check_queue(context, pods, queue)
+    _check_claims(context, pods, needs, tensorboard)
+
+
+def _check_host(context: Context, pod: PodPlan) -> None:
+    """Volumes that pods on the host network cannot mount."""
+    for name, route in _mounted(context, pod).items():
+        if remedy := context.overlay.fields.volumes[name].profile.for_host_network:
+            message = f"pods on the host network cannot mount volume `{name}`"
+            hint = f"use another `network`, or {remedy} in the overlay"
+            _report(context, route, message, hint, INVALID_VALUE)
+
+
+def _is_limited(context: Context, pod: PodPlan) -> bool:
+    """Whether anything keeps the pods of a role together or apart. For most jobs, nothing does."""
+    if pod.nodes.spread is not None or HOSTNAME in pod.nodes.labels:
+        return True
+    volumes = (context.overlay.fields.volumes[name] for name in _mounted(context, pod))
+    return any(volume.node_labels or volume.access_modes == _ONE_NODE for volume in volumes)
+
+
+def _agreed(context: Context, pod: PodPlan) -> Iterator[tuple[str, _Need]]:
+    """By node label, the narrowest need of a pod. Two that exclude each other are reported."""
+    narrowest: dict[str, _Need] = {}
+    for label, need in _needs(context, pod):
+        other = narrowest.get(label)
+        if other is None or need.values < other.values:
+            narrowest[label] = need
+        elif not need.values & other.values:
+            nodes = [" or ".join(f"`{label}={value}`" for value in sorted(one.values)) for one in (need, other)]
+            message = f"{need.who} needs nodes with {nodes[0]}, and {other.who} those with {nodes[1]}"
+            _report(context, need.route, message, "remove one of the two, or use volumes and nodes of one place")
+    yield from narrowest.items()
+
+
+def _needs(context: Context, pod: PodPlan) -> Iterator[tuple[str, _Need]]:
+    route = context.route_of(pod.role, "placement")
+    for label, values in pod.nodes.labels.items():
+        yield label, _Need(frozenset(values), "the job", route)
+    for name, field in _mounted(context, pod).items():
+        for label, value in context.overlay.fields.volumes[name].node_labels.items():
+            yield label, _Need(frozenset([value]), f"volume `{name}`", field)
+
+
+def _mounted(context: Context, pod: PodPlan) -> dict[str, Route]:
+    """Volumes of the overlay in a pod, with the fields that mount them."""
+    declared = context.overlay.fields.volumes
+    return {mount.volume: mount.route for mount in reversed(pod.mounts) if mount.volume in declared}
+
+
+def _check_spread(context: Context, pods: Iterable[PodPlan], needs: Mapping[str, Mapping[str, _Need]]) -> None:
+    """Pods that are kept apart need as many nodes, or several zones."""
+    apart: dict[Spread, list[PodPlan]] = {}
+    for pod in pods:
+        if pod.nodes.spread is not None:
+            apart.setdefault(pod.nodes.spread, []).append(pod)
+    for spread, members in apart.items():
+        found = [needs[pod.role.name].get(_LABELS[spread.level]) for pod in members]
+        known = [need for need in found if need is not None]
+        if len(known) < len(found) or (spread.level == "zone" and context.of_role(members[0].role, "placement").zone):
+            continue  # `plan_spread` has checked the zones of a placement
+        places = frozenset[str]().union(*(need.values for need in known))
+        number = sum(pod.role.most for pod in members)
+        if len(places) < (number if spread.level == "node" else 2):
+            needed = f"{len(places)} {spread.level}{'s' if len(places) > 1 else ''}"
+            message = f"`spread: {spread.level}` keeps {number} pods apart, and {known[0].who} permits {needed}"
+            hint = "remove `spread`, or use more nodes and volumes that they can mount"
+            _report(context, _spread_of(context, members[0]), message, hint)
+
+
+def _check_devices(context: Context, pods: Iterable[PodPlan], needs: Mapping[str, Mapping[str, _Need]]) -> None:
+    """Pods that are kept on one node share its devices."""
+    together: dict[tuple[str, frozenset[str]], list[PodPlan]] = {}
+    for pod in pods:
+        node = needs[pod.role.name].get(HOSTNAME)
+        if pod.accelerator and node is not None and len(node.values) == 1:
+            together.setdefault((pod.accelerator, node.values), []).append(pod)
+    for (accelerator, _), members in together.items():
+        most = context.overlay.fields.accelerators[accelerator].per_node
+        total = sum(pod.role.gpus * pod.role.most for pod in members)
+        if most is not None and total > most:
+            who = needs[members[0].role.name][HOSTNAME].who
+            message = f"{who} permits one node for all pods; they request {total} GPUs, and a node has {most}"
+            hint = "reduce `gpus` or `workers`, or use volumes that more nodes can mount"
+            _report(context, context.route_of(members[0].role, "gpus"), message, hint)
+
+
+def _check_queue(context: Context, pods: Iterable[PodPlan], queue: QueuePlan | None) -> None:
+    """A queue that keeps the pods of a role in one domain, and a role whose pods are kept apart in it."""
+    domain = queue.profile.one_domain if queue is not None else None
+    for pod in pods:
+        spread = pod.nodes.spread
+        if queue is None or spread is None or pod.role.most == 1:
+            continue
+        if domain == HOSTNAME or (domain == ZONE and spread.level == "zone"):
+            apart = f"`spread: {spread.level}` keeps them apart"
+            message = f"queue `{queue.name}` needs all pods of a role in one `{domain}`, and {apart}"
+            _report(context, _spread_of(context, pod), message, "remove `spread`, or use another `queue`")
+
+
+def _check_claims(
+    context: Context,
+    pods: Iterable[PodPlan],
+    needs: Mapping[str, Mapping[str, _Need]],
+    tensorboard: TensorBoardPlan | None,
+) -> None:
+    """Pods do not follow a claim to the node that has mounted it, unless they all name one node."""
+    users: dict[str, list[PodPlan]] = {}
+    for pod in pods:
+        for name in _mounted(context, pod):
+            users.setdefault(name, []).append(pod)
+    for name, members in sorted(users.items()):
+        nodes = [needs[pod.role.name].get(HOSTNAME) for pod in members]
+        if context.overlay.fields.volumes[name].access_modes != _ONE_NODE or all(
+            node is not None and len(node.values) == 1 for node in nodes
+        ):
+            continue
+        board = tensorboard is not None and tensorboard.volume.name == name
+        number = sum(pod.role.most for pod in members) + board
+        if number == 1:
+            continue
+        with_board = " with that of TensorBoard" if board else ""
+        message = f"only one node can mount volume `{name}`, and {number} pods{with_board} use it"
+        hint = "use a volume with `accessModes: [ReadWriteMany]`, or one pod, such as with `workers: 1`"
+        place = context.place(*_mounted(context, members[0])[name], key=True)
+        context.found.warning(ONE_NODE_CLAIM, place, message, hint)
+
+
+def _spread_of(context: Context, pod: PodPlan) -> Route:
+    return (*context.route_of(pod.role, "placement"), "spread")
+
+
+def _report(context: Context, route: Route, message: str, hint: str, code: Code = NO_NODE) -> None:
+    """Roles with the same mistake are one finding."""
+    place = context.place(*route, key=True)
+    if not any(one.place == place and one.code == code.name for one in context.found.items):
+        context.error(code, route, message, hint, key=True)
