@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +13,7 @@ from gen.model.metric import KnownMetric
 from gen.resources.base import Conditions
 from gen.resources.katib import condition
 from tests.e2e.objects import Rendered, all_rendered
-from tests.support import HERE
+from tests.go_programs import answers, go_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,21 +29,7 @@ TRIALS = {str(kind.facts): kind.facts for kind in KINDS.values() if kind.facts.t
 @pytest.fixture(scope="session")
 def katib(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program with Katib's packages, built from the Go module proxy."""
-    if shutil.which("go") is None:
-        pytest.skip("Go is not installed")
-    target = tmp_path_factory.mktemp("go") / "katibref"
-    own = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
-    command: list[str | Path] = ["go", "build", "-o", target, "."]
-    built = subprocess.run(command, cwd=HERE / "katibref", env=own, capture_output=True, text=True, check=False)
-    if built.returncode != 0:
-        pytest.skip(f"cannot build the reference: {built.stderr.strip()[-200:]}")
-    return target
-
-
-def answers(katib: Path, cases: list[Body]) -> list[Body]:
-    lines = "".join(f"{json.dumps(case)}\n" for case in cases)
-    done = subprocess.run([katib], input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return go_program("katibref", tmp_path_factory.mktemp("go"))
 
 
 def assignments(experiment: Body) -> list[Body]:

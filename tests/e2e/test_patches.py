@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -26,6 +24,7 @@ from gen.render.patch.provenance import Provenance
 from gen.render.patch.strategic import StrategicMerge
 from gen.schemas.registry import schemas
 from tests.e2e.patch_cases import KINDS, Generator, operations
+from tests.go_programs import answers, go_program
 from tests.support import HERE, PROJECT
 
 if TYPE_CHECKING:
@@ -46,23 +45,7 @@ DIFFERENCES = yaml.safe_load((HERE / "e2e" / "patch_differences.yaml").read_text
 @pytest.fixture(scope="session")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program with the libraries of Kustomize and of the API server, built from the Go module proxy."""
-    if shutil.which("go") is None:
-        pytest.skip("Go is not installed")
-    target = tmp_path_factory.mktemp("go") / "patchref"
-    command: list[str | Path] = ["go", "build", "-o", target, "."]
-    # in the cache of the user, because it takes minutes without one
-    own = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
-    built = subprocess.run(command, cwd=HERE / "patchref", env=own, capture_output=True, text=True, check=False)
-    if built.returncode != 0:
-        pytest.skip(f"cannot build the reference: {built.stderr.strip()[-200:]}")
-    return target
-
-
-def results(reference: Path, cases: list[Body]) -> list[dict[str, Body]]:
-    """Per case and reference: the patched `object`, `removed` or an `error`."""
-    lines = "".join(f"{json.dumps(case)}\n" for case in cases)
-    done = subprocess.run([reference], input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return go_program("patchref", tmp_path_factory.mktemp("go"))
 
 
 def merged(body: Body, patch: Body) -> Body | None:
@@ -115,7 +98,7 @@ def test_strategic_merges_agree(reference: Path) -> None:
     objects = [generator.object(*KINDS[number % len(KINDS)]) for number in range(CASES)]
     cases = [{"object": body, "patch": generator.patch(body)} for body in objects]
     kinds: Counter[str] = Counter()
-    for case, result in zip(cases, results(reference, cases), strict=True):
+    for case, result in zip(cases, answers(reference, cases), strict=True):
         ours = merged(case["object"], case["patch"])
         theirs = result["kustomize"].get("object")
         assert canonical(comparable(ours, NEWER)) == canonical(comparable(theirs, NEWER)), case
@@ -141,7 +124,7 @@ def test_operations_agree(reference: Path) -> None:
     cases = [(body, operations(body, chance)) for body in objects]
     given = [{"object": body, "operations": patch} for body, patch in cases]
     applied = 0
-    for (body, patch), result in zip(cases, results(reference, given), strict=True):
+    for (body, patch), result in zip(cases, answers(reference, given), strict=True):
         ours, theirs = operated(body, patch), result["kustomize"].get("object")
         if isinstance(ours, str):
             # Kustomize adds what `replace` does not find, and null for what `copy` does not find
@@ -168,7 +151,7 @@ def examples(reference: Path) -> dict[str, dict[str, Body]]:
     for one in DIFFERENCES:
         patch = {"operations": one["operations"]} if "operations" in one else {"patch": whole(one, "patch")}
         cases.append({"object": whole(one, "pod") or one["object"], **patch})
-    return dict(zip((one["title"] for one in DIFFERENCES), results(reference, cases), strict=True))
+    return dict(zip((one["title"] for one in DIFFERENCES), answers(reference, cases), strict=True))
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference["title"])

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +16,7 @@ from ruamel.yaml import YAML
 
 from gen.diagnostics import BugError
 from gen.render.emit import HEADER, digest_of, header, to_yaml, untouched
-from tests.support import HERE
+from tests.go_programs import go_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,17 +131,7 @@ def test_numbers_are_read_back_as_numbers(number: float) -> None:
 @pytest.fixture(scope="session")
 def go_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The YAML library of kubectl, built from the Go module proxy."""
-    if shutil.which("go") is None:
-        pytest.skip("Go is not installed")
-    source = HERE / "goyaml"
-    target = tmp_path_factory.mktemp("go") / "goyaml"
-    # the compiler's cache is the user's, not that of the tests
-    own = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
-    command = ["go", "build", "-o", str(target), "."]
-    built = subprocess.run(command, cwd=source, env=own, capture_output=True, text=True, check=False)
-    if built.returncode != 0:
-        pytest.skip(f"the Go reader cannot be built here: {built.stderr.strip()[:200]}")
-    return target
+    return go_program("goyaml", tmp_path_factory.mktemp("go"))
 
 
 def read_by_go(reader: Path, documents: list[str]) -> list[Any]:
