@@ -67,8 +67,10 @@ _ROOTS: Final = {
 }
 
 
-def admission_environment(names: frozenset[str] | set[str], variables: Mapping[str, Type] | None = None) -> Environment:
+def admission_environment(
+    names: frozenset[str] | set[str], variables: Mapping[str, Type] | None = None, minor: int = 0
+) -> Environment:
     """The environment with some of the variables; any other name is `dyn`. `variables` are those of a policy."""
     known = names | ({"authorizer.requestResource"} if "authorizer" in names else set())
     roots = {name: _ROOTS.get(name, DYN) for name in known}
-    return Environment(roots, {**MESSAGES, VARIABLES: variables or {}})
+    return Environment(roots, {**MESSAGES, VARIABLES: variables or {}}, minor=minor)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from gen.cel.errors import CompileError
+from gen.cel.errors import CompileError, UnavailableError
 from gen.cel.escaping import RESERVED, escaped
-from gen.cel.functions import FUNCTIONS
+from gen.cel.functions import FUNCTIONS, NEVER
 from gen.cel.tree import Call, Fold, Ident, ListOf, Literal, MapOf, Message, Node, Select
 from gen.cel.types import BOOL, DYN, INT, NULL, SIMPLE, Type, list_of, map_of, optional_of
 from gen.cel.unify import Substitution, shown
@@ -39,6 +39,12 @@ class Environment(Struct, frozen=True):
     """Fields of the types that are neither basic nor of a library, by name."""
     mixed: bool = False
     """Whether lists and mappings can have values of several types; API servers reject them."""
+    minor: int = 0
+    """Minor version of the Kubernetes server that gets the expression as a new one; 0 for all functions of CEL."""
+
+    def has(self, since: int) -> bool:
+        """Whether new expressions can use what a version introduced: in the next, because a rollback must know it."""
+        return not self.minor or since < self.minor
 
 
 class Checked(Struct, frozen=True):
@@ -148,8 +154,12 @@ class _Checker:
         method = node.target is not None
         results: list[Type] = []
         before, first = self.substitution, None
+        since = []
         for overload in FUNCTIONS[node.function]:
             if overload.method != method or len(overload.parameters) != len(arguments):
+                continue
+            if not self._environment.has(overload.since):
+                since.append(overload.since)
                 continue
             fresh = before.trial()
             *parameters, result = fresh.instance((*overload.parameters, overload.result))
@@ -157,6 +167,8 @@ class _Checker:
                 first = first or fresh
                 results.append(first.of(result))
         if first is None:
+            if since:
+                raise _unavailable(node.function, min(since), node.at)
             types = [shown(before.final(one)) for one in arguments]
             given = f"{types[0]}.({', '.join(types[1:])})" if method else f"({', '.join(types)})"
             message = f"found no matching overload for '{node.function}' applied to '{given}'"
@@ -208,6 +220,8 @@ class _Checker:
         raise CompileError(f"undeclared reference to '{node.name}' (in container '')", node.at)
 
     def fold(self, node: Fold) -> Type:
+        if not self._environment.has(since := _since(node)):
+            raise _unavailable(node.macro, since, node.at)
         over = self.substitution.of(self.visit(node.over))
         first, second = self._items(over, node.over)
         start = self.visit(node.start)
@@ -250,6 +264,22 @@ OPAQUE: Final = frozenset(
     }
 )
 """Types of the libraries of API servers."""
+
+
+_TWO_VARIABLES: Final = 32
+"""The version with loops over two variables."""
+_UNKNOWN: Final = frozenset({"cel.bind", "existsOne"})
+"""Macros that API servers do not have; `existsOne` with two variables they do."""
+
+
+def _since(loop: Fold) -> int:
+    if loop.second:
+        return _TWO_VARIABLES
+    return NEVER if loop.macro in _UNKNOWN else 0
+
+
+def _unavailable(name: str, since: int, at: int) -> UnavailableError:
+    return UnavailableError(name, since + 1 if since < NEVER else None, at)
 
 
 def _dotted(node: Node) -> str | None:

@@ -22,11 +22,11 @@ _FORMATS: Final = {"byte": BYTES, "duration": DURATION, "date": TIMESTAMP, "date
 _METADATA: Final = "metadata"
 
 
-def declared_environment(schema: Mapping[str, Any], *names: str, root: bool = False) -> Environment:
+def declared_environment(schema: Mapping[str, Any], *names: str, root: bool = False, minor: int = 0) -> Environment:
     """The environment in which variables have the type of a schema; a value without a type is `dyn`."""
     messages: dict[str, dict[str, Type]] = {}
     found = _type(schema, "object", messages, root=root) or DYN
-    return Environment(dict.fromkeys(names, found), messages)
+    return Environment(dict.fromkeys(names, found), messages, minor=minor)
 
 
 def _type(schema: Any, name: str, messages: dict[str, dict[str, Type]], *, root: bool = False) -> Type | None:

@@ -16,6 +16,18 @@ class CompileError(Exception):
         self.at = at
 
 
+class UnavailableError(CompileError):
+    """An expression with a function or a macro that API servers do not have, or not yet.
+
+    `since` is the first minor version of Kubernetes with it; None if there is none.
+    """
+
+    def __init__(self, name: str, since: int | None, at: int) -> None:
+        super().__init__(f"undeclared reference to '{name}' (in container '')", at)
+        self.name = name
+        self.since = since
+
+
 class NotEvaluatedError(BaseException):
     """The expression needs more work than its limit, or something that is only known in a cluster.
 

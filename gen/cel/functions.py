@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -17,6 +18,10 @@ COSTS_TEXT: Final = 0.1
 """Of one character that is read (`StringTraversalCostFactor` of `checker/cost.go` of cel-go)."""
 
 
+NEVER: Final = 1000
+"""`since` of functions of CEL that API servers do not have."""
+
+
 class Overload(Struct, frozen=True):
     """One signature of a function."""
 
@@ -29,6 +34,8 @@ class Overload(Struct, frozen=True):
     """Cost of a call beyond 1, from the arguments."""
     work_after: Callable[[Any], float] | None
     """Cost of the result, such as of a list that was made."""
+    since: int
+    """Minor version of Kubernetes that introduced it, from `apiserver/pkg/cel/environment/base.go`."""
 
 
 FUNCTIONS: Final[dict[str, list[Overload]]] = {}
@@ -36,7 +43,10 @@ _BY_TAGS: Final[dict[tuple[str, bool, tuple[str, ...]], Overload]] = {}
 
 
 def function(
-    *signatures: str, work: Callable[..., float] | None = None, after: Callable[[Any], float] | None = None
+    *signatures: str,
+    work: Callable[..., float] | None = None,
+    after: Callable[[Any], float] | None = None,
+    since: int = 0,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function with its signatures: `size(list(A)) int`, or `string::size() int` for a method."""
 
@@ -47,11 +57,16 @@ def function(
                 raise ValueError(f"invalid signature: {signature}")
             target = parse_types(match["target"]) if match["target"] else ()
             parameters = (*target, *parse_types(match["of"]))
-            overload = Overload(bool(target), parameters, parse_types(match["result"])[0], run, work, after)
+            overload = Overload(bool(target), parameters, parse_types(match["result"])[0], run, work, after, since)
             FUNCTIONS.setdefault(match["name"], []).append(overload)
         return run
 
     return register
+
+
+def since(minor: int) -> Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]:
+    """`function` for functions that a version of Kubernetes introduced."""
+    return partial(function, since=minor)
 
 
 def chosen(name: str, tags: tuple[str, ...], *, method: bool) -> Overload | None:

@@ -44,7 +44,7 @@ class _Loop:
     """A loop over the target of a macro with one or two variables."""
 
     def __init__(self, call: Call, target: Node, variables: int) -> None:
-        self.at, self.over = call.at, target
+        self.at, self.over, self.macro = call.at, target, call.function
         names = [_name(argument) for argument in call.arguments[:variables]]
         if len(set(names)) < len(names):
             raise CompileError(f"duplicate variable name: {names[0]}", call.at)
@@ -70,6 +70,7 @@ class _Loop:
             condition if condition is not None else always,
             step,
             result if result is not None else self.result,
+            self.macro,
         )
 
     def kept_if(self, condition: Node | None, step: Node) -> Node:
@@ -133,16 +134,16 @@ def _map(*, filtered: bool, entries: bool) -> Callable[[Call, Node], Node]:
     return macro
 
 
-def _bound(at: int, name: str, value: Node, body: Node) -> Node:
+def _bound(at: int, name: str, value: Node, body: Node, macro: str = "") -> Node:
     """A value with a name: a loop without iterations."""
     never = Literal(at, value=False)
-    return Fold(at, ListOf(at, []), _UNUSED, "", name, value, never, Ident(at, name), body)
+    return Fold(at, ListOf(at, []), _UNUSED, "", name, value, never, Ident(at, name), body, macro)
 
 
 def _bind(call: Call, target: Node) -> Node:
     if not (isinstance(target, Ident) and target.name == "cel"):
         return call
-    return _bound(call.at, _name(call.arguments[0]), call.arguments[1], call.arguments[2])
+    return _bound(call.at, _name(call.arguments[0]), call.arguments[1], call.arguments[2], "cel.bind")
 
 
 def _of_optional(*, flat: bool) -> Callable[[Call, Node], Node]:

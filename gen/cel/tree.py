@@ -77,6 +77,8 @@ class Fold(Node):
     condition: Node
     step: Node
     result: Node
+    macro: str = ""
+    """What the expression calls; empty for a loop inside of another macro."""
 
 
 def children(node: Node) -> list[Node]:

@@ -11,7 +11,6 @@ from gen.regex import regex
 from gen.rules.fault import Fault, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from gen.cel.checker import Environment
@@ -26,28 +25,31 @@ def syntax_fault(
     expression: str,
     names: AbstractSet[str],
     types: AbstractSet[str] | None = BOOLEAN,
-    variables: Mapping[str, Type] | None = None,
+    *,
+    minor: int = 0,
 ) -> Fault | None:
     """The fault of an expression over some names that must have one of some types; None for any type.
 
-    `variables` are those of a policy.
+    `minor` is the version of Kubernetes that gets the expression; 0 for all functions of CEL.
     """
     if not expression.strip():
         return Fault((), "the expression is empty", "write a CEL expression")
-    return typed_fault(expression, admission_environment(set(names), variables), types)[0]
+    return typed_fault(expression, admission_environment(set(names), minor=minor), types)[0]
 
 
 def typed_fault(
     expression: str, environment: Environment, types: AbstractSet[str] | None = BOOLEAN, *, escaped_names: bool = False
 ) -> tuple[Fault | None, Type | None]:
     """The fault of an expression, and its type; no fault if the expression is nested too deeply to be checked."""
-    from gen.cel.errors import CompileError, NotEvaluatedError  # noqa: PLC0415 - few objects have expressions
+    from gen.cel.errors import CompileError, NotEvaluatedError, UnavailableError  # noqa: PLC0415 - few objects have expressions
     from gen.cel.program import compile_expression  # noqa: PLC0415 - as above
 
     try:
         found = compile_expression(expression, environment, escaped_names=escaped_names).type
     except NotEvaluatedError:
         return None, None
+    except UnavailableError as error:
+        return _unavailable(error.name, error.since), None
     except CompileError as error:
         return _fault(error.message, expression, environment), None
     if types is not None and found.name.replace("null", "null_type") not in types:
@@ -74,6 +76,13 @@ def _fault(message: str, expression: str, environment: Environment) -> Fault:
         hint = "correct the regular expression, the duration or the timestamp"
         return Fault((), f"invalid CEL expression: {message}", hint)
     return Fault((), f"invalid CEL expression: {message}", "correct the types of the expression")
+
+
+def _unavailable(name: str, since: int | None) -> Fault:
+    if since is None:
+        return Fault((), f"API servers do not have `{name}` of CEL", "write the expression without it")
+    message = f"`{name}` in a new expression requires Kubernetes 1.{since}"
+    return Fault((), message, "write the expression without it, or correct the Kubernetes version")
 
 
 def _unknown_function(name: str) -> Fault:

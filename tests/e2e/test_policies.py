@@ -14,11 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from msgspec import Struct
 
+from gen.policies.policy_set import POLICY
 from gen.schemas.lookup import Kinds
 from tests.e2e.mutations import Mutator
 from tests.policies.support import (
+    EXAMPLES,
     NAMESPACE,
     PARAMS,
     bases,
@@ -75,6 +78,15 @@ def policies(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
     for body in reversed(objects):
         cluster.client.delete(cluster.path({**body, "metadata": {**body["metadata"], "namespace": ""}}))
     cluster.client.delete("/api/v1/namespaces/default/configmaps/limits")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_server_takes_the_policies_that_gen_init_offers(path: Path, cluster: Cluster) -> None:
+    (policy,) = (one for one in yaml.safe_load_all(path.read_text("utf-8")) if one["kind"] == POLICY)
+    where = f"/apis/{policy['apiVersion']}/validatingadmissionpolicies"
+    response = cluster.client.create(where, policy)
+    assert response.status == 201, response.message
+    cluster.client.delete(f"{where}/{policy['metadata']['name']}")
 
 
 def _wait(cluster: Cluster) -> None:

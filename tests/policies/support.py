@@ -12,11 +12,14 @@ from msgspec import Struct
 from gen.policies.evaluate import verdicts
 from gen.policies.policy_set import PolicySet, name_of
 from gen.policies.request import request_for
+from tests.support import PROJECT
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
 
 HERE = Path(__file__).parent
+EXAMPLES = sorted((PROJECT / "gen/templates/init/examples/policies").glob("*.yaml"))
+"""Policies that `gen init` offers."""
 GROUP = "admissionregistration.k8s.io/v1"
 GROUPS = {
     **dict.fromkeys(("deployments", "statefulsets", "daemonsets", "replicasets"), "apps"),

@@ -12,7 +12,7 @@ from gen.check.policies import check_policy_files
 from gen.diagnostics import Findings
 from gen.policies.policy_set import PolicySet
 from gen.schemas.lookup import Kinds
-from tests.policies.support import findings
+from tests.policies.support import EXAMPLES, findings
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from gen.kubernetes import Body
 
-EXAMPLES = sorted((PROJECT / "gen/templates/init/examples/policies").glob("*.yaml"))
 (RUN,) = [
     yaml.safe_load(path.read_text("utf-8"))
     for path in sorted((PROJECT / "rendered").glob("*/jobs/*/pytorch-dist/pytorchjob-*.yaml"))[:1]

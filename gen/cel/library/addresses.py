@@ -7,8 +7,10 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any, Final
 
 from gen.cel.errors import CelError
-from gen.cel.functions import function, text_work
+from gen.cel.functions import since, text_work
 from gen.cel.values import Opaque
+
+function = since(30)
 
 _IP: Final = "net.IP"
 _CIDR: Final = "net.CIDR"

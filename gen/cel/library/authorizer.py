@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gen.cel.errors import NotEvaluatedError
-from gen.cel.functions import function
+from gen.cel.functions import since
 
 _AUTHORIZER = "kubernetes.authorization.Authorizer"
 _PATH = "kubernetes.authorization.PathCheck"
@@ -17,7 +17,7 @@ _RESOURCE = "kubernetes.authorization.ResourceCheck"
 _DECISION = "kubernetes.authorization.Decision"
 
 
-@function(
+@since(27)(
     f"{_AUTHORIZER}::path(string) {_PATH}",
     f"{_PATH}::check(string) {_DECISION}",
     f"{_AUTHORIZER}::group(string) {_GROUP}",

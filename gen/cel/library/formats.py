@@ -8,13 +8,15 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gen.cel.errors import CelError
-from gen.cel.functions import function
+from gen.cel.functions import since
 from gen.cel.library.times import parse_timestamp
 from gen.cel.library.urls import fault_of
 from gen.cel.values import NONE, Opaque, Optional
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+function = since(31)
 
 _FORMAT: Final = "kubernetes.NamedFormat"
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"

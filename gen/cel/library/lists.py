@@ -7,10 +7,11 @@ from itertools import pairwise
 from typing import Any, Final
 
 from gen.cel.errors import CelError, CostError
-from gen.cel.functions import COSTS_TEXT, function, size_of
+from gen.cel.functions import COSTS_TEXT, function, since, size_of
 from gen.cel.library.times import checked_duration
 from gen.cel.values import Duration, UInt, checked_int, checked_uint, compare, contains, equal
 
+_newer = since(34)
 _COMPARABLE: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _MAX_RANGE: Final = 1_000_000
 _FLAT: Final = 100
@@ -80,7 +81,7 @@ def _last_index_of(items: list[Any], value: Any) -> int:
     return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], value)), -1)
 
 
-@function("list(A)::slice(int, int) list(A)", after=_length)
+@_newer("list(A)::slice(int, int) list(A)", after=_length)
 def _slice(items: list[Any], start: int, end: int) -> list[Any]:
     if start < 0 or end < 0:
         raise CelError(f"cannot slice({start}, {end}), negative indexes not supported")
@@ -91,7 +92,7 @@ def _slice(items: list[Any], start: int, end: int) -> list[Any]:
     return items[start:end]
 
 
-@function("list(list(A))::flatten() list(A)", "list(dyn)::flatten(int) list(dyn)", after=_length)
+@_newer("list(list(A))::flatten() list(A)", "list(dyn)::flatten(int) list(dyn)", after=_length)
 def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise CelError("level must be non-negative")
@@ -103,12 +104,12 @@ def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
     return items
 
 
-@function("list(A)::reverse() list(A)", work=_length)
+@_newer("list(A)::reverse() list(A)", work=_length)
 def _reverse(items: list[Any]) -> list[Any]:
     return items[::-1]
 
 
-@function("list(A)::distinct() list(A)", work=lambda items: len(items) * _read(items))
+@_newer("list(A)::distinct() list(A)", work=lambda items: len(items) * _read(items))
 def _distinct(items: list[Any]) -> list[Any]:
     kept: list[Any] = []
     for item in items:
@@ -117,7 +118,7 @@ def _distinct(items: list[Any]) -> list[Any]:
     return kept
 
 
-@function("lists.range(int) list(int)", work=lambda size: max(size, 0))
+@_newer("lists.range(int) list(int)", work=lambda size: max(size, 0))
 def _range(size: int) -> list[int]:
     _limited(size)
     return list(range(size))
@@ -127,7 +128,7 @@ def _quadratic(items: list[Any], *_: Any) -> float:
     return max(len(items) ** 2, size_of(items) * COSTS_TEXT * len(items).bit_length())
 
 
-@function(*_of_each("sort()", "list({})"), work=_quadratic)
+@_newer(*_of_each("sort()", "list({})"), work=_quadratic)
 def _sort(items: list[Any]) -> list[Any]:
     return sorted_by(items, items)
 
@@ -143,4 +144,4 @@ def sorted_by(items: list[Any], keys: list[Any]) -> list[Any]:
     return [items[index] for index in sorted(range(len(items)), key=cmp_to_key(order))]
 
 
-function(*(f"list(A)::@sortByAssociatedKeys(list({one})) list(A)" for one in _COMPARABLE), work=_quadratic)(sorted_by)
+_newer(*(f"list(A)::@sortByAssociatedKeys(list({one})) list(A)" for one in _COMPARABLE), work=_quadratic)(sorted_by)

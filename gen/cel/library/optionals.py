@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gen.cel.errors import CelError
-from gen.cel.functions import function
+from gen.cel.functions import since
 from gen.cel.values import NONE, Duration, Optional, Timestamp
+
+function = since(28)
 
 
 @function("optional.of(A) optional(A)")

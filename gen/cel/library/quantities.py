@@ -8,9 +8,11 @@ from fractions import Fraction
 from typing import Final
 
 from gen.cel.errors import CelError
-from gen.cel.functions import function, text_work
+from gen.cel.functions import since, text_work
 from gen.cel.values import MAX_INT, MIN_INT, Opaque
 from gen.regex import regex
+
+function = since(28)
 
 _QUANTITY: Final = "kubernetes.Quantity"
 _FORM = regex(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([KMGTPE]i|[numkMGTPE]?|[eE][+-]?[0-9]{1,3})")
@@ -55,7 +57,7 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-@function("kubernetes.Quantity::sign() int", "sign(kubernetes.Quantity) int")
+@function("sign(kubernetes.Quantity) int")
 def _sign(value: Opaque) -> int:
     return int(value.content > 0) - int(value.content < 0)
 

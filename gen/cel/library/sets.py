@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gen.cel.functions import COSTS_TEXT, function, size_of
+from gen.cel.functions import COSTS_TEXT, since, size_of
 from gen.cel.values import contains
+
+function = since(29)
 
 
 def _product(one: list[Any], other: list[Any]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gen.cel.errors import CelError, CostError
-from gen.cel.functions import COSTS_TEXT, function, text_work
+from gen.cel.functions import COSTS_TEXT, NEVER, function, text_work
 
 _MAX_TEXT: Final = 8 << 20
 """Characters of a result. An API server would run out of its cost limit before."""
@@ -116,7 +116,7 @@ def _join(items: list[Any], separator: str = "") -> str:
     return separator.join(items)
 
 
-@function("string::reverse() string", work=text_work)
+@function("string::reverse() string", work=text_work, since=NEVER)
 def _reverse(text: str) -> str:
     return text[::-1]
 
@@ -128,6 +128,6 @@ _QUOTED: Final = {
 }
 
 
-@function("strings.quote(string) string", work=text_work)
+@function("strings.quote(string) string", work=text_work, since=29)
 def _quote(text: str) -> str:
     return f'"{text.translate(_QUOTED)}"'

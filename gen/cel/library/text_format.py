@@ -29,7 +29,7 @@ def _work(text: str, items: list[Any]) -> float:
     return max(text_work(text, items), size_of(items) * COSTS_TEXT)
 
 
-@function("string::format(list(dyn)) string", work=_work, after=text_work)
+@function("string::format(list(dyn)) string", work=_work, after=text_work, since=29)
 def _format(text: str, items: list[Any]) -> str:
     arguments = iter(range(len(items) + 1))
     size = 0

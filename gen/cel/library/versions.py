@@ -6,9 +6,11 @@ import re
 from typing import Any, Final
 
 from gen.cel.errors import CelError
-from gen.cel.functions import function, text_work
+from gen.cel.functions import since, text_work
 from gen.cel.values import Opaque
 from gen.regex import regex
+
+function = since(33)
 
 _SEMVER: Final = "kubernetes.Semver"
 _NUMBER = r"(0|[1-9][0-9]*)"

@@ -108,12 +108,12 @@ def admission_policies(view: ObjectView) -> Faults:
             yield Fault(where, "at least one rule is required", "add the resources that the policy applies to")
         yield from _matching(matched, (*at, "matchConstraints"))
     names = REQUEST_NAMES | {"namespaceObject"} | ({"params"} if "paramKind" in spec else set())
-    yield from conditions(spec.get("matchConditions") or [], (*at, "matchConditions"), names)
+    yield from conditions(spec.get("matchConditions") or [], (*at, "matchConditions"), names, view.minor)
     if view.kind == "ValidatingAdmissionPolicy":
-        yield from _validations(spec, at, names)
+        yield from _validations(spec, at, names, view.minor)
 
 
-def _validations(spec: Body, at: Route, names: frozenset[str] | set[str]) -> Faults:
+def _validations(spec: Body, at: Route, names: frozenset[str] | set[str], minor: int) -> Faults:
     rules, audits = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not rules and not audits:
         hint = "add a validation with an `expression`"
@@ -121,21 +121,21 @@ def _validations(spec: Body, at: Route, names: frozenset[str] | set[str]) -> Fau
     known: dict[str, Type] = {}
     for index, variable in enumerate(spec.get("variables") or ()):
         here = (*at, "variables", index)
-        found = yield from _expressions(variable, _VARIABLES, here, names, known)
+        found = yield from _expressions(variable, _VARIABLES, here, names, known, minor)
         name = variable.get("name", "")
         if name in known:
             yield Fault((*here, "name"), f"duplicate variable `{name}`", "rename one of the two")
         known[name] = found or DYN
     for index, rule in enumerate(rules):
         fields = {field: types for field, types in _VALIDATIONS.items() if field == "expression" or rule.get(field)}
-        yield from _expressions(rule, fields, (*at, "validations", index), names, known)
+        yield from _expressions(rule, fields, (*at, "validations", index), names, known, minor)
     if len(audits) > _MAX_AUDITS:
         message = f"more than {_MAX_AUDITS} audit annotations"
         yield Fault((*at, "auditAnnotations"), message, f"remove {len(audits) - _MAX_AUDITS} of them")
     for where, (key,) in duplicates(audits, (*at, "auditAnnotations"), "key"):
         yield Fault((*where, "key"), f"duplicate annotation `{key}`", "rename one of the two")
     for index, audit in enumerate(audits):
-        yield from _expressions(audit, _AUDITS, (*at, "auditAnnotations", index), names, known)
+        yield from _expressions(audit, _AUDITS, (*at, "auditAnnotations", index), names, known, minor)
 
 
 def _expressions(
@@ -144,6 +144,7 @@ def _expressions(
     route: Route,
     names: frozenset[str] | set[str],
     known: Mapping[str, Type],
+    minor: int,
 ) -> Generator[Fault, None, Type | None]:
     """Faults of the expressions in some fields; returns the type of the last."""
     found = None
@@ -154,7 +155,7 @@ def _expressions(
             continue
         # messages cannot ask for permissions (`validateMessageExpression`)
         own = names - ({"authorizer"} if field == "messageExpression" else set())
-        environment = admission_environment({*own, "variables"}, known)
+        environment = admission_environment({*own, "variables"}, known, minor)
         fault, found = typed_fault(text, environment, types)
         if fault is not None:
             yield fault.at((*route, field))

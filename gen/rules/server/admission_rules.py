@@ -90,7 +90,7 @@ def _resources(found: list[str], route: Route) -> Faults:
             yield Fault((*route, number), f"`{name}` already includes other entries", hint)
 
 
-def conditions(found: list[Body], route: Route, names: AbstractSet[str]) -> Faults:
+def conditions(found: list[Body], route: Route, names: AbstractSet[str], minor: int) -> Faults:
     """Faults of match conditions, whose expressions may use some names."""
     if len(found) > _MAX_CONDITIONS:
         message = f"more than {_MAX_CONDITIONS} conditions"
@@ -100,12 +100,18 @@ def conditions(found: list[Body], route: Route, names: AbstractSet[str]) -> Faul
             yield fault.at((*route, index, "name"))
         if condition.get("name") in [other.get("name") for other in found[:index]]:
             yield Fault((*route, index, "name"), f"duplicate condition `{condition.get('name')}`", "rename one")
-        yield from expression(condition, "expression", (*route, index), names)
+        yield from expression(condition, "expression", (*route, index), names, minor=minor)
 
 
 def expression(
-    holder: Body, field: str, route: Route, names: AbstractSet[str], types: AbstractSet[str] | None = BOOLEAN
+    holder: Body,
+    field: str,
+    route: Route,
+    names: AbstractSet[str],
+    types: AbstractSet[str] | None = BOOLEAN,
+    *,
+    minor: int,
 ) -> Faults:
     """Faults of a required CEL expression of one of some types."""
-    if (fault := syntax_fault(holder.get(field, ""), names, types)) is not None:
+    if (fault := syntax_fault(holder.get(field, ""), names, types, minor=minor)) is not None:
         yield fault.at((*route, field))

@@ -106,7 +106,7 @@ def definitions(view: ObjectView) -> Faults:
         yield Fault((*at, "preserveUnknownFields"), "must not be true", hint)
     yield from _approval(view)
     yield from _conversion(spec)
-    yield from _versions(spec.get("versions") or [])
+    yield from _versions(spec.get("versions") or [], view.minor)
 
 
 def _approval(view: ObjectView) -> Faults:
@@ -146,7 +146,7 @@ def _beside_status(schema: Body, where: Route) -> Faults:
             yield Fault((*where, field), message, "move it to one of the `properties`, such as `spec`")
 
 
-def _versions(found: list[Body]) -> Faults:
+def _versions(found: list[Body], minor: int) -> Faults:
     at = ("spec", "versions")
     for here, (name,) in duplicates(found, at, "name"):
         yield Fault((*here, "name"), f"duplicate version `{name}`", "rename one of the two")
@@ -161,7 +161,7 @@ def _versions(found: list[Body]) -> Faults:
             hint = "add a schema, such as `{type: object, x-kubernetes-preserve-unknown-fields: true}`"
             yield Fault(where, "the version has no schema", hint)
         else:
-            yield from structural_faults(schema, where)
+            yield from structural_faults(schema, where, minor)
             if "status" in (version.get("subresources") or {}):
                 yield from _beside_status(schema, where)
         if version.get("deprecationWarning") is not None and not version.get("deprecated"):

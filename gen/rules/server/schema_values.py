@@ -64,7 +64,7 @@ def _fits(schema: Any, default: Any) -> bool:
         return True
 
 
-def cel_faults(schema: Any, route: Route, *, is_root: bool) -> Faults:
+def cel_faults(schema: Any, route: Route, minor: int, *, is_root: bool) -> Faults:
     """Faults of the CEL rules of a schema."""
     rules = schema.get("x-kubernetes-validations") or ()
     if rules and not schema.get("type") and not schema.get(_INT_OR_STRING):
@@ -72,7 +72,7 @@ def cel_faults(schema: Any, route: Route, *, is_root: bool) -> Faults:
     for index, rule in enumerate(rules):
         at = (*route, "x-kubernetes-validations", index)
         expression, message = rule.get("rule") or "", rule.get("message")
-        fault = _rule_fault(expression, schema, is_root=is_root)
+        fault = _rule_fault(expression, schema, minor, is_root=is_root)
         if fault is not None:
             yield fault.at((*at, "rule"))
         if "\n" in expression.strip() and not (message or rule.get("messageExpression")):
@@ -83,9 +83,9 @@ def cel_faults(schema: Any, route: Route, *, is_root: bool) -> Faults:
             yield not_one_of(rule["reason"], _REASONS).at((*at, "reason"))
 
 
-def _rule_fault(expression: str, schema: Any, *, is_root: bool) -> Fault | None:
+def _rule_fault(expression: str, schema: Any, minor: int, *, is_root: bool) -> Fault | None:
     """The fault of a rule, whose variables have the type of the schema."""
     if not expression.strip():
         return Fault((), "the expression is empty", "write a CEL expression")
-    environment = declared_environment(schema, *_NAMES, root=is_root)
+    environment = declared_environment(schema, *_NAMES, root=is_root, minor=minor)
     return typed_fault(expression, environment, escaped_names=True)[0]

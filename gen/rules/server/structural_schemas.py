@@ -33,8 +33,8 @@ _INT_OR_STRING = "x-kubernetes-int-or-string"
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 
-def structural_faults(schema: Any, route: Route) -> Faults:
-    """Faults of the schema of a version."""
+def structural_faults(schema: Any, route: Route, minor: int) -> Faults:
+    """Faults of the schema of a version, for a minor version of Kubernetes."""
     if not isinstance(schema, dict):
         return
     if schema.get("type") != "object":
@@ -48,10 +48,10 @@ def structural_faults(schema: Any, route: Route) -> Faults:
     for field in (metadata.get("properties") or {}).keys() - {"name", "generateName"}:
         hint = "remove it: the API server defines `metadata`"
         yield Fault((*route, "properties", "metadata", "properties", field), "cannot be defined", hint)
-    yield from _schema(schema, route, is_root=True)
+    yield from _schema(schema, route, minor, is_root=True)
 
 
-def _schema(schema: Any, route: Route, *, is_root: bool = False) -> Faults:
+def _schema(schema: Any, route: Route, minor: int, *, is_root: bool = False) -> Faults:
     if not isinstance(schema, dict):
         return
     wrong = [field for field in _TEXTS if not isinstance(schema.get(field, ""), str)]
@@ -68,28 +68,28 @@ def _schema(schema: Any, route: Route, *, is_root: bool = False) -> Faults:
         yield Fault((*route, "uniqueItems"), "`uniqueItems` must not be true", hint)
     yield from _list_type(schema, route)
     yield from value_faults(schema, route)
-    yield from cel_faults(schema, route, is_root=is_root)
+    yield from cel_faults(schema, route, minor, is_root=is_root)
     for field in _COMBINED:
         for index, part in enumerate(schema.get(field) or ()):
             yield from _part(part, schema, (*route, field, index))
     if "not" in schema:
         yield from _part(schema["not"], schema, (*route, "not"))
-    yield from _inside(schema, route)
+    yield from _inside(schema, route, minor)
 
 
-def _inside(schema: Any, route: Route) -> Faults:
+def _inside(schema: Any, route: Route, minor: int) -> Faults:
     properties, values, items = (schema.get(field) for field in ("properties", "additionalProperties", "items"))
     for name, inner in (properties or {}).items():
-        yield from _schema(inner, (*route, "properties", name))
+        yield from _schema(inner, (*route, "properties", name), minor)
     if values is not None:
         at = (*route, "additionalProperties")
         if properties and isinstance(values, dict):
             yield Fault(at, "`additionalProperties` and `properties` are mutually exclusive", "keep one of the two")
-        yield from _schema(values, at)
+        yield from _schema(values, at, minor)
     if isinstance(items, list):
         yield Fault((*route, "items"), "must be one schema, not a list", "use a schema for all entries")
     elif items is not None:
-        yield from _schema(items, (*route, "items"))
+        yield from _schema(items, (*route, "items"), minor)
     elif schema.get("type") == "array":
         yield Fault((*route, "items"), "`items` is missing", "add the schema of the entries")
 

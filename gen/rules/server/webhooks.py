@@ -69,4 +69,4 @@ def webhooks(view: ObjectView) -> Faults:
         yield from client(hook.get("clientConfig") or {}, (*route, "clientConfig"))
         yield from request_rules(hook.get("rules") or [], (*route, "rules"))
         yield from selectors(hook, route)
-        yield from conditions(hook.get("matchConditions") or [], (*route, "matchConditions"), REQUEST_NAMES)
+        yield from conditions(hook.get("matchConditions") or [], (*route, "matchConditions"), REQUEST_NAMES, view.minor)
