@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gen.cel.checker import Environment
+from gen.cel.environment import Environment
 from gen.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of
 
 if TYPE_CHECKING:

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from gen.cel.errors import CompileError, UnavailableError
+from gen.cel.environment import Environment, first_version, unavailable
+from gen.cel.errors import CompileError
 from gen.cel.escaping import RESERVED, escaped
-from gen.cel.functions import FUNCTIONS, NEVER
+from gen.cel.functions import FUNCTIONS
 from gen.cel.tree import Call, Fold, Ident, ListOf, Literal, MapOf, Message, Node, Select
 from gen.cel.types import BOOL, DYN, INT, NULL, SIMPLE, Type, list_of, map_of, optional_of
 from gen.cel.unify import Substitution, shown
 from gen.cel.values import tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 _WELL_KNOWN: Final = {
     "google.protobuf.Timestamp": SIMPLE["timestamp"],
@@ -29,22 +30,6 @@ _WELL_KNOWN: Final = {
 }
 """Types that an expression can name."""
 _FIELD_CALLS: Final = frozenset({"_?._"})
-
-
-class Environment(Struct, frozen=True):
-    """The variables of an expression and their types."""
-
-    variables: Mapping[str, Type]
-    messages: Mapping[str, Mapping[str, Type]] = {}
-    """Fields of the types that are neither basic nor of a library, by name."""
-    mixed: bool = False
-    """Whether lists and mappings can have values of several types; API servers reject them."""
-    minor: int = 0
-    """Minor version of the Kubernetes server that gets the expression as a new one; 0 for all functions of CEL."""
-
-    def has(self, since: int) -> bool:
-        """Whether new expressions can use what a version introduced: in the next, because a rollback must know it."""
-        return not self.minor or since < self.minor
 
 
 class Checked(Struct, frozen=True):
@@ -168,7 +153,7 @@ class _Checker:
                 results.append(first.of(result))
         if first is None:
             if since:
-                raise _unavailable(node.function, min(since), node.at)
+                raise unavailable(node.function, min(since), node.at)
             types = [shown(before.final(one)) for one in arguments]
             given = f"{types[0]}.({', '.join(types[1:])})" if method else f"({', '.join(types)})"
             message = f"found no matching overload for '{node.function}' applied to '{given}'"
@@ -220,8 +205,8 @@ class _Checker:
         raise CompileError(f"undeclared reference to '{node.name}' (in container '')", node.at)
 
     def fold(self, node: Fold) -> Type:
-        if not self._environment.has(since := _since(node)):
-            raise _unavailable(node.macro, since, node.at)
+        if not self._environment.has(since := first_version(node)):
+            raise unavailable(node.macro, since, node.at)
         over = self.substitution.of(self.visit(node.over))
         first, second = self._items(over, node.over)
         start = self.visit(node.start)
@@ -264,22 +249,6 @@ OPAQUE: Final = frozenset(
     }
 )
 """Types of the libraries of API servers."""
-
-
-_TWO_VARIABLES: Final = 32
-"""The version with loops over two variables."""
-_UNKNOWN: Final = frozenset({"cel.bind", "existsOne"})
-"""Macros that API servers do not have; `existsOne` with two variables they do."""
-
-
-def _since(loop: Fold) -> int:
-    if loop.second:
-        return _TWO_VARIABLES
-    return NEVER if loop.macro in _UNKNOWN else 0
-
-
-def _unavailable(name: str, since: int, at: int) -> UnavailableError:
-    return UnavailableError(name, since + 1 if since < NEVER else None, at)
 
 
 def _dotted(node: Node) -> str | None:

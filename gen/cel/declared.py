@@ -9,7 +9,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.cel.checker import Environment
+from gen.cel.environment import Environment
 from gen.cel.errors import CelError
 from gen.cel.escaping import escaped
 from gen.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of

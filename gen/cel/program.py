@@ -6,7 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gen.cel import library
-from gen.cel.checker import Environment, check
+from gen.cel.checker import check
+from gen.cel.environment import Environment
 from gen.cel.errors import CelError, CompileError, NotEvaluatedError
 from gen.cel.escaping import unescaped
 from gen.cel.evaluate import closure

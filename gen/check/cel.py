@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gen.cel.checker import Environment
 from gen.cel.declared import declared_environment
+from gen.cel.environment import Environment
 from gen.cel.errors import CelError, CompileError, CostError, NotEvaluatedError
 from gen.cel.frame import PER_CALL
 from gen.cel.program import compile_expression

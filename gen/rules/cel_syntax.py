@@ -13,7 +13,7 @@ from gen.rules.fault import Fault, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-    from gen.cel.checker import Environment
+    from gen.cel.environment import Environment
     from gen.cel.types import Type
 
 _UNDECLARED = regex(r"undeclared reference to '([\w.]+)'")
