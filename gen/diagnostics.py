@@ -85,6 +85,10 @@ class Diagnostic(Struct, frozen=True, order=True):
     fixes: tuple[Fix, ...] = ()
     """The edit of the file of `place` that the author certainly meant; empty if others are possible."""
 
+    @property
+    def is_error(self) -> bool:
+        return self.severity is Severity.ERROR
+
 
 class UsageError(Exception):
     """The command line or the repository as a whole cannot be used as asked: exit 2."""
@@ -140,7 +144,7 @@ class Findings(Struct):
 
     def failed(self) -> bool:
         """Whether any finding is an error."""
-        return any(item.severity is Severity.ERROR for item in self.items)
+        return any(item.is_error for item in self.items)
 
     def __iter__(self) -> Iterator[Diagnostic]:
         """Sorted by place; equal findings for two overlays count once."""

@@ -56,9 +56,13 @@ QUEUE = "gen/queue"
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ZONE = "topology.kubernetes.io/zone"
+ARCHITECTURE = "kubernetes.io/arch"
 HOSTNAME = "kubernetes.io/hostname"
 CONTROL_PLANE = "node-role.kubernetes.io/"
 """Prefix of the labels and taints of nodes that run the cluster itself."""
+GITSYNC_REPO = "GITSYNC_REPO"
+GITSYNC_REF = "GITSYNC_REF"
+"""Settings of git-sync: the URL and what it fetches."""
 NVIDIA_DEVICES = "NVIDIA_VISIBLE_DEVICES"
 """Variable by which NVIDIA's container runtime selects the GPUs of a container; many images set it to `all`."""
 

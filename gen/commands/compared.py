@@ -101,7 +101,7 @@ def _version(text: str | None) -> str | None:
 def refused(found: Findings, root: Path | None = None) -> Result[Report]:
     """Result of a run with errors: nothing was written. `root` is None for findings in texts that are not in files."""
     findings = tuple(found)
-    errors = sum(finding.severity.value == "error" for finding in findings)
+    errors = sum(finding.is_error for finding in findings)
     fixable = sum(bool(finding.fixes) for finding in findings) if root is not None else 0
     hint = f"; `gen check --fix` corrects {fixable} of them" if fixable else ""
     report = Report(findings, (), f"{counted(errors, 'error')}; nothing was written{hint}", root=root)

@@ -46,7 +46,7 @@ def run(request: Request) -> Result[View[RenderedDiff]]:
 def _difference(compared: Compared) -> RenderedDiff:
     found, comparison = compared.rendering.findings, compared.comparison
     if comparison is None or found.failed():
-        errors = sum(finding.severity.value == "error" for finding in found)
+        errors = sum(finding.is_error for finding in found)
         return RenderedDiff(findings=tuple(found), summary=f"{counted(errors, 'error')}; nothing was compared")
     objects, rewritten = object_differences(comparison.changes)
     return RenderedDiff(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gen.commands.compared import repository
 from gen.commands.options import Jobs, Overlays, Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.diagnostics import Severity, UsageError, did_you_mean
+from gen.diagnostics import UsageError, did_you_mean
 from gen.inventory.listing import STATES, Filters, Listing
 from gen.inventory.read import list_jobs
 from gen.kinds import KINDS
@@ -48,7 +48,7 @@ def run(request: Request) -> Result[Listing]:
     filters = Filters(namespaces=request.namespace, kinds=request.kind, states=request.state)
     listing = list_jobs(root, request.jobs, request.overlay, filters)
     listing = replace(listing, with_metrics=request.metrics)
-    failed = any(finding.severity is Severity.ERROR for finding in listing.findings)
+    failed = any(finding.is_error for finding in listing.findings)
     return Result(output=listing, exit_code=VIOLATIONS if failed else CLEAN)
 
 

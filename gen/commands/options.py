@@ -45,6 +45,9 @@ Base = Annotated[
         "--base", metavar="REF", help="Git ref to compare with. [default: merge base with the default branch]"
     ),
 ]
+Message = Annotated[
+    Path | None, typer.Option("--message", metavar="FILE", help="Write the summary there, for `git commit -F`.")
+]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Render every job, even if it did not change.")]
 Parallel = Annotated[
     int, typer.Option("--parallel", "-n", metavar="N", min=0, help="Number of processes; 0 is one per CPU.")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gen.commands.compared import repository
-from gen.commands.options import DEFAULT_SECONDS, Jobs, RequestTimeout, Root
+from gen.commands.message import commit_message
+from gen.commands.options import DEFAULT_SECONDS, Jobs, Message, RequestTimeout, Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, UsageError, counted
 from gen.findings.pins import MOVED_PIN
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gen.edit.pinning import Moved, Pinned
 
 FORMATS = REPORTERS
-MOST_LISTED = 100
-"""Pins in the message; more are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +45,7 @@ class Request:
             "[default: linux, with `kubernetes.io/arch` of the nodes that the job chooses, or amd64]",
         ),
     ] = ()
-    message: Annotated[
-        Path | None, typer.Option("--message", metavar="FILE", help="Write the summary there, for `git commit -F`.")
-    ] = None
+    message: Message = None
     request_timeout: RequestTimeout = DEFAULT_SECONDS
     root: Root = None
 
@@ -89,14 +85,12 @@ def _nothing(found: Findings) -> str:
 
 def message(done: Sequence[Pinned]) -> str:
     """A commit message: the pins that were added, moved and removed. Empty without any."""
-    lines = [f"- {one.job.key}: {_line(moved)}" for one in done for moved in one.moved]
     if not done:
         return ""
     verb = "Move" if any(moved.old and moved.new for one in done for moved in one.moved) else "Pin images and code"
     what = f"{verb} pins" if verb == "Move" else verb
     subject = f"{what} of {done[0].job.key if len(done) == 1 else counted(len(done), 'job')}"
-    more = [f"- and {len(lines) - MOST_LISTED} more"] if len(lines) > MOST_LISTED else []
-    return "\n".join([subject, "", *lines[:MOST_LISTED], *more, ""])
+    return commit_message(subject, [f"{one.job.key}: {_line(moved)}" for one in done for moved in one.moved])
 
 
 def _line(moved: Moved) -> str:

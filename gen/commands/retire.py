@@ -11,10 +11,11 @@ import typer
 
 from gen.commands.compared import RenderRequest, render_and_compare
 from gen.commands.live import LiveRequest, ask, chosen_files
-from gen.commands.options import Jobs
+from gen.commands.message import commit_message
+from gen.commands.options import Jobs, Message
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.commands.set import caused_errors, change_files
-from gen.diagnostics import Findings, Location, Severity, counted
+from gen.diagnostics import Findings, Location, counted
 from gen.findings.clusters import NOT_RETIRED
 from gen.findings.jobs import CANNOT_EDIT
 from gen.load import read, source_of
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 FORMATS = REPORTERS
 FINISHED = ("state", "finished")
-MOST_LISTED = 100
-"""Jobs in the message; more are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +44,7 @@ class Request(LiveRequest):
         False
     )
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the jobs, and change no file.")] = False
-    message: Annotated[
-        Path | None, typer.Option("--message", metavar="FILE", help="Write the summary there, for `git commit -F`.")
-    ] = None
+    message: Message = None
 
 
 def run(request: Request) -> Result[Report]:
@@ -63,7 +60,7 @@ def run(request: Request) -> Result[Report]:
     every = [overlay.name for overlay in OverlayReader(root, Findings()).read()]
     wanted = wanted_runs(root, every, _set(chosen_files(root, request.jobs)))
     ended = ended_jobs(status.runs, wanted, keep_failed=request.keep_failed)
-    reported = Findings([one for one in status.findings if one.severity is Severity.ERROR])
+    reported = Findings([one for one in status.findings if one.is_error])
     ready = _up_to_date(root, [one for one in ended if one.why is None], reported)
     for one in ended:
         if one.why is not None:
@@ -82,9 +79,7 @@ def message(done: Sequence[Ended]) -> str:
     if not done:
         return ""
     subject = f"Retire {done[0].job.key}" if len(done) == 1 else f"Retire {counted(len(done), 'job')}"
-    lines = [f"- {one.job.key}: {_ends(one)}" for one in done[:MOST_LISTED]]
-    more = [f"- and {len(done) - MOST_LISTED} more"] if len(done) > MOST_LISTED else []
-    return "\n".join([subject, "", *lines, *more, ""])
+    return commit_message(subject, [f"{one.job.key}: {_ends(one)}" for one in done])
 
 
 def _ends(one: Ended) -> str:
@@ -123,7 +118,7 @@ def _stale(root: Path, ended: Sequence[Ended]) -> tuple[set[JobFile | None], lis
         return set(), []
     compared = render_and_compare(RenderRequest(root=root, jobs=tuple(one.job.file for one in ended), parallel=1), None)
     if compared.comparison is None:
-        return set(), [item for item in compared.rendering.findings if item.severity is Severity.ERROR]
+        return set(), [item for item in compared.rendering.findings if item.is_error]
     folders = {_folder(change.path) for change in compared.comparison.changes}
     return {one.job for one in ended if folders & {_folder(run.rendered) for run in one.runs}}, []
 

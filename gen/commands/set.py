@@ -169,7 +169,7 @@ def caused_errors(old: Source, new: Source, job: JobFile, overlays: Sequence[Ove
 
 
 def _errors(source: Source, job: JobFile, overlays: Sequence[Overlay]) -> list[Diagnostic]:
-    return [item for item in job_findings(source, job, overlays) if item.severity.value == "error"]
+    return [item for item in job_findings(source, job, overlays) if item.is_error]
 
 
 def _description(source: Source, change: Change) -> str:

@@ -12,7 +12,7 @@ import typer
 from gen.commands.compared import repository
 from gen.commands.options import Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
-from gen.diagnostics import Findings, Severity, UsageError, counted
+from gen.diagnostics import Findings, UsageError, counted
 from gen.inventory.listing import Filters
 from gen.inventory.read import list_jobs
 from gen.overlay.extensions import load_extensions
@@ -67,7 +67,7 @@ def run(request: Request) -> Result[Report]:
     )
     pages = site_pages(site)
     create_files(folder, pages)
-    failed = any(finding.severity is Severity.ERROR for finding in listing.findings)
+    failed = any(finding.is_error for finding in listing.findings)
     summary = f"wrote {counted(len(pages), 'page')} to {folder}"
     return Result(output=Report(listing.findings, (), summary), exit_code=VIOLATIONS if failed else CLEAN)
 

@@ -14,7 +14,7 @@ from gen.commands.live import LiveRequest, ask
 from gen.commands.options import Jobs
 from gen.commands.result import CLEAN, VIOLATIONS, Result, Stream
 from gen.commands.terminal import terminal
-from gen.diagnostics import Findings, Severity, UsageError, did_you_mean
+from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.report.formats import STATUS_REPORTERS
 from gen.report.live.view import View
 
@@ -67,7 +67,7 @@ def run(request: Request) -> Result[View[ClusterStatus]] | Stream[View[ClusterSt
 
 
 def exit_code(status: ClusterStatus) -> int:
-    failed = any(finding.severity is Severity.ERROR for finding in status.findings)
+    failed = any(finding.is_error for finding in status.findings)
     return CLEAN if not failed and all(run.in_order for run in status.runs) else VIOLATIONS
 
 
@@ -130,7 +130,7 @@ class _Follower:
         phases = [run.phase for run in own if run.phase is not Phase.SCHEDULED]
         wanted = WAITS[self.request.wait]
         if phases and all(phase in wanted for phase in phases):
-            return VIOLATIONS if any(finding.severity is Severity.ERROR for finding in status.findings) else CLEAN
+            return VIOLATIONS if any(finding.is_error for finding in status.findings) else CLEAN
         return VIOLATIONS if Phase.FAILED in phases and Phase.FAILED not in wanted else None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gen.commands.live import LiveRequest, reached
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.commands.terminal import terminal
-from gen.diagnostics import Findings, Severity
+from gen.diagnostics import Findings
 from gen.report.formats import TOP_REPORTERS
 from gen.report.live.view import View
 
@@ -30,5 +30,5 @@ def run(request: Request) -> Result[View[Top]]:
     from gen.cluster.top import read_top  # noqa: PLC0415 - needs the client
 
     top = read_top(targets, found)
-    failed = any(finding.severity is Severity.ERROR for finding in top.findings)
+    failed = any(finding.is_error for finding in top.findings)
     return Result(output=View(data=top, terminal=terminal()), exit_code=VIOLATIONS if failed else CLEAN)

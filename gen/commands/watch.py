@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from gen.commands.result import CLEAN, Stream
-from gen.diagnostics import Severity, UsageError, counted
+from gen.diagnostics import UsageError, counted
 from gen.render.cache import tools_digest
 from gen.report.report import Report
 from gen.repository.watch import changed_inputs
@@ -50,6 +50,4 @@ def _report(root: Path, render: Callable[[], Report], changed: Collection[str]) 
 
 def _matters(finding: Diagnostic, changed: Collection[str]) -> bool:
     files = [place.file for place in (finding.place, *(place for place, _ in finding.related))]
-    return finding.severity is Severity.ERROR or any(
-        file == path or file.startswith(f"{path}/") for file in files for path in changed
-    )
+    return finding.is_error or any(file == path or file.startswith(f"{path}/") for file in files for path in changed)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from gen.diagnostics import Findings, Move, Put, Rename, Respell, Severity
+from gen.diagnostics import Findings, Move, Put, Rename, Respell
 from gen.edit.change import Change, EditError, value_at
 from gen.edit.splice import edited, renamed
 from gen.load.strict import parse
@@ -59,12 +59,12 @@ def _is_better(item: Diagnostic, fix: Fix, before: Collection[Diagnostic], after
     if any((one.code, one.message, one.place) == (item.code, item.message, item.place) for one in after):
         return False
     known = {(one.code, one.message) for one in before}
-    here = (one for one in after if one.severity is Severity.ERROR and one.place.line == item.place.line)
+    here = (one for one in after if one.is_error and one.place.line == item.place.line)
     return isinstance(fix, Respell) or all((one.code, one.message) in known for one in here)
 
 
 def _errors(found: Collection[Diagnostic]) -> int:
-    return sum(item.severity is Severity.ERROR for item in found)
+    return sum(item.is_error for item in found)
 
 
 def _applied(text: str, fix: Fix) -> str | None:

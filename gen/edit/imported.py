@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.diagnostics import BugError, Findings, Severity
+from gen.diagnostics import BugError, Findings
 from gen.edit.yaml_text import written
 from gen.importers.draft import as_read
 from gen.kinds.pipeline import PipelineJob
@@ -50,7 +50,7 @@ def check_text(job: ImportedJob, text: str, found: Findings) -> None:
     if source is not None:
         parse_job(source, job.namespace, None, own)
     for item in own:
-        if item.severity is Severity.ERROR:
+        if item.is_error:
             found.extend([replace(item, place=place_of(job, text, item.place.line))])
     for name, step in _steps_of(job):
         place = job.places.get(f"steps.{name}", job.place)

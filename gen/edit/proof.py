@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.diagnostics import Findings, Severity
+from gen.diagnostics import Findings
 from gen.edit.aligned import aligned, named_as
 from gen.edit.differences import Difference, differences
 from gen.edit.imported import place_of, text_of
@@ -136,7 +136,7 @@ def _rendered(
     own = Findings()
     result = render_job(source, job.namespace, known, own) if source is not None else None
     for item in own:
-        if item.severity is Severity.ERROR:
+        if item.is_error:
             place = place_of(job, written_text, item.place.line)
             found.extend([replace(item, place=place if item.place.file == file else item.place)])
     if result is None or own.failed() or not result.rendered:
@@ -148,7 +148,7 @@ def _patched(render: Render, job: ImportedJob, text: str, patch: dict[str, Any])
     """The run with a patch, or why the patch is refused."""
     own = Findings()
     body = render(job, with_additions(text, {"patches": [patch]}), own)
-    return body, [item.message for item in own if item.severity is Severity.ERROR]
+    return body, [item.message for item in own if item.is_error]
 
 
 def _accepted(

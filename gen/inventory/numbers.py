@@ -8,7 +8,7 @@ import orjson
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gen.diagnostics import Findings, Severity
+from gen.diagnostics import Findings
 from gen.inventory.asked import TIMES, asked_by, sums
 from gen.inventory.listing import Numbers
 from gen.model.job import JobFields
@@ -103,7 +103,7 @@ def _read(source: Source | None, namespace: str, overlay: Overlay | None) -> Ans
     if written is not None and SWEEP in written.data:
         return _of_sweep(written, found)
     job = parse_run(written, found) if written is not None else None
-    errors = tuple(item for item in found if item.severity is Severity.ERROR)
+    errors = tuple(item for item in found if item.is_error)
     if job is None or written is None:
         return Answer(errors=errors)
     known = _alone(job)
@@ -132,7 +132,7 @@ def _of_sweep(written: WrittenJob, found: Findings) -> Answer:
         values = [RunValues(name=written.name, params=one.values) for one in known]
         jobs = [parse_run(written, found, own) for own in values or [without_values(written)]]
         times = 1
-    errors = tuple(item for item in found if item.severity is Severity.ERROR)
+    errors = tuple(item for item in found if item.is_error)
     runs = [job for job in jobs if job is not None]
     if not runs:
         return Answer(errors=errors)

@@ -31,6 +31,7 @@ _BUDGET: Final = 10_000_000
 """Cost of all validations of a binding (`RuntimeCELCostBudget` of `apiserver/pkg/apis/cel/config.go`)."""
 _DAMAGED: Final = (TypeError, AttributeError, KeyError, ValueError, IndexError)
 """Exceptions for policies that do not match their schema, which is reported where they are."""
+_DENY: Final = ("Deny",)
 _MAX_MESSAGE: Final = 5 * 1024
 _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
@@ -63,11 +64,11 @@ def _of_binding(policies: PolicySet, policy: Stored, binding: Stored, request: R
     try:
         yield from evaluation.verdicts()
     except NotEvaluatedError as error:
-        yield evaluation.verdict(str(error), evaluation.current, evaluated=False)
+        yield evaluation.verdict(str(error), evaluation.current, actions=())
     except CompileError as error:
-        yield evaluation.verdict(f"invalid expression: {error.message}", ("spec",), evaluated=False)
+        yield evaluation.verdict(f"invalid expression: {error.message}", ("spec",), actions=())
     except _DAMAGED:
-        yield evaluation.verdict("a server refuses the policy or the binding", ("spec",), evaluated=False)
+        yield evaluation.verdict("a server refuses the policy or the binding", ("spec",), actions=())
 
 
 class _Evaluation:
@@ -80,8 +81,12 @@ class _Evaluation:
         self._ignores = self._spec.get("failurePolicy") == "Ignore"
         self.current: Route = ("spec",)
 
-    def verdict(self, message: str, route: Route, *, evaluated: bool = True, cause: Route = ()) -> Verdict:
-        actions = tuple(self._bound.get("validationActions") or ()) if evaluated else ()
+    def verdict(
+        self, message: str, route: Route, *, actions: tuple[str, ...] | None = None, cause: Route = ()
+    ) -> Verdict:
+        """A verdict with some actions; None for those of the binding."""
+        if actions is None:
+            actions = tuple(self._bound.get("validationActions") or ())
         return Verdict(
             policy=self._policy, binding=self._binding, message=message, route=route, actions=actions, cause=cause
         )
@@ -110,13 +115,8 @@ class _Evaluation:
         for params in self._params():
             if isinstance(params, str):
                 if not self._ignores:
-                    yield Verdict(
-                        policy=self._policy,
-                        binding=self._binding,
-                        message=f"failed to configure binding: {params}",
-                        route=("spec", "paramKind"),
-                        actions=("Deny",),
-                    )
+                    message = f"failed to configure binding: {params}"
+                    yield self.verdict(message, ("spec", "paramKind"), actions=_DENY)
                 continue
             yield from self._validations(compiled, self._values(params))
 
@@ -184,13 +184,7 @@ class _Evaluation:
             try:
                 program.evaluate(values)
             except CelError as problem:
-                yield Verdict(
-                    policy=self._policy,
-                    binding=self._binding,
-                    message=_failed(program, problem),
-                    route=route,
-                    actions=("Deny",),
-                )
+                yield self.verdict(_failed(program, problem), route, actions=_DENY)
             except NotEvaluatedError:  # the value is for the log only
                 continue
 

@@ -37,6 +37,6 @@ def pinnable(root: Path, job: JobFile, overlays: Sequence[Overlay], lock: Lock, 
             plan = plan_run(run, overlay, pins)
             own.extend(run.found.items)
             pins.finished = pins.finished or (plan is not None and plan.state == "finished")
-    errors = [item for item in own if item.severity.value == "error" and item.code != MUTABLE_REF.name]
+    errors = [item for item in own if item.is_error and item.code != MUTABLE_REF.name]
     found.extend(errors)
     return pins if selected and not errors and not pins.finished else None

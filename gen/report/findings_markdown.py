@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from gen.diagnostics import Severity
 from gen.report.markdown import code_span
 
 if TYPE_CHECKING:
@@ -21,9 +20,9 @@ MAX_CODES: Final = 8
 
 
 def as_markdown(report: Report) -> str:
-    errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
+    errors = [finding for finding in report.findings if finding.is_error]
     entries = [*map(_finding, errors), *_changes(report)]
-    entries += [_finding(finding) for finding in report.findings if finding.severity is not Severity.ERROR]
+    entries += [_finding(finding) for finding in report.findings if not finding.is_error]
     text = f"{_heading(report, errors)}\n\n{code_span(report.summary)}\n\n"
     shown = 0
     for entry in entries:
@@ -46,7 +45,7 @@ def _heading(report: Report, errors: list[Diagnostic]) -> str:
 
 def _finding(finding: Diagnostic) -> str:
     hint = f"  {code_span(finding.hint)}\n" if finding.hint else ""
-    severity = "" if finding.severity is Severity.ERROR else f"{finding.severity.value}: "
+    severity = "" if finding.is_error else f"{finding.severity.value}: "
     place = code_span(str(finding.place))
     return f"- {severity}{code_span(finding.code)} at {place}: {code_span(finding.message)}\n{hint}"
 

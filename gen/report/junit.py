@@ -18,7 +18,7 @@ def junit(report: Report) -> str:
     suite = ET.Element("testsuite", name="gen")
     for finding in report.findings:
         case = _case(suite, finding.place.file, finding.code)
-        failed = finding.severity.value == "error"
+        failed = finding.is_error
         element = (
             ET.SubElement(case, "failure", message=_replace_invalid(finding.message))
             if failed

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 from msgspec import Struct
 
+from gen.kubernetes import GITSYNC_REF, GITSYNC_REPO
 from gen.pins.links import comparison
 from gen.pins.lock import COMMIT, DIGEST
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
     from gen.review.matching import Pair
 
-_REPOSITORY, _REF = "GITSYNC_REPO", "GITSYNC_REF"
 _MANIFEST: Final = "manifest"
 """Field of a workflow with the object of a step as a text."""
 
@@ -72,7 +72,7 @@ def _pins(body: Any) -> Iterator[tuple[str, str]]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, list):
-            url, ref = _setting(value, _REPOSITORY), _setting(value, _REF)
+            url, ref = _setting(value, GITSYNC_REPO), _setting(value, GITSYNC_REF)
             if isinstance(url, str) and isinstance(ref, str) and COMMIT.fullmatch(ref):
                 yield url, ref
             waiting += value

@@ -112,4 +112,4 @@ class Review:
 
     @property
     def refused(self) -> bool:
-        return any(finding.severity.value == "error" for finding in self.findings)
+        return any(finding.is_error for finding in self.findings)

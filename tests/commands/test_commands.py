@@ -30,6 +30,7 @@ SHARED = {
     "compared",
     "fix",
     "live",
+    "message",
     "options",
     "pinned_jobs",
     "pinned_source",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.kubernetes import Body, present
+from gen.kubernetes import GITSYNC_REF, GITSYNC_REPO, Body, present
 from gen.render.build.parts import resources
 from gen.render.plan.code import CODE, CREDENTIALS
 
@@ -37,8 +37,8 @@ def code_container(code: CodePlan) -> Body:
 
 def _environment(code: CodePlan) -> list[Body]:
     settings = {
-        "GITSYNC_REPO": code.git,
-        "GITSYNC_REF": code.ref,
+        GITSYNC_REPO: code.git,
+        GITSYNC_REF: code.ref,
         "GITSYNC_ROOT": _ROOT,
         "GITSYNC_LINK": code.name,
         "GITSYNC_ONE_TIME": "true",

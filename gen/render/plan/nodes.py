@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gen.findings.grants import NOT_GRANTED
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
 from gen.kinds.plan import NodePlan
-from gen.kubernetes import CONTROL_PLANE, INSTANCE_TYPE, ZONE, Body
+from gen.kubernetes import ARCHITECTURE, CONTROL_PLANE, INSTANCE_TYPE, ZONE, Body
 from gen.model.effect import Effect, combined
 from gen.model.scalars import shown
 from gen.render.plan.accelerators import accelerator_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gen.render.plan.accelerators import Choice
     from gen.render.plan.context import Context
 
-_MACHINE = frozenset({INSTANCE_TYPE, ZONE, "kubernetes.io/arch", "kubernetes.io/os", "topology.kubernetes.io/region"})
+_MACHINE = frozenset({INSTANCE_TYPE, ZONE, ARCHITECTURE, "kubernetes.io/os", "topology.kubernetes.io/region"})
 """Node labels that only describe the machine, and its place. They need no grant."""
 
 

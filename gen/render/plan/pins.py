@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from gen.findings.pins import MUTABLE_REF
-from gen.kubernetes import RUN, TRIAL
+from gen.kubernetes import ARCHITECTURE, RUN, TRIAL
 from gen.model.scalars import shown
 from gen.pins.lock import CODE, is_full_commit, is_full_digest
 from gen.repository.layout import job_key
@@ -85,10 +85,9 @@ def pinned_ref(context: Context, code: Code) -> str:
 def note_architecture(context: Context, nodes: NodePlan) -> None:
     """Remember the architectures of the nodes that a role chooses, for which its images must be built."""
     if context.pins.shared is not None:
-        context.pins.shared.architectures.update(nodes.labels.get(_ARCHITECTURE, ()))
+        context.pins.shared.architectures.update(nodes.labels.get(ARCHITECTURE, ()))
 
 
-_ARCHITECTURE: Final = "kubernetes.io/arch"
 _SAME = "use a name that is the same for all runs"
 
 

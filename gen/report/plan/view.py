@@ -154,7 +154,7 @@ class PlanView:
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        return tuple(finding for finding in self.findings if finding.severity.value == "error")
+        return tuple(finding for finding in self.findings if finding.is_error)
 
     @property
     def reasons(self) -> tuple[str, ...]:
