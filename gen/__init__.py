@@ -1,3 +1,6 @@
 """Short job files in Git, validated Kubernetes manifests out; `gen.render.pipeline` shows the stages of a job."""
 
 __version__ = "0.1.0"
+
+DOCUMENTATION: str = ""
+"""Address of the published documentation, `project.urls.Documentation` of the package; empty if there is none."""

@@ -25,6 +25,7 @@ ALLOWED = {
     "gen.cluster.wanted": ({"disk"}, "reads the runs in rendered/"),
     "gen.cli": ({"environment"}, "finds out whether a shell asks for completions"),
     "gen.commands.compared": ({"environment"}, "number of processors, current folder"),
+    "gen.commands.documentation": ({"environment"}, "reads the address of the documentation"),
     "gen.commands.explain": ({"environment"}, "current folder, whose repository may name plugins"),
     "gen.commands.import": ({"disk"}, "finds job files with the names of imported ones"),
     "gen.commands.init": ({"disk"}, "writes a new repository"),

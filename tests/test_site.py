@@ -8,20 +8,19 @@ import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from gen.commands.schema import SCHEMAS
 from gen.findings.registry import CODES
+from gen.report.documentation import FINDINGS, RULES, Documentation
 from gen.rules.catalogue import CATALOGUE
 from tests.support import PROJECT
 
 pytest.importorskip("mkdocs", reason="needs the extra `docs`")
 
 from scripts.site_pages import linked
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOADED = {"link", "script", "img", "source", "iframe", "video", "audio", "object", "embed"}
 """Elements that a browser loads something for."""
@@ -103,6 +102,26 @@ def test_each_code_has_an_anchor_in_light_and_dark(site: Path) -> None:
     assert set(CODES) - findings.ids == set()
     assert set(CATALOGUE) - rules.ids == set()
     assert findings.schemes >= {"default", "slate"}
+
+
+@pytest.mark.slow
+def test_each_link_of_a_finding_leads_to_its_explanation(site: Path) -> None:
+    """Also for names that are a code in a job, and a rule in a manifest."""
+    ids = {page: Elements(site / page).ids for page in (FINDINGS, RULES)}
+    documentation = Documentation(site.as_uri())
+    for name in CODES.keys() | CATALOGUE.keys():
+        for file in ("jobs/team/demo.yaml", "overlays/dev/overlay.yaml", "rendered/dev/a.yaml", "job.yaml"):
+            address, _, anchor = documentation.finding(name, file).rpartition("#")
+            assert anchor in ids[address.removeprefix(f"{site.as_uri()}/")], (name, file)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(SCHEMAS))
+def test_each_document_has_the_page_of_its_link(site: Path, name: str) -> None:
+    url = Documentation(site.as_uri()).document(name)
+    assert f'<h1 id="the-{"job-file" if name == "job" else name}"' in Path(url.removeprefix("file://")).read_text(
+        "utf-8"
+    )
 
 
 @pytest.mark.slow

@@ -51,6 +51,13 @@ class Commands(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Say where to read more."""
+        from gen.commands.documentation import help_line  # noqa: PLC0415 - only for help
+
+        self.epilog = help_line("`gen explain` describes findings and the fields of jobs and overlays.")
+        super().format_epilog(ctx, formatter)
+
 
 app = typer.Typer(
     name="gen",

@@ -15,14 +15,18 @@ import typer
 
 from gen.cli.help import name_values
 from gen.commands import COMMANDS
+from gen.commands.documentation import documentation, help_line
 from gen.commands.result import Stream
 from gen.commands.terminal import is_terminal
 from gen.diagnostics import UsageError
 from gen.report.formats import REPORTERS
+from gen.report.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import ModuleType
+
+    from gen.report.documentation import Documentation
 
 OUTPUT = "output"
 DEFAULT_FORMAT = "text"
@@ -46,6 +50,7 @@ def make_command(name: str, arguments: Sequence[str] = ()) -> Any:
     app.command(name, help=COMMANDS[name])(_function(import_module(f"gen.commands.{name}"), arguments))
     command = typer.main.get_command(app)
     name_values(command)
+    command.epilog = help_line()
     return command
 
 
@@ -55,17 +60,20 @@ def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..
 
     def command(**arguments: Any) -> None:
         chosen = arguments.pop(OUTPUT, None)
+        site = documentation()  # before anything is written: its address can be invalid
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in arguments.items()}
         result = module.run(module.Request(**{name: value for name, value in given.items() if value is not None}))
         if isinstance(result, Stream):
             for piece in result.pieces:
                 typer.echo(
-                    (CLEAR if result.replaces and is_terminal() else "") + _formatted(piece, formats, chosen),
+                    (CLEAR if result.replaces and is_terminal() else "") + _formatted(piece, formats, chosen, site),
                     nl=False,
                     color=True,
                 )
             raise typer.Exit(result.code())
-        typer.echo(_formatted(result.output, formats, chosen), nl=False, color=True)  # it has colors only if wanted
+        typer.echo(
+            _formatted(result.output, formats, chosen, site), nl=False, color=True
+        )  # it has colors only if wanted
         raise typer.Exit(result.exit_code)
 
     hints = get_type_hints(module.Request, include_extras=True)
@@ -79,11 +87,17 @@ def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..
     return command
 
 
-def _formatted(output: Any, formats: Mapping[str, Callable[[Any], str]] | None, chosen: Any) -> str:
+def _formatted(
+    output: Any, formats: Mapping[str, Callable[[Any], str]] | None, chosen: Any, site: Documentation
+) -> str:
     """The output as text. Only here is known whether people read it on a terminal."""
     if formats is None:
         text: str = output
         return text
+    if isinstance(output, Report) and output.findings:
+        from gen.cli.findings import with_links  # noqa: PLC0415 - most runs have no findings
+
+        output = with_links(output, site, chosen.value)
     if "full" in formats and (chosen.value == "full" or (chosen.value == DEFAULT_FORMAT and is_terminal())):
         from gen.cli.excerpts import with_excerpts  # noqa: PLC0415 - not needed for other formats
 

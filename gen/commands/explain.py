@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gen.commands import words
+from gen.commands.documentation import documentation
 from gen.commands.result import Result
 from gen.commands.schema import SCHEMAS
 from gen.diagnostics import UsageError, near
@@ -17,6 +18,9 @@ from gen.overlay.extensions import load_extensions
 from gen.report.explain import explain, finding_names, list_findings
 from gen.report.fields import Field, document_fields, explain_document, explain_fields, matching
 from gen.repository.root import find_root
+
+if TYPE_CHECKING:
+    from gen.report.documentation import Documentation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +42,9 @@ def run(request: Request) -> Result[str]:
     """UsageError for an unknown code or field."""
     if request.name is None:
         return Result(output=list_findings())
-    finding = explain(request.name) if request.name in finding_names() else ""
-    fields = _field(request.name)
+    site = documentation()
+    finding = explain(request.name, site) if request.name in finding_names() else ""
+    fields = _field(request.name, site)
     if not finding and not fields:
         word = request.name.rsplit(".", 1)[-1]
         guess = near(word, {field.path[-1] for field in _fields()}) or near(word, sorted(finding_names()))
@@ -48,13 +53,16 @@ def run(request: Request) -> Result[str]:
     return Result(output="\n".join(text for text in (finding, fields) if text))
 
 
-def _field(name: str) -> str:
+def _field(name: str, site: Documentation) -> str:
     """The explanation of a field; empty if there is none of this name."""
     fields = _fields()
-    if name in SCHEMAS:
-        return explain_document(name, fields)
     found = matching(fields, name)
-    return explain_fields(found, fields) if found else ""
+    if name not in SCHEMAS and not found:
+        return ""
+    text = explain_document(name, fields) if name in SCHEMAS else explain_fields(found, fields)
+    documents = [name] if name in SCHEMAS else list(dict.fromkeys(field.path[0] for field in found))
+    urls = [url for url in map(site.document, documents) if url]
+    return "\n".join([text, "".join(f"Documentation: {url}\n" for url in urls)] if urls else [text])
 
 
 def _fields() -> list[Field]:

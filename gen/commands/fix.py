@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gen.diagnostics import Findings, UsageError, counted
-from gen.edit.fix import fixed
+from gen.edit.fix import MAX_FIXES, fixed, fixed_alone
 from gen.edit.judged import job_findings
 from gen.load import source_of
 from gen.overlay.read import OverlayReader
 from gen.report.report import Edit
 from gen.repository.job_files import all_jobs, chosen_jobs
-from gen.repository.layout import overlay_file
+from gen.repository.layout import is_job, overlay_file
 from gen.repository.overlay_files import overlay_names
 from gen.repository.place_files import replace_files
 from gen.repository.safe_files import MAX_BYTES, linked_folder, read_regular
+from gen.secrets.lines import shows_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,6 +60,33 @@ def find_fixes(root: Path, patterns: Sequence[str]) -> Fixes:
             edits.append(Edit(path=file, old=text, new=mark + result.text))
             number += len(result.findings)
     return Fixes(edits=tuple(edits), findings=number)
+
+
+def fixes_alone(root: Path, findings: Sequence[Diagnostic]) -> dict[Diagnostic, Edit]:
+    """The certain fix of each finding by itself, without those whose lines may show a secret."""
+    wanted: dict[str, set[Diagnostic]] = {}
+    for finding in findings:
+        if finding.fixes:
+            wanted.setdefault(finding.place.file, set()).add(finding)
+    jobs = [file for file in wanted if is_job(file)]
+    judges = (*(_overlays(root, ()) if len(wanted) > len(jobs) else ()), *(_jobs(root, jobs) if jobs else ()))
+    edits: dict[Diagnostic, Edit] = {}
+    for file, judge in judges:
+        text = _text(root, file) if file in wanted else None
+        if text is None:
+            continue
+        mark = _BOM if text.startswith(_BOM) else ""
+        found = judge(text.removeprefix(_BOM))
+        for item in [one for one in found if one in wanted[file]][:MAX_FIXES]:
+            after = fixed_alone(text.removeprefix(_BOM), item, found, judge)
+            if after is not None and not _shows_secret(text, after):
+                edits[item] = Edit(path=file, old=text, new=mark + after)
+    return edits
+
+
+def _shows_secret(old: str, new: str) -> bool:
+    known = set(old.splitlines())
+    return any(shows_secret(line) for line in new.splitlines() if line not in known)
 
 
 def write_fixes(root: Path, fixes: Fixes) -> None:

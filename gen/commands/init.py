@@ -14,6 +14,7 @@ import typer
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gen import __version__
+from gen.commands.documentation import documentation
 from gen.commands.new import job_text
 from gen.commands.pinned_source import DISTRIBUTION, checked_source, installed_source
 from gen.commands.render import Request as RenderRequest
@@ -110,6 +111,7 @@ def repository_files(request: Request, *, example: bool) -> Mapping[str, bytes]:
     kind = next(iter(KINDS))
     values = {
         "version": __version__,
+        "documentation": documentation().site,
         "distribution": DISTRIBUTION,
         "source": request.pinned_source,
         "namespace": request.namespace,

@@ -75,7 +75,7 @@ def run(request: Request) -> Result[Report]:
     text = message(done)
     if request.message is not None:
         request.message.write_text(text, "utf-8")
-    output = Report(tuple(found), (), text.rstrip("\n") or _nothing(found))
+    output = Report(tuple(found), (), text.rstrip("\n") or _nothing(found), root=root)
     return Result(output=output, exit_code=VIOLATIONS if found.failed() else CLEAN)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gen.commands.compared import RenderRequest, render_and_compare, repository
+from gen.commands.documentation import documentation
 from gen.commands.options import Base, Overlays, Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, UsageError
@@ -101,8 +102,10 @@ def review(request: Request) -> Review:
         unrendered=unrendered,
         behind=behind_runs(kept),
     )
+    site = documentation()
     links = links_to(request.web, request.commit or head_commit(root), base.prefix, os.environ)
-    return replace(result, links=links, sources=page_sources(root, result))
+    pages = {one.code: site.finding(one.code, one.place.file) for one in result.findings} if site.site else {}
+    return replace(result, links=links, explanations=pages, sources=page_sources(root, result))
 
 
 def _expected(root: Path, suspects: Mapping[str, bytes]) -> Expected:

@@ -71,7 +71,7 @@ def run(request: Request) -> Result[Report]:
         request.message.write_text(text, "utf-8")
     code = VIOLATIONS if reported.failed() else CLEAN
     summary = text.rstrip("\n") if done else "no jobs to retire"
-    return Result(output=Report(tuple(reported), (), summary), exit_code=code)
+    return Result(output=Report(tuple(reported), (), summary, root=root), exit_code=code)
 
 
 def message(done: Sequence[Ended]) -> str:

@@ -102,7 +102,7 @@ def change_files(
         changed = {job: one.raw for job, one in zip(jobs, results, strict=True) if one is not None and one.changes}
         check_quota(root, changed, overlays, found)
     if found.failed():
-        return refused(found)
+        return refused(found, root)
     done = [result for result in results if result is not None and result.changes]
     replace_files(root, {result.file: result.raw for result in done})
     return Result(output=Report((), (), _summary(done, len(jobs))))

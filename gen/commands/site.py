@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gen.commands.compared import repository
+from gen.commands.documentation import documentation
 from gen.commands.options import Root
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, UsageError, counted
@@ -64,12 +65,13 @@ def run(request: Request) -> Result[Report]:
         history=run_history(root),
         links=links_to(request.web, commit, git_prefix(root), os.environ),
         commit=commit,
+        documentation=documentation(),
     )
     pages = site_pages(site)
     create_files(folder, pages)
     failed = any(finding.is_error for finding in listing.findings)
     summary = f"wrote {counted(len(pages), 'page')} to {folder}"
-    return Result(output=Report(listing.findings, (), summary), exit_code=VIOLATIONS if failed else CLEAN)
+    return Result(output=Report(listing.findings, (), summary, root=root), exit_code=VIOLATIONS if failed else CLEAN)
 
 
 def _overlays(root: Path) -> list[Overlay]:

@@ -25,8 +25,8 @@ def terminal(root: Path | None = None) -> Terminal:
 
     `COLUMNS`, `NO_COLOR`, `CLICOLOR_FORCE` and `FORCE_HYPERLINK` decide over what it seems to be.
     """
-    links = f"file://{os.uname().nodename}{root.resolve().as_posix()}" if root is not None and _has_links() else ""
-    return Terminal(width=_width(), color=_has_color(), links=links)
+    folder = f"file://{os.uname().nodename}{root.resolve().as_posix()}" if root is not None else ""
+    return Terminal(width=_width(), color=_has_color(), links=_has_links(), folder=folder)
 
 
 def _width() -> int | None:

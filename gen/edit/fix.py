@@ -53,6 +53,15 @@ def fixed(text: str, judge: Judge) -> Fixed:
     return Fixed(text=text, findings=tuple(done))
 
 
+def fixed_alone(text: str, item: Diagnostic, found: Collection[Diagnostic], judge: Judge) -> str | None:
+    """The text with the certain fix of one of its findings, and of no other; None if it has none."""
+    for fix in item.fixes:
+        after = _applied(text, fix)
+        if after is not None and _is_better(item, fix, found, judge(after)):
+            return after
+    return None
+
+
 def _is_better(item: Diagnostic, fix: Fix, before: Collection[Diagnostic], after: Collection[Diagnostic]) -> bool:
     if isinstance(fix, Move):
         return _errors(after) < _errors(before)

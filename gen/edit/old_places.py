@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 def in_old_file(item: Diagnostic, old: Source, new: Source, routes: Sequence[Route]) -> Diagnostic:
     """The finding at its place in the file that exists; `routes` are the fields that were set.
 
-    A finding about such a field names it, because the file shows another value or none.
+    A finding about such a field names it, because the file shows another value or none. Fixes are for the text that
+    is not written, so they are left out.
     """
     if item.place.file != old.file:
         return item
     for route in routes:
         if item.place in _set_places(route, old, new):
-            message = f"after setting `{dotted(route)}`: {item.message}"
-            return replace(item, place=old.place(route), message=message)
-    return replace(item, place=_same_line(item.place, old.text, new.text))
+            field = f"`{dotted(route)}`: "
+            message = f"after setting {field}{item.message.removeprefix(field)}"
+            return replace(item, place=old.place(route), message=message, fixes=())
+    return replace(item, place=_same_line(item.place, old.text, new.text), fixes=())
 
 
 def _set_places(route: Route, old: Source, new: Source) -> list[Location]:

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from gen.findings.registry import CODES, SECTIONS
+from gen.report.documentation import Documentation
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
 from gen.rules.rule import RuleSource
@@ -21,25 +22,24 @@ MANIFESTS: Final = "Manifests"
 _WIDTH = 100
 
 
-def explanation(name: str, *, in_input: bool) -> Code | Rule | None:
-    """The code or rule of a finding. For a name of both, the code if the finding is in a job or overlay."""
-    rule, code = CATALOGUE.get(name), CODES.get(name)
-    return (code or rule) if in_input else (rule or code)
-
-
 def finding_names() -> frozenset[str]:
     """Codes of findings and names of rules."""
     return frozenset((*CATALOGUE, *CODES))
 
 
-def explain(name: str) -> str:
-    """The meaning of a finding, its reason and its remedy. KeyError for an unknown name."""
+def explain(name: str, documentation: Documentation | None = None) -> str:
+    """The meaning of a finding, its reason and its remedy, with its pages. KeyError for an unknown name."""
     rule, code = CATALOGUE.get(name), CODES.get(name)
     if rule is None and code is None:
         raise KeyError(name)
-    parts = [_filled(_rule_paragraphs(rule))] if rule is not None else []
-    parts += [_filled(_code_paragraphs(code))] if code is not None else []
+    site = documentation or Documentation()
+    parts = [_filled(_rule_paragraphs(rule)) + _page(site.entry(name, rule=True))] if rule is not None else []
+    parts += [_filled(_code_paragraphs(code)) + _page(site.entry(name, rule=False))] if code is not None else []
     return "\n".join(parts)
+
+
+def _page(url: str) -> str:
+    return f"Documentation: {url}\n" if url else ""
 
 
 def _filled(paragraphs: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from gen.report.markdown import code_span
+from gen.report.markdown import code_span, explained_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,12 @@ MAX_CODES: Final = 8
 
 def as_markdown(report: Report) -> str:
     errors = [finding for finding in report.findings if finding.is_error]
-    entries = [*map(_finding, errors), *_changes(report)]
-    entries += [_finding(finding) for finding in report.findings if not finding.is_error]
+    others = [finding for finding in report.findings if not finding.is_error]
+    entries = [
+        *(_finding(one, report) for one in errors),
+        *_changes(report),
+        *(_finding(one, report) for one in others),
+    ]
     text = f"{_heading(report, errors)}\n\n{code_span(report.summary)}\n\n"
     shown = 0
     for entry in entries:
@@ -43,11 +47,12 @@ def _heading(report: Report, errors: list[Diagnostic]) -> str:
     return "### Refused: " + ", ".join(reasons[:MAX_CODES]) + (", …" if len(reasons) > MAX_CODES else "")
 
 
-def _finding(finding: Diagnostic) -> str:
+def _finding(finding: Diagnostic, report: Report) -> str:
+    code = explained_code(finding.code, report.documentation.finding(finding.code, finding.place.file))
     hint = f"  {code_span(finding.hint)}\n" if finding.hint else ""
     severity = "" if finding.is_error else f"{finding.severity.value}: "
     place = code_span(str(finding.place))
-    return f"- {severity}{code_span(finding.code)} at {place}: {code_span(finding.message)}\n{hint}"
+    return f"- {severity}{code} at {place}: {code_span(finding.message)}\n{hint}"
 
 
 def _changes(report: Report) -> Iterator[str]:

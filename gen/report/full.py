@@ -42,14 +42,16 @@ def full(report: Report, terminal: Terminal | None = None, lines: Lines = no_lin
 
 def _findings(report: Report, terminal: Terminal, lines: Lines) -> Iterator[str]:
     for finding in report.findings:
-        yield from _finding(finding, terminal, lines)
+        url = report.documentation.finding(finding.code, finding.place.file) if terminal.links else ""
+        yield from _finding(finding, terminal, lines, url)
         yield ""
 
 
-def _finding(finding: Diagnostic, terminal: Terminal, lines: Lines) -> Iterator[str]:
+def _finding(finding: Diagnostic, terminal: Terminal, lines: Lines, url: str) -> Iterator[str]:
     title = f"{finding.severity.value}[{finding.code}]"
     first, *more = _wrapped(f"{title}: {finding.message}", terminal, "  ")
-    yield terminal.styled(first[: len(title)], finding.severity.value) + terminal.styled(first[len(title) :], "bold")
+    linked = f"{finding.severity.value}[{terminal.link(sanitize(finding.code), url)}]"
+    yield terminal.styled(linked, finding.severity.value) + terminal.styled(first[len(title) :], "bold")
     yield from (terminal.styled(line, "bold") for line in more)
     places = [(finding.place, ""), *finding.related]
     gutter = max(len(str(place.line)) for place, _ in places)
@@ -67,7 +69,7 @@ def _place(
     place: Location, label: str, finding: Diagnostic, gutter: int, terminal: Terminal, lines: Lines
 ) -> Iterator[str]:
     arrow = terminal.styled(":::" if label else "-->", "frame")
-    yield f"{' ' * gutter}{arrow} {terminal.linked(sanitize(str(place)), place.file)}"
+    yield f"{' ' * gutter}{arrow} {terminal.file_link(sanitize(str(place)), place.file)}"
     shown = excerpt(lines(place.file), place, _width(terminal) - gutter - 3) if finding.code not in _HIDDEN else None
     bar = terminal.styled("|", "frame")
     if shown is None:
@@ -105,6 +107,17 @@ def _summary(report: Report, terminal: Terminal) -> Iterator[str]:
         yield from textwrap.wrap(
             f"Findings: {by_code}", _width(terminal), subsequent_indent="  ", break_on_hyphens=False
         )
+    yield from _explained(report, terminal)
     for line in report.summary.split("\n"):
         lines = [sanitize(line)] if line.startswith(" ") else _wrapped(line, terminal, "  ")  # not those of YAML
         yield from (terminal.styled(part, "bold") for part in lines)
+
+
+def _explained(report: Report, terminal: Terminal) -> Iterator[str]:
+    """How to learn more about the findings, where their codes are no links."""
+    codes = {finding.code: None for finding in report.findings}
+    if not codes or (terminal.links and report.documentation.site):
+        return
+    command = f"`gen explain {next(iter(codes))}`"
+    about = f"{command} explains it" if len(codes) == 1 else f"`gen explain CODE` explains a finding, such as {command}"
+    yield from _wrapped(about, terminal, "  ")

@@ -12,6 +12,9 @@ from gen.diagnostics import Severity
 from gen.report.sanitize import sanitize
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gen.diagnostics import Diagnostic
     from gen.report.report import Report
 
 
@@ -21,8 +24,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE
 def github(report: Report) -> str:
     lines = [
         f"::{_COMMANDS[finding.severity]} file={_property(finding.place.file)},line={finding.place.line},"
-        f"col={finding.place.column},title={_property(finding.code)}::"
-        + _data(f"{finding.message}\n{finding.hint}" if finding.hint else finding.message)
+        f"col={finding.place.column},title={_property(finding.code)}::" + _data("\n".join(_texts(finding, report)))
         for finding in report.findings
     ]
     if not report.done:
@@ -32,6 +34,17 @@ def github(report: Report) -> str:
             for change in report.changes
         ]
     return "".join(f"{line}\n" for line in (*lines, _data(report.summary)))
+
+
+def _texts(finding: Diagnostic, report: Report) -> Iterator[str]:
+    """A workflow command has no form for a link or a fix."""
+    yield finding.message
+    if finding.hint:
+        yield finding.hint
+    if finding.fixes and report.root is not None:
+        yield "`gen check --fix` corrects it"
+    if page := report.documentation.finding(finding.code, finding.place.file):
+        yield page
 
 
 def _data(text: str) -> str:

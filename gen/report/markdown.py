@@ -22,6 +22,11 @@ def code_span(text: str) -> str:
     return f"{fence}{edge}{line}{edge}{fence}"
 
 
+def explained_code(code: str, page: str) -> str:
+    """The code of a finding, as a link to its explanation unless that has no address."""
+    return f"[{code_span(code)}]({page})" if page else code_span(code)
+
+
 def table_cell(text: str) -> str:
     """A code span in a table, where an unescaped `|` ends the cell even inside a code span."""
     return code_span(text).replace("|", "\\|")

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gen.report.documentation import Documentation
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from gen.diagnostics import Diagnostic
@@ -33,3 +36,7 @@ class Report(Struct, frozen=True):
     """Folder that the places are relative to; None if its files may have changed since."""
     edits: tuple[Edit, ...] = ()
     """Files of people that fixes change. Formats for people include the differences."""
+    documentation: Documentation = Documentation()
+    """Where findings are explained."""
+    fixes: Mapping[Diagnostic, Edit] = {}
+    """The certain fix of each finding that has one, for formats that offer it."""

@@ -41,16 +41,22 @@ class Terminal(Struct, frozen=True, kw_only=True):
     width: int | None = None
     """Columns; None for a file or a pipe, where nothing is cut."""
     color: bool = False
-    links: str = ""
+    links: bool = False
+    """Whether it has links."""
+    folder: str = ""
     """URL of the folder of the repository, for links to files; empty for none."""
 
     def styled(self, text: str, style: str) -> str:
         """The text in a style; as it is if the style is empty, or if there are no colors."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.color and style else text
 
-    def linked(self, text: str, file: str) -> str:
-        """The text as a link to a file of the repository, in the form that terminals agree on (OSC 8)."""
-        return f"\x1b]8;;{self.links}/{quote(file)}\x1b\\{text}\x1b]8;;\x1b\\" if self.links else text
+    def file_link(self, text: str, file: str) -> str:
+        """The text as a link to a file of the repository."""
+        return self.link(text, f"{self.folder}/{quote(file)}" if self.folder else "")
+
+    def link(self, text: str, url: str) -> str:
+        """The text as a link, in the form that terminals agree on (OSC 8); as it is without an address."""
+        return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.links and url else text
 
     def fit(self, line: str) -> str:
         """A line that is not wrapped."""

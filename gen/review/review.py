@@ -77,6 +77,8 @@ class Review:
     """GPUs of active runs by namespace and accelerator."""
     links: Links | None = None
     """Where commits and files can be read on the web."""
+    explanations: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of the pages that explain findings, by code; empty without a published documentation."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Texts of job files and overlays that the page shows, by path."""
     pins: tuple[MovedPin, ...] = ()

@@ -102,6 +102,7 @@ def test_json_and_github_say_the_same_as_the_text(repo: Repository) -> None:
     lines = gen("render", "--output", "github", cwd=repo.root).stdout.splitlines()
     assert lines[0] == (
         "::error file=jobs/team/demo.yaml,line=4,col=1,title=unknown-field::unknown field `gpu`%0Adid you mean `gpus`?"
+        "%0A`gen check --fix` corrects it"
     )
 
 

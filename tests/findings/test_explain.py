@@ -11,7 +11,8 @@ from gen.commands.explain import Request, run
 from gen.diagnostics import UsageError
 from gen.findings.registry import CODES
 from gen.render.write import Status
-from gen.report.explain import explain, explanation, list_findings
+from gen.report.explain import explain, list_findings
+from gen.report.explanation import explanation
 from gen.rules.catalogue import CATALOGUE
 from tests.support import HERE, PROJECT
 

@@ -161,15 +161,18 @@ def test_every_part_of_a_finding_in_a_narrow_screen() -> None:
         "warning[no-timeout]: no `timeout`",
         "  --> jobs/team/a.yaml:40:1",
         "",
+        "`gen explain CODE` explains a finding, such as",
+        "  `gen explain invalid-value`",
         "1 error, 1 warning",
     ]
 
 
 def test_findings_are_counted_by_code() -> None:
     findings = [Diagnostic(Location("a", line), code, "x") for line, code in enumerate(("b", "c", "b", "b"), 1)]
-    assert "Findings: 3 b, 1 c\n4 errors\n" in full(Report(tuple(findings), (), "4 errors"))
+    shown = "Findings: 3 b, 1 c\n`gen explain CODE` explains a finding, such as `gen explain b`\n4 errors\n"
+    assert shown in full(Report(tuple(findings), (), "4 errors"))
 
 
 def test_a_finding_about_a_secret_has_no_excerpt() -> None:
     finding = Diagnostic(Location("a", 1, 8), "secret-value", "this looks like a token")
-    assert "plain" not in full(Report((finding,), (), ""), Terminal(), lambda _: ["value: plain"])
+    assert "sesame" not in full(Report((finding,), (), ""), Terminal(), lambda _: ["value: sesame"])

@@ -6,13 +6,13 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
-from jsonschema_rs import Draft7Validator
 from xmlschema import XMLSchema
 
 from gen.diagnostics import Diagnostic, Location, Severity
 from gen.render.write import Change, Status
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
+from tests.report.sarif import results, validator
 from tests.support import HERE, cases, copy_case
 
 PLACE = Location("jobs/team/a,b:c.yaml", 3, 7)
@@ -60,12 +60,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Report]:
 
 
 def test_sarif_is_valid(reports: list[Report]) -> None:
-    """Schema of OASIS for 2.1.0, without the superfluous bracket in its language pattern."""
-    schema = json.loads((HERE / "data/sarif-2.1.0.json").read_text("utf-8"))
-    validator = Draft7Validator(schema, validate_formats=True)
     for report in reports:
-        validator.validate(json.loads(REPORTERS["sarif"](report)))
-    assert not validator.is_valid({"version": "2.1.0"})
+        assert len(results(REPORTERS["sarif"](report))) >= len(report.findings)
+    assert not validator().is_valid({"version": "2.1.0"})
 
 
 def test_junit_is_valid(reports: list[Report]) -> None:

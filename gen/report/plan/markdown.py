@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.report.markdown import code_span, diff_block, table_cell
+from gen.report.markdown import code_span, diff_block, explained_code, table_cell
 from gen.report.plan.view import plan_view
 from gen.report.templates import Phrase, as_markup, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Sized
+    from collections.abc import Callable, Mapping, Sequence, Sized
 
     from gen.report.plan.view import PlanView
     from gen.review.review import Review
@@ -31,15 +31,16 @@ _FOOT: Final = "\x1f"
 
 
 def as_markdown(review: Review) -> str:
-    return comment(plan_view(review))
+    return comment(plan_view(review), pages=review.explanations)
 
 
-def comment(plan: PlanView, limit: int = MAX_LENGTH) -> str:
-    """The comment, with at most `limit` characters."""
+def comment(plan: PlanView, limit: int = MAX_LENGTH, pages: Mapping[str, str] | None = None) -> str:
+    """The comment, with at most `limit` characters. `pages` explain findings, by code."""
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2
 
     filters = {
         "code": as_markup(lambda value: code_span(str(value))),
+        "explained": as_markup(lambda code: explained_code(code, (pages or {}).get(code, ""))),
         "diff": as_markup(diff_block),
         "counted": _counted,
         "sentence": _sentence,

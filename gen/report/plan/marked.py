@@ -37,6 +37,8 @@ class FindingView:
 
     severity: Phrase
     code: str
+    page: str
+    """Address of the explanation; empty without a published documentation."""
     place: str
     url: str
     """Empty without a web address."""
@@ -57,6 +59,7 @@ def _finding(one: Diagnostic, review: Review, texts: dict[str, str]) -> FindingV
     return FindingView(
         severity=Phrase(one.severity.value),
         code=one.code,
+        page=review.explanations.get(one.code, ""),
         place=str(place),
         url=links.file(place.file, place.line) if links is not None else "",
         message=one.message,

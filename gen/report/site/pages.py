@@ -45,6 +45,7 @@ def site_pages(site: Site) -> dict[str, bytes]:
         "commit_url": site.links.commit(site.commit) if site.links is not None else "",
         "columns": _used_columns(site),
         "findings": site.listing.findings,
+        "pages": {one.code: site.documentation.finding(one.code, one.place.file) for one in site.listing.findings},
         "totals": (jobs_total(site.listing), *month_totals(site.listing)),
         "assumptions": ASSUMPTIONS,
         "overlays": overlays,

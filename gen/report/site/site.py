@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gen.report.documentation import Documentation
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,3 +28,5 @@ class Site(Struct, frozen=True, kw_only=True):
     """By job file."""
     links: Links | None
     commit: str
+    documentation: Documentation = Documentation()
+    """Where findings are explained."""
