@@ -36,7 +36,7 @@ def _run() -> int:
     from gen.diagnostics import UsageError  # noqa: PLC0415
 
     try:
-        app()
+        app(prog_name="gen")
     except SystemExit as ended:
         if (interruption := _interruption(ended)) is not None:
             _say(str(interruption) or "interrupted")

@@ -15,6 +15,8 @@ from gen import __version__
 from gen.commands import COMMANDS, COMPLETION
 
 ARGUMENTS: Final = "gen.arguments"
+MISTAKE: Final[Any] = typer.BadParameter.__mro__[1]
+"""`click.UsageError`, of click or of the copy in typer."""
 
 
 class Commands(TyperGroup):
@@ -34,8 +36,26 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's interface
         return list(COMMANDS)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().make_context(*args, **kwargs)
+        except MISTAKE as error:
+            raise _in_words_of_gen(error) from None
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MISTAKE as error:
+            raise _in_words_of_gen(error) from None
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Keep the arguments: they can name an output format that only a plugin has."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from gen.cli.usage import suggestion  # noqa: PLC0415 - as above
+            from gen.diagnostics import UsageError  # noqa: PLC0415 - as above
+
+            hint = suggestion(args[0], COMMANDS) or "; `gen --help` lists the commands"
+            raise UsageError(f"unknown command `{args[0]}`{hint}")
         ctx.meta[ARGUMENTS] = tuple(args)
         return super().resolve_command(ctx, args)
 
@@ -57,6 +77,12 @@ class Commands(TyperGroup):
 
         self.epilog = help_line("`gen explain` describes findings and the fields of jobs and overlays.")
         super().format_epilog(ctx, formatter)
+
+
+def _in_words_of_gen(error: Any) -> Exception:
+    from gen.cli.usage import in_words_of_gen  # noqa: PLC0415 - `gen --help` does not need it
+
+    return in_words_of_gen(error)
 
 
 app = typer.Typer(

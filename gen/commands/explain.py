@@ -13,10 +13,11 @@ from gen.commands import words
 from gen.commands.documentation import documentation
 from gen.commands.result import Result
 from gen.commands.schema import SCHEMAS
+from gen.commands.terminal import terminal
 from gen.diagnostics import UsageError, near
 from gen.overlay.extensions import load_extensions
 from gen.report.explain import explain, finding_names, list_findings
-from gen.report.fields import Field, document_fields, explain_document, explain_fields, matching
+from gen.report.fields import DEFAULT_WIDTH, Field, document_fields, explain_document, explain_fields, matching
 from gen.repository.root import find_root
 
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ def run(request: Request) -> Result[str]:
     if request.name is None:
         return Result(output=list_findings())
     site = documentation()
-    finding = explain(request.name, site) if request.name in finding_names() else ""
-    fields = _field(request.name, site)
+    width = min(terminal().width or DEFAULT_WIDTH, DEFAULT_WIDTH)
+    finding = explain(request.name, site, width) if request.name in finding_names() else ""
+    fields = "" if finding and "-" in request.name else _field(request.name, site, width)  # no field has such a name
     if not finding and not fields:
         word = request.name.rsplit(".", 1)[-1]
         guess = near(word, {field.path[-1] for field in _fields()}) or near(word, sorted(finding_names()))
@@ -53,13 +55,13 @@ def run(request: Request) -> Result[str]:
     return Result(output="\n".join(text for text in (finding, fields) if text))
 
 
-def _field(name: str, site: Documentation) -> str:
+def _field(name: str, site: Documentation, width: int) -> str:
     """The explanation of a field; empty if there is none of this name."""
     fields = _fields()
     found = matching(fields, name)
     if name not in SCHEMAS and not found:
         return ""
-    text = explain_document(name, fields) if name in SCHEMAS else explain_fields(found, fields)
+    text = explain_document(name, fields, width) if name in SCHEMAS else explain_fields(found, fields, width)
     documents = [name] if name in SCHEMAS else list(dict.fromkeys(field.path[0] for field in found))
     urls = [url for url in map(site.document, documents) if url]
     return "\n".join([text, "".join(f"Documentation: {url}\n" for url in urls)] if urls else [text])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,7 +39,6 @@ from gen.repository.safe_files import MAX_BYTES, unusable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from gen.edit.proof import Proof
     from gen.importers.base import ImportedJob
@@ -96,18 +96,20 @@ def run(request: Request) -> Result[Report]:
     change = _overlay_change(root, request.overlay, jobs, needed, found) if request.overlay is not None else None
     proofs = [] if found.failed() else _proofs(root, request.overlay, change, jobs, needed, found)
     if found.failed():
-        return refused(found)
+        return refused(found, Path())
     texts |= {JobFile(one.job.namespace, one.job.name).file: text_of(one.job, _schema(root)) for one in proofs}
     changes = [Change(file, Status.MISSING, None, text) for file, text in texts.items()]
     changes += [change] if change is not None else []
     if change is not None and not request.yes:
         again = "nothing was written; run it again with --yes to write the jobs and the change of the overlay"
         summary = "\n".join([again, *proof_lines(proofs)])
-        return Result(output=Report(tuple(found), tuple(changes), summary, done=False), exit_code=VIOLATIONS)
+        report = Report(tuple(found), tuple(changes), summary, done=False, root=Path())
+        return Result(output=report, exit_code=VIOLATIONS)
     create_files(root, {file: text.encode() for file, text in texts.items()})
     if change is not None and change.new is not None:
         replace_files(root, {change.path: change.new.encode()})
-    return Result(output=Report(tuple(found), tuple(changes), _summary(jobs, needed, request.overlay, proofs)))
+    text = _summary(jobs, needed, request.overlay, proofs)
+    return Result(output=Report(tuple(found), tuple(changes), text, root=Path()))  # places are as files were named
 
 
 def _proofs(

@@ -17,6 +17,7 @@ import typer
 from gen.commands.compared import RenderRequest, render_and_compare, repository
 from gen.commands.documentation import documentation
 from gen.commands.options import Base, Overlays, Root
+from gen.commands.progress import progress_bar
 from gen.commands.result import CLEAN, VIOLATIONS, Result
 from gen.diagnostics import Findings, UsageError
 from gen.overlay.extensions import load_extensions
@@ -136,6 +137,7 @@ def _render(root: Path, sources: Sequence[str]) -> RunResult | None:
     from gen.render.run import render  # noqa: PLC0415 - a plan without changes does not need it
 
     try:
-        return render(root, (), sources, os.cpu_count() or 1)
+        with progress_bar("rendering jobs") as progress:
+            return render(root, (), sources, os.cpu_count() or 1, progress=progress)
     except UsageError:
         return None

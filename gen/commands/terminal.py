@@ -25,8 +25,8 @@ def terminal(root: Path | None = None) -> Terminal:
 
     `COLUMNS`, `NO_COLOR`, `CLICOLOR_FORCE` and `FORCE_HYPERLINK` decide over what it seems to be.
     """
-    folder = f"file://{os.uname().nodename}{root.resolve().as_posix()}" if root is not None else ""
-    return Terminal(width=_width(), color=_has_color(), links=_has_links(), folder=folder)
+    folder = root.resolve().as_posix() if root is not None else ""
+    return Terminal(width=_width(), color=_has_color(), links=_has_links(), host=os.uname().nodename, folder=folder)
 
 
 def _width() -> int | None:

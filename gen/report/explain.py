@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.findings.registry import CODES, SECTIONS
 from gen.report.documentation import Documentation
+from gen.report.fields import DEFAULT_WIDTH
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import SILENCE
 from gen.rules.rule import RuleSource
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 MANIFESTS: Final = "Manifests"
 """Title of the list of rules."""
-_WIDTH = 100
 
 
 def finding_names() -> frozenset[str]:
@@ -27,14 +27,14 @@ def finding_names() -> frozenset[str]:
     return frozenset((*CATALOGUE, *CODES))
 
 
-def explain(name: str, documentation: Documentation | None = None) -> str:
+def explain(name: str, documentation: Documentation | None = None, width: int = DEFAULT_WIDTH) -> str:
     """The meaning of a finding, its reason and its remedy, with its pages. KeyError for an unknown name."""
     rule, code = CATALOGUE.get(name), CODES.get(name)
     if rule is None and code is None:
         raise KeyError(name)
     site = documentation or Documentation()
-    parts = [_filled(_rule_paragraphs(rule)) + _page(site.entry(name, rule=True))] if rule is not None else []
-    parts += [_filled(_code_paragraphs(code)) + _page(site.entry(name, rule=False))] if code is not None else []
+    parts = [_filled(_rule_paragraphs(rule), width) + _page(site.entry(name, rule=True))] if rule is not None else []
+    parts += [_filled(_code_paragraphs(code), width) + _page(site.entry(name, rule=False))] if code is not None else []
     return "\n".join(parts)
 
 
@@ -42,8 +42,8 @@ def _page(url: str) -> str:
     return f"Documentation: {url}\n" if url else ""
 
 
-def _filled(paragraphs: Iterable[str]) -> str:
-    return "".join(textwrap.fill(" ".join(text.split()), _WIDTH) + "\n" for text in paragraphs if text)
+def _filled(paragraphs: Iterable[str], width: int) -> str:
+    return "".join(textwrap.fill(" ".join(text.split()), width) + "\n" for text in paragraphs if text)
 
 
 def _rule_paragraphs(rule: Rule) -> Iterator[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Schema = Mapping[str, Any]
 
-_WIDTH: Final = 100
+DEFAULT_WIDTH: Final = 100
 _INDENT: Final = "    "
 _MAX_OTHERS: Final = 20
 """Fields of the same name that are listed."""
@@ -117,28 +117,28 @@ def _ends_with(path: Sequence[str], steps: Sequence[str]) -> bool:
     return True
 
 
-def explain_fields(found: Sequence[Field], fields: Sequence[Field]) -> str:
+def explain_fields(found: Sequence[Field], fields: Sequence[Field], width: int = DEFAULT_WIDTH) -> str:
     """The first of these fields with the fields below it, and the names of the others."""
     first = found[0]
     same = [field for field in found if field.path == first.path]
-    parts = [_explained(field, fields) for field in same]
+    parts = [_explained(field, fields, width) for field in same]
     return "\n".join(parts) + _others([field for field in found if field.path != first.path])
 
 
-def explain_document(document: str, fields: Sequence[Field]) -> str:
+def explain_document(document: str, fields: Sequence[Field], width: int = DEFAULT_WIDTH) -> str:
     """The fields at the top of a document."""
-    return _list([field for field in fields if field.path[:-1] == (document,)])
+    return _list([field for field in fields if field.path[:-1] == (document,)], width)
 
 
-def _explained(field: Field, fields: Sequence[Field]) -> str:
+def _explained(field: Field, fields: Sequence[Field], width: int) -> str:
     lines = [f"{field.name} <{_type(field)}>"]
-    lines += textwrap.wrap(_description(field), _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    lines += textwrap.wrap(_description(field), width, initial_indent=_INDENT, subsequent_indent=_INDENT)
     facts = ["Required."] if field.required else []
     facts += [f"Default: {default}"] if (default := default_text(field.schema)) else []
     facts += [f"Only for kind {', '.join(field.kinds)}."] if field.kinds else []
     lines += [_INDENT + fact for fact in facts]
     direct = [one for one in fields if _is_directly_below(one, field)]
-    return "".join(f"{line}\n" for line in lines) + (f"\n{_list(direct)}" if direct else "")
+    return "".join(f"{line}\n" for line in lines) + (f"\n{_list(direct, width)}" if direct else "")
 
 
 def _is_directly_below(one: Field, field: Field) -> bool:
@@ -157,13 +157,13 @@ def _others(others: Sequence[Field]) -> str:
     return "\nOther fields of this name:\n" + "".join([*shown, *more])
 
 
-def _list(fields: Sequence[Field]) -> str:
+def _list(fields: Sequence[Field], width: int) -> str:
     lines = []
     for field in fields:
         only = f" (kind {', '.join(field.kinds)})" if field.kinds else ""
         lines.append(f"{field.path[-1]} <{_type(field)}>{' required' if field.required else ''}{only}")
         first = _description(field).split(". ")[0].rstrip(".")
-        lines += textwrap.wrap(first, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        lines += textwrap.wrap(first, width, initial_indent=_INDENT, subsequent_indent=_INDENT)
     return "".join(f"{line}\n" for line in lines)
 
 

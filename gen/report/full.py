@@ -45,6 +45,7 @@ def _findings(report: Report, terminal: Terminal, lines: Lines) -> Iterator[str]
         url = report.documentation.finding(finding.code, finding.place.file) if terminal.links else ""
         yield from _finding(finding, terminal, lines, url)
         yield ""
+    yield from _explained(report, terminal)
 
 
 def _finding(finding: Diagnostic, terminal: Terminal, lines: Lines, url: str) -> Iterator[str]:
@@ -107,7 +108,6 @@ def _summary(report: Report, terminal: Terminal) -> Iterator[str]:
         yield from textwrap.wrap(
             f"Findings: {by_code}", _width(terminal), subsequent_indent="  ", break_on_hyphens=False
         )
-    yield from _explained(report, terminal)
     for line in report.summary.split("\n"):
         lines = [sanitize(line)] if line.startswith(" ") else _wrapped(line, terminal, "  ")  # not those of YAML
         yield from (terminal.styled(part, "bold") for part in lines)

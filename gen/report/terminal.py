@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
+from posixpath import join, normpath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -43,16 +45,18 @@ class Terminal(Struct, frozen=True, kw_only=True):
     color: bool = False
     links: bool = False
     """Whether it has links."""
+    host: str = ""
     folder: str = ""
-    """URL of the folder of the repository, for links to files; empty for none."""
+    """Name of the machine, and the folder that places are relative to, for links to files; empty for none."""
 
     def styled(self, text: str, style: str) -> str:
         """The text in a style; as it is if the style is empty, or if there are no colors."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.color and style else text
 
     def file_link(self, text: str, file: str) -> str:
-        """The text as a link to a file of the repository."""
-        return self.link(text, f"{self.folder}/{quote(file)}" if self.folder else "")
+        """The text as a link to a file, by its path from the folder."""
+        path = os.fsencode(normpath(join(self.folder, file)))
+        return self.link(text, f"file://{self.host}{quote(path)}" if self.folder else "")
 
     def link(self, text: str, url: str) -> str:
         """The text as a link, in the form that terminals agree on (OSC 8); as it is without an address."""

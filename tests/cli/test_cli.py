@@ -234,3 +234,34 @@ def test_standard_input_is_looked_at_wherever_it_is_named(tmp_path: Path, positi
     command = [sys.executable, "-m", "gen", "validate", "--parallel", "3", *names]
     done = subprocess.run(command, cwd=tmp_path, input=good % "BAD", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "600 objects in 600 files: 1 error, 0 warnings")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rendr"], "unknown command `rendr`: did you mean `render`?"),
+        (["frobnicate"], "unknown command `frobnicate`; `gen --help` lists the commands"),
+        (["check", "--fixx"], "unknown option `--fixx`: did you mean `--fix`?"),
+        (["--frobnicate"], "unknown option `--frobnicate`; `gen --help` lists the arguments"),
+        (["check", "--output", "jsn"], "invalid value for `--output`: `jsn`; did you mean `json`?"),
+        (["schema", "jobs"], "invalid value for `job|overlay`: `jobs`; did you mean `job`?"),
+        (["new"], "missing argument `KIND`; `gen new --help` lists the arguments"),
+        (["explain", "a", "b\x1b"], "got unexpected extra argument"),
+    ],
+)
+def test_a_mistake_of_the_command_line_is_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:
+    done = gen(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"gen: {said}")
+    assert done.stderr.endswith("\n")
+    assert done.stderr.count("\n") == 1
+    assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1e9"])
+def test_an_invalid_number_is_named(value: str, tmp_path: Path) -> None:
+    """The words depend on the release of typer."""
+    done = gen("check", "--parallel", value, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("gen: invalid value for `--parallel`: ")
+    assert done.stderr.count("\n") == 1

@@ -9,14 +9,30 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.test_screens import WIDTHS, compare
 from tests.cli.test_terminal import INHERITED, STYLE, run_on_terminal
+from tests.history import branch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.history import History
     from tests.support import Repository
 
 pytestmark = pytest.mark.slow  # programs on pseudo-terminals
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
+MANIFEST = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: old-{0}, namespace: team}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{{name: main, image: "registry.example.com/train:1", command: [python, train.py]}}]
+"""
 ERASE = "\x1b[2K"
 SLOW = """
 import itertools, sys
@@ -38,6 +54,44 @@ def jobs(repo: Repository) -> Repository:
     for number in range(5):
         repo.job(JOB, name=f"job-{number}")
     return repo
+
+
+def planned(repo: History) -> None:
+    """Files of all jobs differ from the base, and are not what a render writes."""
+    branch(repo)
+    for path in (repo.root / "rendered").rglob("pytorchjob-*.yaml"):
+        path.write_text(path.read_text("utf-8").replace("train:1", "train:2"), "utf-8")
+
+
+def manifests(repo: History) -> None:
+    for number in range(5):
+        repo.write(f"old/job-{number}.yaml", MANIFEST.format(number))
+
+
+@pytest.mark.parametrize(
+    ("prepare", "arguments", "what"),
+    [
+        (branch, ["plan"], "rendering jobs"),
+        (planned, ["plan"], "rendering jobs"),
+        (manifests, ["import", "manifests", "old"], "comparing jobs with their originals"),
+    ],
+)
+def test_commands_that_compare_have_a_bar(
+    history: History, prepare: Callable[[History], None], arguments: list[str], what: str, tmp_path: Path
+) -> None:
+    for number in range(5):
+        history.job(JOB, name=f"job-{number}")
+    prepare(history)
+    ran = run_on_terminal(command(arguments), cwd=history.root, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    bars = [line for line in STYLE.sub("", ran).split("\r") if what in line]
+    assert "5/5" in bars[-1]
+    assert ERASE in ran[ran.rindex("5/5") :]
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_bar_on_a_screen(jobs: Repository, columns: int, update_golden: bool) -> None:
+    shown = run_on_terminal(command(["render", "--parallel", "1"]), cwd=jobs.root, columns=columns)
+    compare(shown, "progress", columns, update_golden)
 
 
 @pytest.mark.parametrize(

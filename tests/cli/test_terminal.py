@@ -130,6 +130,16 @@ main()
 """
 
 
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_golden: bool) -> None:
+    from tests.cli.test_screens import compare  # noqa: PLC0415 - which needs this module
+
+    repo.write("jobs/team/train.yaml", JOB)
+    script = INTERRUPTED.format(module="gen.render.write.swap", name="_create")
+    shown = run_on_terminal([sys.executable, "-c", script], cwd=repo.root, columns=columns)
+    compare(shown, "interrupted", columns, update_golden)
+
+
 @pytest.mark.parametrize(
     ("module", "name", "said"),
     [

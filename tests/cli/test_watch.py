@@ -20,6 +20,7 @@ import pytest
 from gen.commands import render
 from gen.diagnostics import UsageError
 from gen.render.emit import untouched
+from tests.cli.test_screens import WIDTHS, compare
 from tests.cli.test_terminal import INHERITED, STYLE
 from tests.processes import gen
 
@@ -42,17 +43,21 @@ class Watched:
         self.process, self.terminal = process, terminal
         self.screens: list[str] = []
 
-    def screen(self) -> str:
-        """The next screen, without colors."""
+    def screen(self, within: float = 60) -> str:
+        """The next screen, without colors. It is expected within so many seconds."""
+        return STYLE.sub("", self.received(within))
+
+    def received(self, within: float = 60) -> str:
+        """The next screen, with its colors."""
         received = ""
-        while WAITING not in STYLE.sub("", received):
-            received += self.read()
-        shown = STYLE.sub("", received).replace("\r\n", "\n")
+        while WAITING not in " ".join(STYLE.sub("", received).split()):
+            received += self.read(within)
+        shown = received.replace("\r\n", "\n")
         assert shown.count(CLEAR) == 1
         return shown.removeprefix(CLEAR)
 
-    def read(self) -> str:
-        ready, _, _ = select.select([self.terminal], [], [], 60)
+    def read(self, within: float = 60) -> str:
+        ready, _, _ = select.select([self.terminal], [], [], within)
         assert ready, "nothing was shown"
         try:
             return os.read(self.terminal, 65536).decode()
@@ -66,9 +71,9 @@ class Watched:
 
 
 @contextmanager
-def watching(repo: Repository, *arguments: str) -> Iterator[Watched]:
+def watching(repo: Repository, *arguments: str, columns: int = 120) -> Iterator[Watched]:
     own, other = pty.openpty()
-    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     env = {name: value for name, value in os.environ.items() if name not in INHERITED}
     command = [sys.executable, "-m", "gen", "render", "--watch", *arguments]
     with subprocess.Popen(command, cwd=repo.root, stdout=other, stderr=other, env={**env, "TERM": "xterm"}) as process:
@@ -93,6 +98,41 @@ def test_a_change_is_rendered_and_findings_go_when_they_are_mended(repo: Reposit
         assert "imag`" not in shown
         assert "wrote 1, removed 0, 0 unchanged" in shown
         assert "train:2" in "".join(repo.rendered().values())
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_watch_on_a_screen(repo: Repository, columns: int, update_golden: bool) -> None:
+    repo.job(JOB)
+    with watching(repo, columns=columns) as watched:
+        watched.received()
+        repo.job(JOB.replace("image:", "imag:"))
+        compare(watched.received(), "watch", columns, update_golden)
+        repo.job(JOB.replace("train:1", "train:2"))
+        compare(watched.received(), "watch-mended", columns, update_golden)
+
+
+SOON = 2.0
+"""Seconds, on a machine that does other things, too: a render takes 0.2."""
+
+
+def test_changes_of_one_of_many_files_are_shown_soon(repo: Repository) -> None:
+    """Jobs and overlays, and findings that come and go."""
+    for number in range(100):
+        repo.job(JOB, name=f"job-{number}")
+    overlay = repo.root / "overlays/dev/overlay.yaml"
+    text = overlay.read_text("utf-8")
+    with watching(repo) as watched:
+        watched.screen()
+        repo.job(JOB.replace("train:1", "train:2"), name="job-7")
+        assert "wrote 1, removed 0, 99 unchanged" in watched.screen(within=SOON)
+        repo.job(JOB.replace("image:", "imag:"), name="job-7")
+        assert "unknown field `imag`" in watched.screen(within=SOON)
+        repo.job(JOB.replace("train:1", "train:3"), name="job-7")
+        assert "wrote 1, removed 0, 99 unchanged" in watched.screen(within=SOON)
+        repo.overlay(text + "unknown: 1\n")
+        assert "unknown field `unknown`" in watched.screen(within=SOON)
+        repo.overlay(text)
+        assert "wrote 0, removed 0, 100 unchanged" in watched.screen(within=SOON)
 
 
 def test_overlays_and_files_that_editors_rename_are_seen(repo: Repository) -> None:

@@ -169,7 +169,7 @@ def test_every_part_of_a_finding_in_a_narrow_screen() -> None:
 
 def test_findings_are_counted_by_code() -> None:
     findings = [Diagnostic(Location("a", line), code, "x") for line, code in enumerate(("b", "c", "b", "b"), 1)]
-    shown = "Findings: 3 b, 1 c\n`gen explain CODE` explains a finding, such as `gen explain b`\n4 errors\n"
+    shown = "`gen explain CODE` explains a finding, such as `gen explain b`\nFindings: 3 b, 1 c\n4 errors\n"
     assert shown in full(Report(tuple(findings), (), "4 errors"))
 
 
