@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -53,11 +54,13 @@ OTHER_RELEASES = ("train-in-2.0", "train-mpi-in-2.1")
 _PARTIAL = {field for resource in RESOURCES.values() for field in resource.partial_templates}
 
 
-def all_rendered() -> list[Rendered]:
+@cache
+def all_rendered() -> tuple[Rendered, ...]:
+    """The objects of the example repository and of the golden cases."""
     cases = [folder for folder in (HERE / "golden").iterdir() if folder.name not in OTHER_RELEASES]
     cases = [folder for folder in cases if not list(folder.glob(f"overlays/*/{DEFINITIONS}"))]  # not on the server
     folders = [PROJECT / "rendered", *sorted(case / "rendered" for case in cases)]
-    return [_read(path) for folder in folders for path in sorted(folder.rglob("*.yaml"))]
+    return tuple(_read(path) for folder in folders for path in sorted(folder.rglob("*.yaml")))
 
 
 def pod_templates(rendered: Rendered) -> Iterator[PodTemplate]:

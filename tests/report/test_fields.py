@@ -9,32 +9,35 @@ from gen.commands.schema import SCHEMAS
 from gen.kinds import KINDS
 from gen.model.job import JobFields
 from gen.overlay.fields import OverlayFields
-from gen.report.fields import document_fields, matching
+from gen.report.fields import Field, document_fields, matching
 
-FIELDS = [field for document, schema in SCHEMAS.items() for field in document_fields(document, schema())]
+
+@pytest.fixture(scope="module")
+def fields() -> list[Field]:
+    return [field for document, schema in SCHEMAS.items() for field in document_fields(document, schema())]
 
 
 def explained(name: str) -> str:
     return run(Request(name=name)).output
 
 
-def test_every_field_is_found_by_its_path_and_described() -> None:
-    without = [field.name for field in FIELDS if not field.schema.get("description")]
+def test_every_field_is_found_by_its_path_and_described(fields: list[Field]) -> None:
+    without = [field.name for field in fields if not field.schema.get("description")]
     assert without == []
-    for field in FIELDS:
-        assert field in matching(FIELDS, field.name)
-        assert field in matching(FIELDS, ".".join(field.path[1:]))
-        assert field in matching(FIELDS, ".".join(step for step in field.path if step != "<name>"))
+    for field in fields:
+        assert field in matching(fields, field.name)
+        assert field in matching(fields, ".".join(field.path[1:]))
+        assert field in matching(fields, ".".join(step for step in field.path if step != "<name>"))
 
 
-def test_every_field_of_the_models_is_listed() -> None:
+def test_every_field_of_the_models_is_listed(fields: list[Field]) -> None:
     job, overlay = explained("job"), explained("overlay")
     for model, listed in ((JobFields, job), (OverlayFields, overlay)):
         names = [str(field.alias) for field in model.model_fields.values()]
         assert [name for name in names if f"\n{name} <" not in f"\n{listed}"] == []
     for kind, model in KINDS.items():
         for name, field in model.model_fields.items():
-            assert matching(FIELDS, f"job.{field.alias}"), (kind, name)
+            assert matching(fields, f"job.{field.alias}"), (kind, name)
 
 
 @pytest.mark.parametrize(
