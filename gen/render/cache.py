@@ -210,13 +210,13 @@ def tools_digest() -> str:
 def _tools() -> Iterator[Any]:
     """Everything that can change the output for the same input: Python, and the files of gen and of packages."""
     yield sys.version
-    folder = Path(__file__).parent.parent
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in (".py", ".json", ".j2"):
-            yield _stamp(path)
+    for folder, folders, files in os.walk(Path(__file__).parent.parent):  # a third of the time of Path.rglob
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(files):
+            yield _stamp(f"{folder}/{name}")
     for name in _DEPENDENCIES:
         spec = find_spec(name)
-        yield _stamp(Path(spec.origin)) if spec is not None and spec.origin else name
+        yield _stamp(spec.origin) if spec is not None and spec.origin else name
 
 
 def _plugins(root: Path) -> Iterator[Any]:
@@ -234,9 +234,9 @@ def _read_if_possible(path: Path) -> bytes:
         return b""
 
 
-def _stamp(path: Path) -> tuple[str, int, int]:
-    status = path.stat()
-    return str(path), status.st_mtime_ns, status.st_size
+def _stamp(path: str) -> tuple[str, int, int]:
+    status = os.stat(path)  # noqa: PTH116 - a tenth of the time of a Path
+    return path, status.st_mtime_ns, status.st_size
 
 
 def _overlays(root: Path) -> Iterator[tuple[str, Any]]:
