@@ -7,11 +7,12 @@ package, written by hand, and refer to Kubernetes' pod templates.
 
 from __future__ import annotations
 
-import json
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+import orjson
 
 from gen.diagnostics import BugError
 from gen.regex import regex
@@ -117,7 +118,7 @@ class Schemas:
 
     def kinds(self) -> list[tuple[str, str]]:
         """Every API version and kind with a complete schema."""
-        own = [json.loads(path.read_text("utf-8"))["properties"] for path in _complete()]
+        own = [orjson.loads(path.read_bytes())["properties"] for path in _complete()]
         return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self._core_kinds]
 
     def schema(self, api_version: str, kind: str) -> Schema:
@@ -170,11 +171,11 @@ class Schemas:
 
     def _document(self, name: str, path: Path) -> Schema:
         if name not in self._documents:
-            text = path.read_text("utf-8")
+            raw = path.read_bytes()
             for word, bound in (_LOOSE if not path.is_relative_to(self._folder) else _BOUNDS).items():
                 written = f'"format": "{word}"'
-                text = text.replace(written, f'{written}, "minimum": {-bound}, "maximum": {bound - 1}')
-            self._documents[name] = json.loads(text)
+                raw = raw.replace(written.encode(), f'{written}, "minimum": {-bound}, "maximum": {bound - 1}'.encode())
+            self._documents[name] = orjson.loads(raw)
         return self._documents[name]
 
     @cached_property
