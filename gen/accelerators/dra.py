@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from gen.accelerators.base import AcceleratorProfile
 from gen.model.effect import DeviceClaim, Effect
 from gen.model.names import ObjectName
 from gen.model.scalars import Text, refuse
+from gen.model.validators import After, JsonForm
 from gen.resources.devices import FIRST_MINOR, RESOURCE_CLAIM_TEMPLATE, quota_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _expression(text: str) -> str:
     return text
 
 
-Selector = Annotated[Text, AfterValidator(_expression), WithJsonSchema({"title": "CEL expression", "type": "string"})]
+Selector = Annotated[Text, After(_expression), JsonForm({"title": "CEL expression", "type": "string"})]
 
 
 class Dra(AcceleratorProfile):

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import WithJsonSchema
-
 from gen.accelerators.base import AcceleratorProfile, Request, one_share, tolerated
 from gen.accelerators.nvidia import NVIDIA_GPU
 from gen.model.effect import Effect
 from gen.model.profile import Problem
 from gen.model.scalars import matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 MigProfile = Annotated[
     str,
     matching(regex(r"[1-7]g\.[1-9][0-9]{0,2}gb(\.me)?"), 16, "a MIG profile", "use a form like `3g.40gb`"),
-    WithJsonSchema({"title": "MIG profile", "type": "string"}),
+    JsonForm({"title": "MIG profile", "type": "string"}),
 ]
 
 

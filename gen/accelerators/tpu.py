@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import WithJsonSchema, model_validator
+from pydantic import model_validator
 
 from gen.accelerators.base import AcceleratorProfile, Request, tolerated
 from gen.model.effect import Effect
 from gen.model.names import LabelValue
 from gen.model.profile import Problem
 from gen.model.scalars import Positive, conflict, matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _CHIPS_OF_HOST = 4
 Topology = Annotated[
     str,
     matching(regex(r"[1-9][0-9]?x[1-9][0-9]?(x[1-9][0-9]?)?"), 8, "a topology", "use a form like `2x4` or `4x4x4`"),
-    WithJsonSchema({"title": "topology", "type": "string"}),
+    JsonForm({"title": "topology", "type": "string"}),
 ]
 
 

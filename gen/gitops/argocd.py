@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import WithJsonSchema
-
 from gen.gitops.argocd_application import SYNC_OPTIONS, Application, ignored_differences
 from gen.gitops.argocd_settings import RUN_ENDED, SYNC_FAILED, health_settings, notification_settings
 from gen.gitops.base import Engine, Settings, Site
 from gen.kubernetes import MANAGED_BY, Body, at, present
 from gen.model.names import ObjectName
 from gen.model.scalars import Text, matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.repository.layout import object_file, object_files, rendered_path, tree_folder
 from gen.resources.core import PERSISTENT_VOLUME
@@ -38,7 +37,7 @@ Service = Annotated[
     str,
     # the annotation key ends with it; the prefix and the longest trigger leave this many characters
     matching(regex(r"[a-z0-9](?:[-a-z0-9.]{0,28}[a-z0-9])?"), 30, "a notification service of Argo CD"),
-    WithJsonSchema({"title": "service", "type": "string"}),
+    JsonForm({"title": "service", "type": "string"}),
 ]
 
 

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from gen.kubernetes import Body
 from gen.model.names import ObjectName
 from gen.model.profile import Profile
 from gen.model.scalars import matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.repository.layout import object_file
 
@@ -28,12 +29,12 @@ RepositoryURL = Annotated[
         "the URL of a Git repository",
         "use a form like `https://git.example.com/team/jobs.git` or `ssh://git@git.example.com/team/jobs.git`",
     ),
-    WithJsonSchema({"title": "URL", "type": "string"}),
+    JsonForm({"title": "URL", "type": "string"}),
 ]
 Revision = Annotated[
     str,
     matching(regex(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._/-]*"), 200, "a branch or tag", "use a name like `main`"),
-    WithJsonSchema({"title": "branch or tag", "type": ["string", "number"]}),
+    JsonForm({"title": "branch or tag", "type": ["string", "number"]}),
 ]
 Folder = Annotated[
     str,
@@ -43,7 +44,7 @@ Folder = Annotated[
         "a folder relative to the root of the repository",
         "use a form like `training/cluster`, without a leading `/`",
     ),
-    WithJsonSchema({"title": "folder", "type": "string"}),
+    JsonForm({"title": "folder", "type": "string"}),
 ]
 
 

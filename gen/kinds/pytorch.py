@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from gen.kinds.base import Problem
 from gen.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
@@ -14,6 +14,7 @@ from gen.model.base import Model
 from gen.model.names import ConfigKey, ObjectName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Given, Port, Positive, matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.resources.kubeflow import PYTORCHJOB
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 ProcessesPerNode = Annotated[
     str,
     matching(regex(r"auto|cpu|gpu|[1-9][0-9]{0,3}"), 4, "an integer, `auto`, `cpu` or `gpu`"),
-    WithJsonSchema({"title": "integer, auto, cpu or gpu", "type": ["string", "integer"]}),
+    JsonForm({"title": "integer, auto, cpu or gpu", "type": ["string", "integer"]}),
 ]
 
 

@@ -4,10 +4,9 @@
 import re
 from typing import Annotated
 
-from pydantic import WithJsonSchema
-
 from gen.model.base import Model
 from gen.model.scalars import matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.repository.layout import INERT_ENDINGS
 
@@ -22,7 +21,7 @@ KeptFiles = Annotated[
         "a pattern for files that GitOps engines never apply",
         "use a form like `README.md` or `*/NOTES.txt`, relative to `rendered/`",
     ),
-    WithJsonSchema({"title": "pattern", "type": "string"}),
+    JsonForm({"title": "pattern", "type": "string"}),
 ]
 
 

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from msgspec import Struct
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field
 
 from gen.diagnostics import did_you_mean
 from gen.model.base import LongForm, ScalarOrMapping, Section, ShortForm
 from gen.model.scalars import Given, conflict, matching, refuse, schema, shown
 from gen.model.synonyms import METRIC
+from gen.model.validators import After, Before
 from gen.regex import regex
 
 MetricFormat = Literal["raw", "percentage"]
@@ -73,11 +74,11 @@ MetricName = Annotated[
 ]
 MetricText = Annotated[
     str,
-    BeforeValidator(_short),
+    Before(_short),
     schema("metric", "string", pattern=f"^{_NAME.pattern}(:(raw|percentage|RAW|PERCENTAGE))?$"),
 ]
 
-LinePattern = Annotated[Given, AfterValidator(_pattern), schema("text", "string")]
+LinePattern = Annotated[Given, After(_pattern), schema("text", "string")]
 
 
 class Metric(Section):
@@ -88,7 +89,7 @@ class Metric(Section):
 
     name: MetricName
     """Name of the metric, as printed."""
-    format: Annotated[MetricFormat, BeforeValidator(_format)] = "raw"
+    format: Annotated[MetricFormat, Before(_format)] = "raw"
     """How to show the number. `percentage` shows 0.93 as 93 %."""
     pattern: LinePattern | None = None
     """Text of the line that has the value, with `{value}` in place of the number and `{name}` in place of the name,
@@ -148,5 +149,5 @@ def _distinct(metrics: tuple[str | Metric, ...]) -> tuple[str | Metric, ...]:
 Metrics = Annotated[
     tuple[Annotated[Annotated[MetricText, ShortForm] | Annotated[Metric, LongForm], ScalarOrMapping], ...],
     Field(max_length=_MAX_METRICS),
-    AfterValidator(_distinct),
+    After(_distinct),
 ]

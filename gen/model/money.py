@@ -5,9 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, WithJsonSchema
-
 from gen.model.scalars import matching, refuse, schema
+from gen.model.validators import Before, JsonForm
 from gen.regex import regex
 
 _AMOUNT: Final = regex(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
@@ -21,7 +20,7 @@ def _amount(value: Any) -> Any:
     raise refuse("an amount of money", value, f"did you mean `{meant}`?" if meant else "use a form like `2.50`")
 
 
-Price = Annotated[Decimal, BeforeValidator(_amount), schema("amount", "number", "string")]
+Price = Annotated[Decimal, Before(_amount), schema("amount", "number", "string")]
 """An amount of money, without its currency."""
 Currency = Annotated[
     str,
@@ -32,5 +31,5 @@ Currency = Annotated[
         "use a form like `EUR`",
         meant=lambda text: text.upper() if text.upper() != text else "",
     ),
-    WithJsonSchema({"title": "currency", "type": "string", "pattern": "^[A-Z]{3}$"}),
+    JsonForm({"title": "currency", "type": "string", "pattern": "^[A-Z]{3}$"}),
 ]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, Field
 from pydantic_core import PydanticCustomError
 
 from gen import quantity
 from gen.kubernetes import readable, with_hash
 from gen.load import Plain
 from gen.model.meant import binary_bytes, bytes_meant, duration_meant, truth_meant, whole_meant
+from gen.model.validators import Before, JsonForm
 from gen.regex import regex
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def matching(
     expected: str,
     remedy: str = "",
     meant: Callable[[str], str] = lambda _: "",
-) -> BeforeValidator:
+) -> Before:
     """Accept strings that match; `meant` makes a valid string of one that does not, for the remedy."""
 
     def fits(text: str) -> bool:
@@ -138,7 +139,7 @@ def matching(
         guess = meant(value) if isinstance(value, str) and len(value) <= limit else ""
         raise refuse(expected, value, f"did you mean `{guess}`?" if guess and fits(guess) else remedy)
 
-    return BeforeValidator(check)
+    return Before(check)
 
 
 def _quantity(value: Any) -> Any:
@@ -222,32 +223,32 @@ def _duration(value: Any) -> Any:
         raise refuse("a duration", value, hint, certain=certain) from None
 
 
-def schema(title: str, *types: str, **more: Any) -> WithJsonSchema:
+def schema(title: str, *types: str, **more: Any) -> JsonForm:
     """JSON Schema for editors. The lower-case title is the name of the type in the reference."""
-    return WithJsonSchema({"title": title, "type": types[0] if len(types) == 1 else list(types), **more})
+    return JsonForm({"title": title, "type": types[0] if len(types) == 1 else list(types), **more})
 
 
-def _number(title: str, minimum: int) -> WithJsonSchema:
-    return WithJsonSchema({"title": title, "anyOf": [{"type": "integer", "minimum": minimum}, _EXPRESSION]})
+def _number(title: str, minimum: int) -> JsonForm:
+    return JsonForm({"title": title, "anyOf": [{"type": "integer", "minimum": minimum}, _EXPRESSION]})
 
 
 Text = Annotated[
     # `~` and `null` are strings here
-    str, BeforeValidator(_text), schema("string", "string", "number", "boolean", "null")
+    str, Before(_text), schema("string", "string", "number", "boolean", "null")
 ]
-Given = Annotated[Text, BeforeValidator(_given), schema("string", "string", "number", "boolean")]
+Given = Annotated[Text, Before(_given), schema("string", "string", "number", "boolean")]
 """A string that cannot be null: `~` and `null` count as a missing value."""
-Count = Annotated[int, BeforeValidator(_whole), _number("integer", 0), Field(ge=0, le=INT32)]
-Positive = Annotated[int, BeforeValidator(_whole), _number("positive integer", 1), Field(ge=1, le=INT32)]
-Percentage = Annotated[int, BeforeValidator(_whole), _number("percentage", 1), Field(ge=1, le=100)]
-Port = Annotated[int, BeforeValidator(_whole), _number("port", 1), Field(ge=1, le=65535)]
+Count = Annotated[int, Before(_whole), _number("integer", 0), Field(ge=0, le=INT32)]
+Positive = Annotated[int, Before(_whole), _number("positive integer", 1), Field(ge=1, le=INT32)]
+Percentage = Annotated[int, Before(_whole), _number("percentage", 1), Field(ge=1, le=100)]
+Port = Annotated[int, Before(_whole), _number("port", 1), Field(ge=1, le=65535)]
 Truth = Annotated[
     bool,
-    BeforeValidator(_truth),
-    WithJsonSchema({"title": "boolean", "anyOf": [{"type": "boolean"}, _EXPRESSION]}),
+    Before(_truth),
+    JsonForm({"title": "boolean", "anyOf": [{"type": "boolean"}, _EXPRESSION]}),
 ]
-Quantity = Annotated[str, BeforeValidator(_quantity), schema("quantity", "string", "number")]
-Cpus = Annotated[str, BeforeValidator(_cpus), schema("quantity", "string", "number")]
-Bytes = Annotated[str, BeforeValidator(_bytes), schema("memory", "string", "number")]
-Size = Annotated[str, BeforeValidator(_size), schema("size", "string", "number")]
-Duration = Annotated[int, BeforeValidator(_duration), schema("duration", "string")]
+Quantity = Annotated[str, Before(_quantity), schema("quantity", "string", "number")]
+Cpus = Annotated[str, Before(_cpus), schema("quantity", "string", "number")]
+Bytes = Annotated[str, Before(_bytes), schema("memory", "string", "number")]
+Size = Annotated[str, Before(_size), schema("size", "string", "number")]
+Duration = Annotated[int, Before(_duration), schema("duration", "string")]

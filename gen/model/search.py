@@ -4,13 +4,14 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
 from gen.model.metric import MetricName
 from gen.model.scalars import Given, Positive, conflict, refuse, schema
 from gen.model.sweep import ParamName, not_empty
 from gen.model.synonyms import SEARCH, SEARCHED
+from gen.model.validators import After, Before
 from gen.regex import regex
 
 MAX_CHOICES = 256
@@ -44,8 +45,8 @@ def _choice(value: Any) -> Any:
     return text
 
 
-Number = Annotated[str, BeforeValidator(_number), schema("number", "number", "string")]
-Choice = Annotated[Given, BeforeValidator(_choice), schema("string", "string", "number", "boolean")]
+Number = Annotated[str, Before(_number), schema("number", "number", "string")]
+Choice = Annotated[Given, Before(_choice), schema("string", "string", "number", "boolean")]
 
 
 def _each_once(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -58,8 +59,8 @@ def _each_once(values: tuple[str, ...]) -> tuple[str, ...]:
 Choices = Annotated[
     tuple[Choice, ...],
     Field(max_length=MAX_CHOICES, json_schema_extra={"minItems": 1}),
-    AfterValidator(not_empty),
-    AfterValidator(_each_once),
+    After(not_empty),
+    After(_each_once),
 ]
 ParameterType = Literal["int", "double", "discrete", "categorical"]
 

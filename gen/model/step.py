@@ -4,12 +4,13 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from gen.model.base import Model
 from gen.model.metric import MetricName
 from gen.model.names import JobName
 from gen.model.scalars import matching, refuse, schema
+from gen.model.validators import Before, JsonForm
 from gen.regex import regex
 
 MAX_STEPS = 64
@@ -49,7 +50,5 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value
 
 
-StepFields = Annotated[
-    dict[str, Any], BeforeValidator(_mapping), WithJsonSchema({"title": "fields of a step", "type": "object"})
-]
+StepFields = Annotated[dict[str, Any], Before(_mapping), JsonForm({"title": "fields of a step", "type": "object"})]
 """The fields of a step, which the model of its kind validates."""

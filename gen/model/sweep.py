@@ -4,11 +4,12 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from gen.model.base import Section
 from gen.model.scalars import Given, Positive, conflict, matching, refuse, schema
 from gen.model.synonyms import SWEEP
+from gen.model.validators import After, Before
 from gen.regex import regex
 
 MAX_RUNS = 256
@@ -39,9 +40,9 @@ ParamName = Annotated[
     matching(_PARAM, 63, "a name of a parameter", "use letters, digits and `_`"),
     schema("name", "string", pattern=f"^{_PARAM.pattern}$"),
 ]
-Value = Annotated[Given, BeforeValidator(_plain), schema("string", "string", "number", "boolean")]
+Value = Annotated[Given, Before(_plain), schema("string", "string", "number", "boolean")]
 Values = Annotated[dict[ParamName, Value], Field(min_length=1)]
-Choices = Annotated[tuple[Value, ...], AfterValidator(not_empty), Field(json_schema_extra={"minItems": 1})]
+Choices = Annotated[tuple[Value, ...], After(not_empty), Field(json_schema_extra={"minItems": 1})]
 
 
 class SweepOverride(Section):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
-
 from gen.load.yaml12 import typed
 from gen.model.scalars import conflict
+from gen.model.validators import Before, JsonForm
 
 
 def _values(value: Any) -> Any:
@@ -23,7 +22,5 @@ def _has_null(data: Any) -> bool:
     return any(map(_has_null, data)) if isinstance(data, list) else data is None
 
 
-Fields = Annotated[
-    dict[str, Any], BeforeValidator(_values), WithJsonSchema({"title": "fields of the object", "type": "object"})
-]
+Fields = Annotated[dict[str, Any], Before(_values), JsonForm({"title": "fields of the object", "type": "object"})]
 """Fields by name. Scalars without quotes are numbers and booleans as in YAML 1.2."""

@@ -9,10 +9,9 @@ from __future__ import annotations
 import ipaddress
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, WithJsonSchema
-
 from gen.model.effect import Effect
 from gen.model.scalars import Positive, Truth, refuse
+from gen.model.validators import Before, JsonForm
 from gen.networks.base import PINNED_MEMORY, Fabric
 
 
@@ -23,9 +22,7 @@ def _range(value: Any) -> Any:
         raise refuse("a range of addresses", value, "use a form like `192.168.0.0/16`") from None
 
 
-AddressRange = Annotated[
-    str, BeforeValidator(_range), WithJsonSchema({"title": "range of addresses", "type": "string"})
-]
+AddressRange = Annotated[str, Before(_range), JsonForm({"title": "range of addresses", "type": "string"})]
 
 
 class Erdma(Fabric):

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from gen.model.base import Model
 from gen.model.effect import Effect
 from gen.model.names import Label, ObjectName, ResourceName
 from gen.model.profile import Problem
 from gen.model.scalars import Positive, conflict, matching
+from gen.model.validators import JsonForm
 from gen.networks.base import NetworkProfile, PodInterfaces
 from gen.regex import regex
 
@@ -26,7 +27,7 @@ _DEFAULT_INTERFACE = "eth0"
 Interface = Annotated[
     str,
     matching(regex(r"[A-Za-z][A-Za-z0-9_.-]*"), 15, "a name of a network interface", "use a form like `net1`"),
-    WithJsonSchema({"title": "interface", "type": "string"}),
+    JsonForm({"title": "interface", "type": "string"}),
 ]
 
 

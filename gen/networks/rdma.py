@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import WithJsonSchema
-
 from gen.model.effect import Effect
 from gen.model.names import ResourceName
 from gen.model.scalars import Positive, matching
+from gen.model.validators import JsonForm
 from gen.networks.base import PINNED_MEMORY, Fabric
 from gen.regex import regex
 
 Capability = Annotated[
     str,
     matching(regex(r"[A-Z][A-Z_]{1,40}"), 41, "a Linux capability", "use a form like `IPC_LOCK`, without `CAP_`"),
-    WithJsonSchema({"title": "capability name", "type": "string"}),
+    JsonForm({"title": "capability name", "type": "string"}),
 ]
 
 

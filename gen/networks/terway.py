@@ -13,18 +13,19 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import WithJsonSchema, model_validator
+from pydantic import model_validator
 
 from gen.model.effect import Effect
 from gen.model.names import LabelKey, LabelValue
 from gen.model.scalars import conflict, matching
+from gen.model.validators import JsonForm
 from gen.networks.base import PodInterfaces
 from gen.regex import regex
 
 Version = Annotated[
     str,
     matching(regex(r"v?[0-9]{1,4}(\.[0-9]{1,4}){1,2}"), 16, "a version", "use a form like `1.0.10` or `1.11`"),
-    WithJsonSchema({"title": "version", "type": ["string", "number"]}),
+    JsonForm({"title": "version", "type": ["string", "number"]}),
 ]
 
 _CAPITALS = (1, 1)

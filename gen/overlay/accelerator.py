@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Annotated, Self
 
-from pydantic import WithJsonSchema, model_validator
+from pydantic import model_validator
 
 from gen.accelerators import ACCELERATORS, AcceleratorProfile
 from gen.model.base import Model
@@ -15,6 +15,7 @@ from gen.model.names import LABEL_KEY, EnvName, LabelKey, LabelValue
 from gen.model.pods import Toleration
 from gen.model.profile import chosen, require_one, with_profiles
 from gen.model.scalars import Bytes, Positive, Quantity, Text, conflict, matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 
 NodeResource = Annotated[
@@ -25,7 +26,7 @@ NodeResource = Annotated[
         "a resource of nodes",
         "use a form like `hugepages-2Mi`, `ephemeral-storage` or `vpc.amazonaws.com/efa`",
     ),
-    WithJsonSchema({"title": "resource name", "type": "string"}),
+    JsonForm({"title": "resource name", "type": "string"}),
 ]
 
 

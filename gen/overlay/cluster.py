@@ -4,11 +4,10 @@
 import re
 from typing import Annotated, ClassVar
 
-from pydantic import WithJsonSchema
-
 from gen.model.base import Model
 from gen.model.names import Label
 from gen.model.scalars import matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 
 ContextName = Annotated[
@@ -19,7 +18,7 @@ ContextName = Annotated[
         "a name of a context",
         "use a name that `kubectl config get-contexts` shows",
     ),
-    WithJsonSchema({"title": "context", "type": "string"}),
+    JsonForm({"title": "context", "type": "string"}),
 ]
 
 

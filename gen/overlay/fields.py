@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import Field, WithJsonSchema, create_model, model_validator
+from pydantic import Field, create_model, model_validator
 
 from gen.accelerators import ACCELERATORS
 from gen.gitops.model import Gitops
@@ -20,6 +20,7 @@ from gen.model.profile import chosen, require_one, with_profiles
 from gen.model.registry import LazyRegistry
 from gen.model.scalars import Size, Text, Truth, conflict, matching
 from gen.model.synonyms import OVERLAY, SELECT, VOLUME
+from gen.model.validators import JsonForm
 from gen.networks import NETWORKS
 from gen.overlay.accelerator import AcceleratorFields
 from gen.overlay.cluster import Cluster
@@ -44,7 +45,7 @@ KubernetesVersion = Annotated[
         'use a form like `"1.34"`',
         meant=lambda text: match[1] if (match := re.match(r"v?(1\.[0-9]{2})(?![0-9])", text)) else "",
     ),
-    WithJsonSchema({"title": "version", "type": ["string", "number"]}),
+    JsonForm({"title": "version", "type": ["string", "number"]}),
 ]
 
 
@@ -99,7 +100,7 @@ PluginName = Annotated[
         "a name of a Python package",
         "use the name that `pip install` takes",
     ),
-    WithJsonSchema({"title": "package", "type": "string"}),
+    JsonForm({"title": "package", "type": "string"}),
 ]
 VersionRange = Annotated[
     str,
@@ -109,7 +110,7 @@ VersionRange = Annotated[
         "a version range",
         "use a form like `>=1.2,<2`",
     ),
-    WithJsonSchema({"title": "version range", "type": "string"}),
+    JsonForm({"title": "version range", "type": "string"}),
 ]
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from gen.accelerators import ACCELERATORS
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
@@ -14,6 +14,7 @@ from gen.model.profile import Profile
 from gen.model.scalars import Count, Positive, Text, Truth, conflict, matching
 from gen.model.sweep import MAX_COMBINATIONS, MAX_RUNS
 from gen.model.synonyms import GRANT, SEARCH
+from gen.model.validators import JsonForm
 from gen.networks import NETWORKS
 from gen.queues import QUEUES
 from gen.regex import regex
@@ -46,7 +47,7 @@ NamespaceKey = Annotated[
         "a namespace name, or `*` for all others",
         "use lower-case letters, digits and `-`; quote the `*`",
     ),
-    WithJsonSchema({"title": "namespace", "type": "string"}),
+    JsonForm({"title": "namespace", "type": "string"}),
 ]
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from gen.model.base import Model
 from gen.model.money import Price
@@ -12,6 +12,7 @@ from gen.model.names import ImageRef, LabelKey, LabelValue, ObjectName, Resource
 from gen.model.pods import Toleration
 from gen.model.scalars import Bytes, Duration, Quantity, Text, Truth, matching
 from gen.model.synonyms import GPU as GPU_SYNONYMS
+from gen.model.validators import JsonForm
 from gen.regex import regex
 
 TrialResource = Annotated[
@@ -22,7 +23,7 @@ TrialResource = Annotated[
         "a kind as in the KatibConfig",
         "use a form like `MPIJob.v2beta1.kubeflow.org`",
     ),
-    WithJsonSchema({"title": "kind", "type": "string"}),
+    JsonForm({"title": "kind", "type": "string"}),
 ]
 
 

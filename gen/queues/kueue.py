@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, model_validator
+from pydantic import model_validator
 
 from gen.diagnostics import did_you_mean
 from gen.kubernetes import PRIORITY_LABEL, QUEUE_LABEL
 from gen.model.base import Model
 from gen.model.names import Label, LabelKey
 from gen.model.scalars import Text, Truth, conflict
+from gen.model.validators import After
 from gen.queues.base import Member, PodChanges, PriorityClassName, QueueProfile, Refusal, Run
 from gen.regex import regex
 from gen.resources import RESOURCES
@@ -36,7 +37,7 @@ def _framework(name: str) -> str:
     return name
 
 
-Framework = Annotated[Text, AfterValidator(_framework)]
+Framework = Annotated[Text, After(_framework)]
 
 
 class Topology(Model):

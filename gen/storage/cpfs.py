@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import WithJsonSchema
-
 from gen.kubernetes import Body
 from gen.model.names import PATH
 from gen.model.scalars import matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.storage.base import StaticProfile, Volume, csi
 from gen.storage.nas import Server
@@ -19,7 +18,7 @@ from gen.storage.nas import Server
 SharePath = Annotated[
     str,
     matching(regex(rf"/share(?:{PATH})*"), 4096, "a path below `/share`", "CPFS exports nothing else"),
-    WithJsonSchema({"title": "path below /share", "type": "string", "pattern": "^/share"}),
+    JsonForm({"title": "path below /share", "type": "string", "pattern": "^/share"}),
 ]
 
 

@@ -8,25 +8,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import WithJsonSchema
-
 from gen.kubernetes import Body
 from gen.model.names import MountPath
 from gen.model.scalars import Truth, matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.storage.base import StaticProfile, Volume, csi
 
 FileSystem = Annotated[
     str,
     matching(regex(r"fs-[0-9a-f]{8,40}"), 43, "the ID of a file system", "use a form like `fs-0123456789abcdef0`"),
-    WithJsonSchema({"title": "ID of a file system", "type": "string"}),
+    JsonForm({"title": "ID of a file system", "type": "string"}),
 ]
 AccessPoint = Annotated[
     str,
     matching(
         regex(r"fsap-[0-9a-f]{8,40}"), 45, "the ID of an access point", "use a form like `fsap-0123456789abcdef0`"
     ),
-    WithJsonSchema({"title": "ID of an access point", "type": "string"}),
+    JsonForm({"title": "ID of an access point", "type": "string"}),
 ]
 
 

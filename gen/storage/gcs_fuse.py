@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import WithJsonSchema
-
 from gen.kubernetes import Body, present
 from gen.model.scalars import Truth, matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.storage.base import StaticProfile, Volume, csi
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 Bucket = Annotated[
     str,
     matching(regex(r"[a-z0-9][-a-z0-9_.]{1,220}[a-z0-9]"), 222, "the name of a bucket", "write it without `gs://`"),
-    WithJsonSchema({"title": "name of a bucket", "type": "string"}),
+    JsonForm({"title": "name of a bucket", "type": "string"}),
 ]
 
 

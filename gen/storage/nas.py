@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import WithJsonSchema, model_validator
+from pydantic import model_validator
 
 from gen.kubernetes import Body, present
 from gen.model.names import MountPath
 from gen.model.scalars import conflict, matching
+from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.storage.base import StaticProfile, Volume, csi
 
@@ -23,12 +24,12 @@ Server = Annotated[
         "a host name or an IP address",
         "move the directory to `path`",
     ),
-    WithJsonSchema({"title": "host name or address", "type": "string"}),
+    JsonForm({"title": "host name or address", "type": "string"}),
 ]
 OctalMode = Annotated[
     str,
     matching(regex(r"[0-7]{3}"), 3, "three octal digits", "use a form like `755`"),
-    WithJsonSchema({"title": "octal digits", "type": ["string", "integer"]}),
+    JsonForm({"title": "octal digits", "type": ["string", "integer"]}),
 ]
 
 

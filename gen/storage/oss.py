@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import WithJsonSchema, model_validator
+from pydantic import model_validator
 
 from gen.kubernetes import Body, present
 from gen.model.names import MountPath, ObjectName
 from gen.model.scalars import Text, conflict, matching, shown
+from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.storage.base import StaticProfile, Volume, csi
 
@@ -23,7 +24,7 @@ Options = Annotated[
         "options of the form `-o name=value`",
         "separate options with spaces; the driver rejects any other form",
     ),
-    WithJsonSchema({"title": "options", "type": "string"}),
+    JsonForm({"title": "options", "type": "string"}),
 ]
 
 
