@@ -247,13 +247,16 @@ PROFILES: Final[Mapping[str, tuple[type[Model], LazyRegistry[Any]]]] = {
 def overlay_fields(data: Mapping[str, object] | None = None) -> type[OverlayFields]:
     """The model of an overlay, with the profiles that `data` names, or with all that are registered.
 
-    Defining the models of all profiles takes longer than rendering a job, and an overlay uses few of them.
+    A field that `data` does not set has any type: it has its default. Building the models of all profiles and fields
+    takes longer than rendering a job, and an overlay uses few of them.
     """
+    given = frozenset(data if data is not None else (field.alias for field in OverlayFields.model_fields.values()))
     return _with_profiles(
         tuple(
             tuple(key for key in registry if data is None or key in _keys_of_entries(data.get(field)))
             for field, (_, registry) in PROFILES.items()
-        )
+        ),
+        frozenset(name for name, field in OverlayFields.model_fields.items() if field.alias in given),
     )
 
 
@@ -263,9 +266,12 @@ def _keys_of_entries(entries: object) -> set[str]:
 
 
 @cache
-def _with_profiles(names: tuple[tuple[str, ...], ...]) -> type[OverlayFields]:
-    fields: dict[str, Any] = {}
+def _with_profiles(names: tuple[tuple[str, ...], ...], given: frozenset[str]) -> type[OverlayFields]:
+    fields: dict[str, Any] = {name: (Any, field) for name, field in OverlayFields.model_fields.items()}
+    for name in given:
+        del fields[name]
     for (field, (model, registry)), chosen_names in zip(PROFILES.items(), names, strict=True):
-        entry = with_profiles(model, registry, chosen_names)
-        fields[field] = (dict[Label, entry], OverlayFields.model_fields[field])  # type: ignore[valid-type] # made here
+        if field in given:
+            entry = with_profiles(model, registry, chosen_names)
+            fields[field] = (dict[Label, entry], OverlayFields.model_fields[field])  # type: ignore[valid-type] # made here
     return create_model("OverlayFields", __base__=OverlayFields, __doc__=OverlayFields.__doc__, **fields)
