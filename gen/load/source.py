@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from yaml.cyaml import CParser, CSafeLoader  # type: ignore[attr-defined] # the stubs import the parser without exporting it
+from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import the parser without exporting it
 from yaml.events import MappingStartEvent
 from yaml.nodes import MappingNode, SequenceNode
 
@@ -47,6 +47,19 @@ class Scalar(Struct, frozen=True):
     end: Location
 
 
+class _Places(CParser):
+    """Nodes without the tags of their values, whose resolution takes as long as the parsing."""
+
+    def resolve(self, kind: type, value: str | None, implicit: object) -> str:  # noqa: ARG002 - called by the parser
+        return ""
+
+    def descend_resolver(self, node: object, index: object) -> None:
+        """Called by the parser."""
+
+    def ascend_resolver(self) -> None:
+        """Called by the parser."""
+
+
 class Source(Struct, frozen=True, dict=True):
     """A parsed file. Places are looked up only when a finding needs one, by parsing the text again."""
 
@@ -58,11 +71,13 @@ class Source(Struct, frozen=True, dict=True):
 
     @cached_property
     def _root(self) -> Any:
-        return CSafeLoader(self.text).get_single_node()
+        return _Places(self.text).get_single_node()
 
     @cached_property
     def _start(self) -> Location:
-        """The place of the first key."""
+        """The place of the first key. The data is a mapping."""
+        if self.text[:1].isalnum():  # a key without quotes, as in nearly all files
+            return Location(self.file, 1, 1)
         parser = CParser(self.text)
         while not isinstance(event := parser.get_event(), MappingStartEvent | None):
             pass
