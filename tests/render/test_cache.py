@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gen.render.cache import Cache, cache_folder
+from gen.render.cache import Cache, _tools, cache_folder
 from gen.render.pipeline import render_file
 from gen.report.text import text
 from tests.support import OVERLAY, Repository
@@ -249,3 +249,10 @@ def test_what_was_advised_about_a_job_is_remembered(cached: tuple[Repository, li
     report, _ = repo.render(cache=repo.root / "cache")
     assert [f.place.file for f in report.findings] == ["jobs/team/c.yaml"]
     assert rendered == ["c", "a"]
+
+
+def test_each_file_of_gen_counts() -> None:
+    stamped = {stamp[0] for stamp in _tools() if isinstance(stamp, tuple)}
+    for file in ("render/emit.py", "schemas/data/common.json", "templates/pods/*.sh"):
+        assert any(Path(path).match(f"gen/{file}") for path in stamped), file
+    assert not any("__pycache__" in path for path in stamped)
