@@ -33,7 +33,7 @@ class Lookalike(Struct, frozen=True, kw_only=True):
 
 def lookalikes(text: str) -> Iterator[Lookalike]:
     """Characters in a valid YAML text that are probably meant as a space or as a quote."""
-    if _ANY.search(text) is None:  # as in nearly every file
+    if text.isascii() or _ANY.search(text) is None:  # as in nearly every file
         return
     get = CParser(text).get_event
     while (event := get()).__class__ is not StreamEndEvent:

@@ -156,6 +156,7 @@ def _refused_mark(event: Any) -> Refused:
     return Refused(event, TAG, f"unsupported tag `{event.tag}`", hint)
 
 
+_CONTROL = regex("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _FORBIDDEN = regex(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
@@ -165,7 +166,7 @@ _NEVER = regex("[\0\ufdd0-\ufdef]")
 
 def forbidden_character(text: str) -> re.Match[str] | None:
     """The first control character, or character that shows a reviewer another order than programs read."""
-    return _FORBIDDEN.search(text)
+    return (_CONTROL if text.isascii() else _FORBIDDEN).search(text)
 
 
 def _forbidden_character(text: str, file: str) -> tuple[Code, Location, str, str] | None:

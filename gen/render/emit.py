@@ -180,6 +180,8 @@ def scalar(text: str) -> str:
     """A string on one line, bare if that is safe for every reader."""
     if _BARE.fullmatch(text) and text.lower() not in _WORDS:
         return text
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
@@ -201,8 +203,13 @@ def _fits_block(text: str) -> bool:
         and not lines[0].startswith((" ", "\t"))
         and lines[-1].strip() != ""
         and all(line.strip() or not line for line in lines)
-        and _UNFIT.search(text) is None
+        and (_is_plain(text) or _UNFIT.search(text) is None)
     )
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text has printable characters of ASCII, tabs and line ends only, as nearly all."""
+    return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def _block(out: list[str], head: str, text: str, indent: str) -> None:

@@ -30,4 +30,7 @@ def _json_escape(char: str) -> str:
 
 def sanitize(line: str) -> str:
     """Return the text on one line, with each unsafe character replaced by U+FFFD."""
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", line.replace("\n", " "))
+    line = line.replace("\n", " ")
+    if line.isascii() and line.isprintable() and "##[" not in line:  # as nearly every line
+        return line
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", line)
