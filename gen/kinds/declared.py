@@ -71,6 +71,9 @@ class DeclaredJob(Job):
     def workload(self, plan: Plan, pods: Mapping[str, Body]) -> Body:
         body: Body = {"spec": _merged(self.declaration.spec, self.spec)}
         body = with_items(body, self.declaration.pods, plan.pods, pods)
+        for pod in plan.pods:
+            if (route := self.declaration.pods[pod.role.name].image) is not None:
+                body = with_field(body, route, pod.image)
         for route, value in ((self.facts.deadline, plan.timeout), (self.declaration.retries, plan.retries)):
             if route is not None and value is not None:
                 body = with_field(body, route, value)
@@ -114,12 +117,14 @@ class DeclaredJob(Job):
         declaration = self.declaration
         if any(list_of(pods.template) == ("spec", *field) for pods in declaration.pods.values()):
             return "remove it, and set the fields of `roles`"
-        instead = {
+        fields: dict[object, str] = {
             self.facts.suspend: "`state: suspended`",
             self.facts.deadline: "`timeout`",
             declaration.retries: "`retries`",
+            **{pods.image: "`image`" for pods in declaration.pods.values()},
             **{pods.replicas: "`workers`, or `replicas` of the role" for pods in declaration.pods.values()},
-        }.get(("spec", *field))
+        }
+        instead = fields.get(("spec", *field))
         if instead is not None:
             return f"set {instead}"
         if guess := near(field[-1], [other[-1] for other in declaration.fields if other[:-1] == field[:-1]]):

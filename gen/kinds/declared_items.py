@@ -23,6 +23,8 @@ class DeclaredPods(Struct, frozen=True, kw_only=True):
     """In an item of a list for each role, or at one place."""
     replicas: Pattern | None = None
     """Field with their number; without it, the operator creates one pod."""
+    image: Path | None = None
+    """Field that gets their image, too."""
     item_name: str = "name"
     """Field of an item with the name of the role."""
     trains: bool = True

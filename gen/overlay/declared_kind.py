@@ -77,6 +77,9 @@ class PodsOfKind(Model):
     replicas: PodRoute | None = None
     """Route of the field with the number of pods, in the same item of a list. Without it, the operator creates one
     pod."""
+    image: SpecRoute | None = None
+    """Route of another field that gets the image of the pods, for operators that do not read it in the template, such
+    as `spec.driver.image` of a SparkApplication. A job must not set it: `registries` would not limit it."""
     item_name: FieldName = "name"
     """Field of an item of a list with the name of the role."""
     trains: Truth = True
@@ -199,6 +202,7 @@ class DeclaredKind(Model):
         patterns = [_pattern(route) for pods in self.pods.values() for route in (pods.template, pods.replicas) if route]
         yield from dict.fromkeys(holder for one in patterns if (holder := list_of(one)) is not None)
         yield from (in_item(one) for one in patterns if list_of(one) is None)
+        yield from (_path(pods.image) for pods in self.pods.values() if pods.image is not None)
         yield from (_path(route) for route in (self.suspend, self.deadline, self.retries) if route is not None)
 
     def declaration(self, name: str) -> Declaration:
@@ -207,6 +211,7 @@ class DeclaredKind(Model):
             role: DeclaredPods(
                 template=_pattern(one.template),
                 replicas=_pattern(one.replicas) if one.replicas is not None else None,
+                image=_path(one.image) if one.image is not None else None,
                 item_name=one.item_name,
                 trains=one.trains,
                 runs=one.runs,

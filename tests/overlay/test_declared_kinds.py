@@ -102,6 +102,20 @@ def test_roles_have_values_of_their_own(robots: Repository) -> None:
     assert spec["lead"]["template"]["spec"]["containers"][0]["command"] == ["lead"]
 
 
+def test_a_field_has_the_image_of_its_pods(robots: Repository) -> None:
+    """Some operators do not read it in the template. Registries limit it there, too."""
+    arm = {**ROBOT["pods"]["arm"], "image": "spec.color"}
+    robots.overlay(overlay(pods={**ROBOT["pods"], "arm": arm}, fields=["joints"]))
+    robots.write("overlays/dev/crds/robot.yaml", definition().replace('"enum": ["red", "blue"]', '"minLength": 1'))
+    robots.job(JOB + "roles: {lead: {image: 'b:1'}}\n")
+    assert robots.one("Robot")["spec"]["color"] == "a:1"
+    robots.job(JOB + "spec: {color: 'evil:1'}\n")
+    (finding,) = robots.render()[0].findings
+    assert (finding.message, finding.hint) == ("a job may not set `spec.color`", "set `image`")
+    robots.overlay(overlay(pods={**ROBOT["pods"], "arm": arm}))
+    assert any("a job must not set `color`, because gen sets `spec.color`" in one for one in messages(robots))
+
+
 def test_a_suspended_job_is_suspended(robots: Repository) -> None:
     robots.job(JOB + "state: suspended\n")
     assert robots.one("Robot")["spec"]["paused"] is True
