@@ -40,6 +40,11 @@ class Coscheduling(LimitedGang):
     def settings(self) -> Mapping[str, Any]:
         return {"timeout": self.timeout}
 
+    def of_run(self, run: Run) -> Mapping[str, Any]:
+        # for the sum that operators set, the plugin rejects pods before it looks at nodes, and tries them again when a
+        # pod is created or after five minutes (`EventsToRegister` in `coscheduling.go`), not when a node becomes free
+        return {**super().of_run(run), "minResources": {}}
+
     def joined(self, run: Run, member: Member) -> PodChanges:
         return PodChanges(scheduler=self.scheduler, labels={POD_GROUP_LABEL: run.name} if member.grouped else {})
 

@@ -179,7 +179,8 @@ class Group(Struct, frozen=True, kw_only=True, eq=False):
     scheduler: str
     """As overlays name it."""
     settings: Mapping[str, Path]
-    """Routes of the fields and labels of an object that set `queue`, `priorityClass`, `minAvailable` or `timeout`."""
+    """Routes of the fields and labels of an object that set `queue`, `priorityClass`, `minAvailable`, `minResources` or
+    `timeout`."""
     option: str = ""
     """Option with which the operator must run; empty if it needs none."""
     versions: tuple[str, ...] = ()

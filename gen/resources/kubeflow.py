@@ -62,7 +62,11 @@ def _groups(option: str, *versions: str) -> tuple[Group, ...]:
         ),
         Group(
             scheduler="coscheduling",
-            settings={"minAvailable": size, "timeout": (*policy, "scheduleTimeoutSeconds")},
+            settings={
+                "minAvailable": size,
+                "minResources": (*policy, "minResources"),
+                "timeout": (*policy, "scheduleTimeoutSeconds"),
+            },
             option=f"{option}=<scheduler>",
             versions=versions,
         ),

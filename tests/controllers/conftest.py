@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import pytest
@@ -23,6 +23,7 @@ from tests.e2e.server import api_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from tests.controllers.programs import Controller
 
@@ -44,12 +45,18 @@ def controllers(tmp_path_factory: pytest.TempPathFactory) -> Programs:
 
 
 @contextmanager
-def _served(folder: Path) -> Iterator[Cluster]:
+def _served(folder: Path, **options: Any) -> Iterator[Cluster]:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
         pytest.skip("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver; scripts/apiserver.sh makes one")
-    with api_server(Path(assets), folder) as client:
+    with api_server(Path(assets), folder, **options) as client:
         yield Cluster(client)
+
+
+@pytest.fixture(scope="session")
+def served() -> Callable[..., AbstractContextManager[Cluster]]:
+    """Start another API server, with its data in a folder and with the options of `api_server`."""
+    return _served
 
 
 @pytest.fixture(scope="session")

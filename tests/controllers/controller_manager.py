@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ssl
-import urllib.request
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tests.controllers.programs import answers_over_tls
 from tests.e2e.server import free_ports
 
 if TYPE_CHECKING:
@@ -43,15 +42,5 @@ def started(cluster: Cluster, programs: Programs) -> Iterator[Controller]:
         "--kube-api-qps=200",
         "--kube-api-burst=400",
     )
-    with programs.started("kube-controller-manager", arguments, lambda: _healthy(port)) as controller:
+    with programs.started("kube-controller-manager", arguments, lambda: answers_over_tls(port)) as controller:
         yield controller
-
-
-def _healthy(port: int) -> bool:
-    # the certificate is one that the program has just signed itself
-    unverified = ssl._create_unverified_context()  # noqa: S323, SLF001 - a loopback address
-    try:
-        with urllib.request.urlopen(f"https://127.0.0.1:{port}/healthz", timeout=5, context=unverified) as response:
-            return bool(response.status == 200)
-    except OSError:
-        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -86,6 +87,16 @@ class Programs:
                 raise RuntimeError(f"{name} did not become ready:\n{controller.tail()}") from error
             yield controller
             assert process.poll() is None, f"{name} exited:\n{controller.tail()}"
+
+
+def answers_over_tls(port: int) -> bool:
+    """Whether a health endpoint returns success, with a certificate that the program has just signed itself."""
+    unverified = ssl._create_unverified_context()  # noqa: S323, SLF001 - a loopback address
+    try:
+        with urllib.request.urlopen(f"https://127.0.0.1:{port}/healthz", timeout=5, context=unverified) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
 
 
 def answers(url: str) -> bool:

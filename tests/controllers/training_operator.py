@@ -28,8 +28,8 @@ _ROTATED = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108 - `pkg/ce
 
 
 @contextmanager
-def started(cluster: Cluster, programs: Programs, *, mpi: bool) -> Iterator[Controller]:
-    """With `mpi`, the operator also serves its MPIJob; a cluster has that of one operator."""
+def started(cluster: Cluster, programs: Programs, *, mpi: bool, gang: str = "") -> Iterator[Controller]:
+    """With `mpi`, the operator also serves its MPIJob; a cluster has that of one operator. `gang` makes its groups."""
     programs.path("training-operator")
     schemes = (*_SCHEMES, _MPI) if mpi else _SCHEMES
     served = {f"{scheme}s.kubeflow.org" for scheme in schemes}
@@ -47,6 +47,7 @@ def started(cluster: Cluster, programs: Programs, *, mpi: bool) -> Iterator[Cont
         "--kube-api-burst=400",
         # by default the operator watches all of its kinds, and exits when a CRD is missing
         *(f"--enable-scheme={scheme}" for scheme in schemes),
+        *([f"--gang-scheduler-name={gang}"] if gang else ()),
     )
     # the folder of the webhook server's certificate depends on that of temporary files
     environment = {"KUBECONFIG": str(programs.kubeconfig(cluster)), "TMPDIR": str(folder)}

@@ -27,17 +27,21 @@ LOG_TAIL = 4000
 
 @contextmanager
 def api_server(
-    assets: Path, folder: Path, authorization: str = "AlwaysAllow", users: Mapping[str, str] | None = None
+    assets: Path,
+    folder: Path,
+    authorization: str = "AlwaysAllow",
+    users: Mapping[str, str] | None = None,
+    without: Sequence[str] = _NEED_OTHER_OBJECTS,
 ) -> Iterator[Client]:
     """Start the programs that `assets` holds, with their data in `folder`, and wait until they answer.
 
-    `users` have a token each, besides the administrator.
+    `users` have a token each, besides the administrator. The server runs `without` some plugins of admission.
     """
     etcd_port, peer_port, port = free_ports(3)
     token = secrets.token_hex(16)
     more = "".join(f"{own},{user},{user}\n" for user, own in (users or {}).items())
     (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n{more}", "utf-8")
-    server = [*_kube_apiserver(assets, folder, etcd_port, port), f"--authorization-mode={authorization}"]
+    server = [*_kube_apiserver(assets, folder, etcd_port, port, without), f"--authorization-mode={authorization}"]
     with (
         running(_etcd(assets, folder, etcd_port, peer_port), folder / "etcd.log"),
         running(server, folder / "kube-apiserver.log") as process,
@@ -62,7 +66,7 @@ def _etcd(assets: Path, folder: Path, port: int, peer_port: int) -> list[str]:
     ]
 
 
-def _kube_apiserver(assets: Path, folder: Path, etcd_port: int, port: int) -> list[str]:
+def _kube_apiserver(assets: Path, folder: Path, etcd_port: int, port: int, without: Sequence[str]) -> list[str]:
     return [
         str(assets / "kube-apiserver"),
         f"--etcd-servers=http://127.0.0.1:{etcd_port}",
@@ -79,7 +83,7 @@ def _kube_apiserver(assets: Path, folder: Path, etcd_port: int, port: int) -> li
         # writes the server's address into the cluster, which may not be a loopback one
         "--endpoint-reconciler-type=none",
         f"--token-auth-file={folder / 'tokens.csv'}",
-        f"--disable-admission-plugins={','.join(_NEED_OTHER_OBJECTS)}",
+        f"--disable-admission-plugins={','.join(without)}",
         # whether a cluster allows it is the cluster's, too; RDMA devices, for one, may need it
         "--allow-privileged=true",
     ]
