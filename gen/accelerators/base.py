@@ -22,7 +22,9 @@ class Request(Struct, frozen=True):
     count: int
     """Devices of each pod, at least one."""
     pods: int
-    """Pods of the job with this accelerator."""
+    """Pods of the job with this accelerator, at most."""
+    fewest: int
+    """Pods with which an elastic job goes on."""
 
 
 class AcceleratorProfile(Profile, ABC):

@@ -77,4 +77,7 @@ class Tpu(AcceleratorProfile):
         if request.pods % hosts:
             message = f"a TPU slice `{self.topology}` has {hosts} hosts; {request.pods} pods do not fill whole slices"
             return Problem(message, f"set the number of pods to {hosts}, or to a multiple of it")
+        if request.fewest % hosts:
+            message = f"a TPU slice `{self.topology}` has {hosts} hosts, and cannot go on with {request.fewest} pods"
+            return Problem(message, f"set `elastic.min: {hosts}` or a multiple of it, or remove `elastic`")
         return None

@@ -49,6 +49,7 @@ def device_name(job: Job, role: Role, overlay: Overlay | None) -> str | None:
 def check_accelerators(context: Context, roles: Iterable[Role]) -> None:
     """Report accelerators that a job cannot use, or not in this number, once for each field that asks for them."""
     pods: Counter[str] = Counter()
+    fewest: Counter[str] = Counter()
     usable: dict[Route, tuple[Role, Choice]] = {}
     missing: dict[Route, str | None] = {}
     unused: set[Route] = set()
@@ -57,6 +58,8 @@ def check_accelerators(context: Context, roles: Iterable[Role]) -> None:
         choice = accelerator_of(context, role)
         if choice is not None:
             pods[choice.name] += role.most
+            elastic = role.largest is not None and role.least is not None
+            fewest[choice.name] += (role.least or 0) if elastic else role.most
             usable[context.route_of(role, "gpus")] = (role, choice)
         elif context.of_role(role, "gpus"):
             missing[field] = wanted
@@ -71,7 +74,7 @@ def check_accelerators(context: Context, roles: Iterable[Role]) -> None:
         field, granted = context.route_of(role, "accelerator"), context.grant.accelerators
         check_listed(context, field, "accelerator", choice.name, granted)
         check_allowed(context, context.route_of(role, "gpus"), choice.fields.profile.grant)
-        _check_request(context, role, choice, pods[choice.name])
+        _check_request(context, role, choice, pods[choice.name], fewest[choice.name])
 
 
 def _report_missing(context: Context, route: Route, wanted: str | None) -> None:
@@ -94,7 +97,7 @@ def _report_unused(context: Context, route: Route) -> None:
         context.error(NO_EFFECT, route, "`accelerator` has no effect on pods without GPUs", hint, key=True)
 
 
-def _check_request(context: Context, role: Role, choice: Choice, pods: int) -> None:
+def _check_request(context: Context, role: Role, choice: Choice, pods: int, fewest: int) -> None:
     count, route = context.of_role(role, "gpus"), context.route_of(role, "gpus")
     most = choice.fields.per_node
     if most is not None and count > most:
@@ -105,6 +108,6 @@ def _check_request(context: Context, role: Role, choice: Choice, pods: int) -> N
         message = f"{with_article(context.job.facts.kind)} has no field for claims of devices"
         hint = "use a job of another kind, or an accelerator with an extended resource"
         context.error(INVALID_VALUE, context.route_of(role, "accelerator"), message, hint)
-    problem = choice.fields.profile.problem(Request(count, pods))
+    problem = choice.fields.profile.problem(Request(count, pods, fewest))
     if problem is not None:
         context.error(INVALID_VALUE, route, problem.message, problem.hint)

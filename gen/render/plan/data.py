@@ -16,6 +16,7 @@ from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kubernetes import RUN, present
 from gen.model.job import Mount
 from gen.render.plan.storage import volume_of
+from gen.storage.base import StaticProfile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,6 +69,7 @@ def plan_data(context: Context) -> DataPlan:
                 INVALID_VALUE, ("data", name, "subPath"), f"`{mount.sub_path}` is outside of the volume", hint
             )
     storage = tuple(volume.name for volume in volumes)
+    _check_handles(context, storage)
     files = _files(context)
     if files:
         volumes.append(VolumePlan(name=FILES, source={"configMap": {"name": config_map_name(context.name)}}))
@@ -77,6 +79,20 @@ def plan_data(context: Context) -> DataPlan:
         ]
     content = {key: context.job.files[path] for key, path in files.items()}
     return DataPlan(storage, tuple(volumes), tuple(mounts), content)
+
+
+def _check_handles(context: Context, names: tuple[str, ...]) -> None:
+    """A kubelet takes two volumes of a driver with one handle for one, and does not start a pod with both."""
+    profiles = {name: context.overlay.fields.volumes[name].profile for name in names}
+    static = {name: profile for name, profile in profiles.items() if isinstance(profile, StaticProfile)}
+    seen: dict[tuple[str, str], str] = {}
+    for name, profile in static.items() if len(static) > 1 else ():
+        csi = profile.persistent_source(volume_of(context.overlay, context.given.namespace, name)).get("csi")
+        other = seen.setdefault((csi["driver"], csi["volumeHandle"]), name) if csi is not None else name
+        if csi is not None and other != name:
+            message = f"volumes `{other}` and `{name}` have the same handle `{csi['volumeHandle']}`"
+            hint = "mount one of them, with `subPath` for a folder of it"
+            context.error(MOUNT_CONFLICT, ("data", name), f"{message}, so a pod cannot mount both", hint, key=True)
 
 
 def config_map_name(job: str) -> str:

@@ -39,7 +39,7 @@ def check_reach(
     for pod in pods:
         if pod.effect.host_network:
             _check_host(context, pod)
-    if not any(_is_limited(context, pod) for pod in pods):
+    if (queue is None or queue.profile.one_domain is None) and not any(_is_limited(context, pod) for pod in pods):
         return
     needs = {pod.role.name: dict(_agreed(context, pod)) for pod in pods}
     _check_spread(context, pods, needs)
@@ -121,14 +121,18 @@ def _check_devices(context: Context, pods: Iterable[PodPlan], needs: Mapping[str
         node = needs[pod.role.name].get(HOSTNAME)
         if pod.accelerator and node is not None and len(node.values) == 1:
             together.setdefault((pod.accelerator, node.values), []).append(pod)
-    for (accelerator, _), members in together.items():
-        most = context.overlay.fields.accelerators[accelerator].per_node
-        total = sum(pod.role.gpus * pod.role.most for pod in members)
-        if most is not None and total > most:
-            who = needs[members[0].role.name][HOSTNAME].who
-            message = f"{who} permits one node for all pods; they request {total} GPUs, and a node has {most}"
-            hint = "reduce `gpus` or `workers`, or use volumes that more nodes can mount"
-            _report(context, context.route_of(members[0].role, "gpus"), message, hint)
+    for members in together.values():
+        _check_node(context, members, needs[members[0].role.name][HOSTNAME].who)
+
+
+def _check_node(context: Context, members: list[PodPlan], who: str) -> None:
+    """Whether a node has the devices of all pods."""
+    most = context.overlay.fields.accelerators[members[0].accelerator].per_node
+    total = sum(pod.role.gpus * pod.role.most for pod in members)
+    if most is not None and total > most:
+        message = f"{who} permits one node for all pods; they request {total} GPUs, and a node has {most}"
+        hint = "reduce `gpus` or `workers`, or use a queue and volumes of more nodes"
+        _report(context, context.route_of(members[0].role, "gpus"), message, hint)
 
 
 def _check_queue(context: Context, pods: Iterable[PodPlan], queue: QueuePlan | None) -> None:
@@ -136,7 +140,11 @@ def _check_queue(context: Context, pods: Iterable[PodPlan], queue: QueuePlan | N
     domain = queue.profile.one_domain if queue is not None else None
     for pod in pods:
         spread = pod.nodes.spread
-        if queue is None or spread is None or pod.role.most == 1:
+        if queue is None or pod.role.most == 1:
+            continue
+        if domain == HOSTNAME and pod.accelerator:
+            _check_node(context, [pod], f"queue `{queue.name}`")
+        if spread is None:
             continue
         if domain == HOSTNAME or (domain == ZONE and spread.level == "zone"):
             apart = f"`spread: {spread.level}` keeps them apart"
