@@ -24,6 +24,8 @@ class Ascend(AcceleratorProfile):
     """Huawei Ascend NPUs. Their pods are placed by Volcano."""
 
     short: ClassVar[str] = "device"
+    # Ascend Docker Runtime mounts nothing for `void` (MindCluster documentation, "Ascend Docker Runtime")
+    hidden_by: ClassVar[str] = "ASCEND_VISIBLE_DEVICES"
 
     device: Literal["910", "910B", "310P"]
     """Family of the device."""

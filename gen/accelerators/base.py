@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
+from gen.kubernetes import NVIDIA_DEVICES
 from gen.model.profile import Problem, Profile
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class AcceleratorProfile(Profile, ABC):
     """First minor version of Kubernetes 1 with what it needs."""
     models: ClassVar[str | None] = None
     """Node label with the model of the device, if the platform sets one."""
+    hidden_by: ClassVar[str] = NVIDIA_DEVICES
+    """Variable that hides the devices from a container with the value `void`. That of NVIDIA harms no other device."""
 
     @abstractmethod
     def units(self) -> Mapping[str, int]:

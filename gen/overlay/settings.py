@@ -40,8 +40,9 @@ class GPU(Model):
     price: Price | None = None
     """Price of one GPU for an hour, in `currency` of the overlay, without `accelerators`."""
     hide_from_others: Truth = False
-    """Set `NVIDIA_VISIBLE_DEVICES: void` in training containers and TensorBoards without GPUs. Otherwise they see all
-    GPUs of their node if their image sets it to `all`. Changing it starts new runs of jobs with such pods."""
+    """Set `NVIDIA_VISIBLE_DEVICES: void`, and its counterparts for the `accelerators` of the overlay, in training
+    containers and TensorBoards without GPUs. Otherwise they see all GPUs of their node if their image sets it to `all`.
+    Changing it starts new runs of jobs with such pods."""
 
 
 class Spot(Model):

@@ -95,6 +95,16 @@ def test_pods_without_devices_get_nothing(repo: Repository, name: str) -> None:
     assert repo.one("PyTorchJob") == before
 
 
+def test_pods_without_devices_do_not_see_those_of_any_accelerator(repo: Repository) -> None:
+    declared = {"nvidia": {"nvidia": {}}, "npu": {"ascend": "910B"}, "tpu": {"tpu": EXAMPLES["tpu"][0]}}
+    hide = {"gpu": {"hideFromOthers": True}}
+    repo.overlay(overlay(declared) + yaml.safe_dump(hide))
+    repo.job(JOB + "memory: 1Gi\n")
+    (container,) = repo.one("PyTorchJob")["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
+    names = [entry["name"] for entry in container["env"] if entry.get("value") == "void"]
+    assert names == ["ASCEND_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"]
+
+
 def test_a_launcher_gets_no_devices(repo: Repository) -> None:
     repo.overlay(overlay({"x": {"ascend": "910B"}}))
     repo.job("kind: mpi\nimage: a:1\ncommand: train\ngpus: 8\nworkers: 2\n")

@@ -53,8 +53,10 @@ def environment(context: Context, role: Role, devices: Mapping[str, str]) -> tup
 
 def without_devices(context: Context) -> tuple[Body, ...]:
     """Variables of a container without GPUs, which hide those of the node if the overlay wants that."""
-    hidden = context.overlay.fields.gpu.hide_from_others
-    return ({"name": NVIDIA_DEVICES, "value": "void"},) if hidden else ()
+    if not context.overlay.fields.gpu.hide_from_others:
+        return ()
+    names = {one.profile.hidden_by for one in context.overlay.accelerators.values()}
+    return tuple({"name": name, "value": "void"} for name in sorted(names))
 
 
 def _written(context: Context, role: Role) -> dict[str, Body]:
