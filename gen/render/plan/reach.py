@@ -91,7 +91,8 @@ def _needs(context: Context, pod: PodPlan) -> Iterator[tuple[str, _Need]]:
 def _mounted(context: Context, pod: PodPlan) -> dict[str, Route]:
     """Volumes of the overlay in a pod, with the fields that mount them."""
     declared = context.overlay.fields.volumes
-    return {mount.volume: mount.route for mount in reversed(pod.mounts) if mount.volume in declared}
+    mounts = (*pod.mounts, *(pod.transfer.input_mounts if pod.transfer is not None else ()))
+    return {mount.volume: mount.route or ("inputs",) for mount in reversed(mounts) if mount.volume in declared}
 
 
 def _check_spread(context: Context, pods: Iterable[PodPlan], needs: Mapping[str, Mapping[str, _Need]]) -> None:
