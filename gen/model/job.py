@@ -24,7 +24,7 @@ from gen.model.scalars import (
     Text,
     Truth,
 )
-from gen.model.schedule import Schedule
+from gen.model.schedule import CronText, Schedule
 from gen.model.search import Search
 from gen.model.sweep import Sweep
 from gen.model.synonyms import CODE, JOB, MOUNT, TENSORBOARD
@@ -136,7 +136,7 @@ class JobFields(PodFields):
     time in which pods wait for nodes. For MPI jobs of v2beta1 without a queue, it begins when all workers are ready."""
     state: Literal["active", "suspended", "finished"] = "active"
     """Desired state. `finished` keeps the run in Git as a record that is never applied again."""
-    schedule: Annotated[Annotated[Given, ShortForm] | Annotated[Schedule, LongForm], ScalarOrMapping] | None = None
+    schedule: Annotated[Annotated[CronText, ShortForm] | Annotated[Schedule, LongForm], ScalarOrMapping] | None = None
     """Run the job at set times, such as `0 3 * * *` in UTC. `docs/schedules.md` describes schedules."""
     attempt: Positive = 1
     """Increase it to run the same job again."""

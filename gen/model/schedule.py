@@ -2,11 +2,26 @@
 
 # no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator
 
 from gen.model.base import Section
-from gen.model.scalars import Count, Duration, Given
+from gen.model.scalars import Count, Duration, Given, refuse, schema
 from gen.model.synonyms import SCHEDULE
+
+_MAX_TIMES = 400
+"""The longest schedule without repetitions, a list of all values of each field, has 391 characters."""
+
+
+def _short_enough(value: str) -> Any:
+    if len(value) > _MAX_TIMES:
+        remedy = "write ranges and steps, such as `0-30/5`, instead of lists"
+        raise refuse(f"at most {_MAX_TIMES} characters", value, remedy)
+    return value
+
+
+CronText = Annotated[Given, AfterValidator(_short_enough), schema("string", "string", maxLength=_MAX_TIMES)]
 
 
 class History(Section):
@@ -24,7 +39,7 @@ class Schedule(Section):
     synonyms: ClassVar[Mapping[str, str]] = SCHEDULE
     main: ClassVar[str] = "cron"
 
-    cron: Given
+    cron: CronText
     """Minute, hour, day, month and day of the week, such as `0 3 * * *`, or a word such as `@daily`."""
     time_zone: Given = "Etc/UTC"
     """Time zone of these times, such as `Europe/Berlin`."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from gen.resources.cost import MONTH
-from gen.rules.cron_syntax import EVERY, FIELDS, at_once, shortest_interval, values
+from gen.rules.cron_syntax import FIELDS, at_once, every, shortest_interval, values
 from gen.rules.cron_values import schedule_fault
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def runs_a_month(cron: object) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def _runs(cron: str) -> Fraction:
-    if EVERY.fullmatch(cron):
+    if every(cron) is not None:
         return Fraction(MONTH, shortest_interval(cron))
     fields = _SHORT.get(cron, cron).split()
     minutes, hours, days, months, weekdays = (

@@ -7,7 +7,7 @@ from typing import Final
 
 from gen.regex import regex
 
-EVERY: Final = regex(r"@every (?P<duration>(?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+)")
+_EVERY: Final = regex(r"@every (?P<duration>(?:[0-9]+(?:\.[0-9]*)?(?:ns|us|µs|ms|s|m|h))+)")
 _DAY: Final = 86400
 WORDS: Final = {
     "@yearly": 365 * _DAY,
@@ -34,6 +34,8 @@ _PART = regex(r"(\*|\?|\w{1,18})(?:-(\w{1,18}))?(?:/([0-9]{1,18}))?", re.ASCII)
 _MOST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MINUTES_OF_A_DAY = 24 * 60
 _UNIT = regex(r"([0-9]+(?:\.[0-9]*)?)(ns|us|µs|ms|s|m|h)")
+_MOST_SECONDS = 2**63 / 1e9
+"""About 292 years: Go counts a duration in nanoseconds, in 64 bits."""
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -63,6 +65,15 @@ def _number(word: str, names: dict[str, int]) -> int:
     return names.get(word.lower(), int(word) if word.isdecimal() else -1)
 
 
+def every(schedule: str) -> float | None:
+    """The seconds of `@every 90m`; None for other schedules, and for times that Go cannot count."""
+    match = _EVERY.fullmatch(schedule)
+    if match is None:
+        return None
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in _UNIT.findall(match["duration"]))
+    return seconds if seconds < _MOST_SECONDS else None
+
+
 def never_comes(schedule: str) -> bool:
     """Whether a valid schedule names only days that no month has."""
     if schedule.startswith("@"):
@@ -85,8 +96,8 @@ def shortest_interval(schedule: str) -> int:
     """The shortest time between two times of a valid schedule, in seconds, rounded down; at least 1."""
     if schedule in WORDS:
         return WORDS[schedule]
-    if (every := EVERY.fullmatch(schedule)) is not None:
-        return max(1, int(sum(float(number) * _SECONDS[unit] for number, unit in _UNIT.findall(every["duration"]))))
+    if (seconds := every(schedule)) is not None:
+        return max(1, int(seconds))
     minutes, hours = (
         values(field, limits) or frozenset() for field, limits in zip(schedule.split()[:2], FIELDS[:2], strict=True)
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from gen.diagnostics import near
 from gen.regex import regex
-from gen.rules.cron_syntax import EVERY, FIELDS, WORDS, values
+from gen.rules.cron_syntax import FIELDS, WORDS, every, values
 from gen.rules.fault import Fault, unknown_name
 
 _TAKES = ("minute: 0 to 59", "hour: 0 to 23", "day: 1 to 31", "month: 1 to 12", "day of the week: 0 (Sunday) to 6")
@@ -22,7 +22,7 @@ def schedule_fault(value: Any) -> Fault | None:
             f'set `schedule: "{zoned[2]}"` and `timeZone: {zoned[1]}`' if zoned else "move the time zone to `timeZone`"
         )
         return Fault((), f"`{value}` contains a time zone", hint)
-    if value in WORDS or EVERY.fullmatch(value):
+    if value in WORDS or every(value) is not None:
         return None
     fields = value.split()
     fits = len(fields) == len(FIELDS) and all(values(*pair) is not None for pair in zip(fields, FIELDS, strict=True))

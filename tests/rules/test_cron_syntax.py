@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
+from gen.model.schedule import Schedule
 from gen.rules.cron_syntax import FIELDS, at_once, never_comes, shortest_interval, values
+from gen.rules.cron_values import schedule_fault
 
 
 @pytest.mark.parametrize(
@@ -44,6 +47,7 @@ def test_names_of_months_and_days() -> None:
         ("@hourly", 3600),
         ("@every 1h30m", 5400),
         ("@every 10ms", 1),
+        ("@every 2562047h", 2562047 * 3600),
     ],
 )
 def test_the_shortest_time_between_two_runs(schedule: str, seconds: int) -> None:
@@ -68,3 +72,18 @@ def test_days_that_no_month_has(schedule: str, never: bool) -> None:
 
 def test_runs_that_overlap() -> None:
     assert [at_once("*/10 * * * *", seconds) for seconds in (60, 600, 601, 7200)] == [1, 1, 2, 12]
+
+
+@pytest.mark.parametrize("duration", ["2562048h", "9223372037s", f"{'9' * 390}h", f"{'9' * 400_000}.9ns"])
+def test_a_time_that_go_cannot_count_is_no_schedule(duration: str) -> None:
+    assert schedule_fault(f"@every {duration}") is not None
+
+
+def test_the_longest_schedule_without_repetitions_is_valid() -> None:
+    lists = [",".join(map(str, range(low, high + 1))) for low, high, _ in FIELDS[:3]]
+    names = [",".join(known) for _, _, known in FIELDS[3:]]
+    schedule = " ".join([*lists, *names])
+    assert schedule_fault(schedule) is None
+    assert Schedule(cron=schedule).cron == schedule
+    with pytest.raises(ValidationError):
+        Schedule(cron=f"{schedule},sun,mon,tue")
