@@ -34,6 +34,8 @@ class Numbers(Struct, frozen=True, kw_only=True):
     timeout: int | None = None
     """Limit of the run time in seconds; None for unlimited, too."""
     metrics: tuple[KnownMetric, ...] | None = None
+    step_metrics: Mapping[str, tuple[KnownMetric, ...]] = {}
+    """The metrics of a pipeline's steps that have any, by step."""
     costs: tuple[RunCost, ...] = ()
     """The cost of each run; none in an overlay without prices, or if they are unknown."""
     month: int = 0

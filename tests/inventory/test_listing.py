@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,11 @@ from gen.inventory import numbers
 from gen.overlay.read import OverlayReader
 from gen.render.parse.job import read_job
 from gen.render.pipeline import render_file
+from gen.report.formats import LIST_REPORTERS
+from gen.report.listing.columns import shown_columns
 from gen.repository.job_files import all_jobs
 from tests.history import History
-from tests.support import Repository, cases, copy_case
+from tests.support import OVERLAY, Repository, cases, copy_case
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,3 +199,28 @@ def test_content_without_a_form_in_json_is_read(repo: Repository, text: str, exp
     listing, code = listed(repo.root)
     assert (code, len(listing.rows)) == (expected, 1)
     assert bool(listing.rows[0].errors) == bool(expected)
+
+
+def test_metrics_of_a_pipeline_are_those_of_the_annotation(repo: Repository) -> None:
+    repo.overlay(OVERLAY)
+    steps = (
+        "steps:\n  first: {kind: batch}\n  second: {kind: pytorch, needs: [first], metrics: [loss, acc:PERCENTAGE]}\n"
+    )
+    repo.job(f"kind: pipeline\nimage: a:1\ncommand: train\nmetrics: [time]\n{steps}")
+    listing, code = listed(repo.root, metrics=True)
+    assert code == 0
+    assert ("metrics", "time, second: loss, second: acc (percentage)") in shown_columns(listing)
+    (job,) = json.loads(LIST_REPORTERS["json"](listing))["jobs"]
+    assert job["metrics"] == json.loads(repo.one("Workflow")["metadata"]["annotations"]["gen/metrics"])
+    assert [one.get("step") for one in job["metrics"]] == [None, "second", "second"]
+
+
+def test_metrics_of_a_swept_pipeline(repo: Repository) -> None:
+    repo.overlay(OVERLAY)
+    repo.job(
+        "kind: pipeline\nimage: a:1\ncommand: train --lr {{ params.lr }}\nsweep: {matrix: {lr: [1, 2]}}\n"
+        "steps:\n  only: {kind: batch, metrics: [loss]}\n"
+    )
+    assert {step: [one.name for one in metrics] for step, metrics in only(repo).step_metrics.items()} == {
+        "only": ["loss"]
+    }

@@ -32,9 +32,13 @@ def _optional(row: JobRow, value: object) -> str:
 
 
 def _metrics(row: JobRow) -> str:
-    """`loss, accuracy (percentage)`."""
-    known = row.metrics or ()
-    names = (one.name if one.format == _USUAL else f"{one.name} ({one.format})" for one in known)
+    """`loss, accuracy (percentage)`; of a pipeline with those of its steps, such as `train: loss`."""
+    every = {"": row.metrics or (), **{f"{step}: ": metrics for step, metrics in row.step_metrics.items()}}
+    names = [
+        f"{step}{one.name}" if one.format == _USUAL else f"{step}{one.name} ({one.format})"
+        for step, metrics in every.items()
+        for one in metrics
+    ]
     return _optional(row, ", ".join(names) if row.metrics is not None else None)
 
 

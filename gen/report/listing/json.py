@@ -39,13 +39,21 @@ def _row(row: JobRow) -> dict[str, Any]:
         "timeoutSeconds": row.timeout,
         "costs": [cost_data(cost) for cost in row.costs],
         "monthCost": plain_money(row.month) if row.costs else None,
-        "metrics": [_metric(one) for one in row.metrics] if row.metrics is not None else None,
+        "metrics": _metrics(row),
         "owners": list(row.owners),
         "changed": None
         if changed is None
         else {"commit": changed.commit, "date": changed.date, "author": changed.author},
         "errors": list(row.errors),
     }
+
+
+def _metrics(row: JobRow) -> list[dict[str, Any]] | None:
+    """As in the annotation of a run: those of steps have the name of the step. None if an error hides them."""
+    if row.metrics is None:
+        return None
+    of_steps = [{"step": step, **_metric(one)} for step, metrics in row.step_metrics.items() for one in metrics]
+    return [*map(_metric, row.metrics), *of_steps]
 
 
 def _metric(metric: KnownMetric) -> dict[str, Any]:
