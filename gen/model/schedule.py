@@ -30,7 +30,7 @@ class History(Section):
     succeeded: Count = 3
     """Succeeded runs."""
     failed: Count = 1
-    """Failed runs."""
+    """Failed runs. With `concurrency: Replace`, only `kind: batch` keeps any."""
 
 
 class Schedule(Section):

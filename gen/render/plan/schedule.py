@@ -55,7 +55,7 @@ def plan_schedule(context: Context) -> SchedulePlan | None:
         concurrency=wanted.concurrency,
         deadline=wanted.deadline,
         succeeded=wanted.history.succeeded,
-        failed=wanted.history.failed,
+        failed=_failed_runs(context, wanted) if facts.workflow else wanted.history.failed,
         at_once=_overlapping(context, wanted) if allowed else 1,
         account=pipelines.argo.service_account if facts.workflow and pipelines is not None else "",
     )
@@ -78,6 +78,20 @@ def _check_times(context: Context, wanted: Schedule, route: Route) -> bool:
         message = f"`deadline` is shorter than {_SHORTEST_DEADLINE}s, so that runs may never start"
         context.error(INVALID_VALUE, (_FIELD, "deadline"), message, "write a longer one, such as `10m`")
     return fault is None
+
+
+def _failed_runs(context: Context, wanted: Schedule) -> int:
+    """The failed workflows to keep. One that was replaced has failed, and keeps the objects of its steps, which go on:
+    `terminateOutstandingWorkflows` in `workflow/cron/operator.go` of Argo Workflows ends only its own pods.
+    """
+    kept = wanted.history.failed
+    if wanted.concurrency != "Replace":
+        return kept
+    if kept and "failed" in wanted.history.model_fields_set:
+        message = "a job with `concurrency: Replace` cannot keep failed runs: a run that was replaced would go on"
+        hint = "remove `failed`, or use `concurrency: Forbid`"
+        context.error(INVALID_VALUE, (_FIELD, "history", "failed"), message, hint)
+    return 0
 
 
 def _check_job(context: Context) -> None:
