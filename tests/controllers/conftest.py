@@ -63,7 +63,7 @@ def served() -> Callable[..., AbstractContextManager[Cluster]]:
 def cluster(controllers: Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """An API server without nodes. Controllers install the CRDs that they need."""
     del controllers  # without programs there is no need for a server
-    with _served(tmp_path_factory.mktemp("apiserver")) as server:
+    with _served(tmp_path_factory.mktemp("apiserver"), authorization="RBAC") as server:
         yield server
 
 
