@@ -34,7 +34,7 @@ def test_places_in_later_documents_count_characters(tmp_path: Path) -> None:
 
 
 def test_a_finding_about_a_large_document_has_the_place_of_the_document(tmp_path: Path) -> None:
-    large = "".join(f"  k{number}: 1\n" for number in range(400_000))
+    large = "".join(f"  k{number}: {'a' * 200}\n" for number in range(20_000))
     report, _ = inspect(tmp_path, f"# a\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{large}")
     told = {(finding.code, str(finding.place).rpartition("a.yaml")[2]) for finding in report.findings}
     assert told == {("object-size", ":2:1")}

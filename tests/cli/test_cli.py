@@ -157,6 +157,7 @@ def test_set_changes_a_file_and_says_what_is_next(repo: Repository) -> None:
     assert refused.stdout.startswith("::error file=jobs/team/demo.yaml,line=1,col=1,title=unknown-field::")
 
 
+@pytest.mark.slow
 def test_init_makes_a_repository_that_is_clean(tmp_path: Path) -> None:
     assert gen("init", "new", "--namespace", "vision", cwd=tmp_path).returncode == 0
     assert gen("check", cwd=tmp_path / "new").returncode == 0
@@ -220,7 +221,7 @@ def test_version() -> None:
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_nobody_needs_to_listen(repo: Repository, closed: str) -> None:
-    command = f"{sys.executable} -m gen schema job {closed}"
+    command = f"{sys.executable} -m gen completion bash {closed}"
     assert subprocess.run(["sh", "-c", command], cwd=repo.root, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 

@@ -130,7 +130,8 @@ def granted(tmp_path_factory: pytest.TempPathFactory) -> Overlay:
 
 def source(document: dict[str, Any]) -> Source:
     found = Findings()
-    read = source_of(yaml.safe_dump(document, sort_keys=False).encode(), "jobs/team/demo.yaml", found)
+    text = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, encoding="utf-8")
+    read = source_of(text, "jobs/team/demo.yaml", found)
     assert read is not None, found
     return read
 
