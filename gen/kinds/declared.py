@@ -6,13 +6,12 @@ may set. gen builds the pods as for its own kinds, so every guard holds for them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from msgspec import Struct
 from pydantic import Field, create_model
 
 from gen.diagnostics import did_you_mean, near
-from gen.kinds import KINDS
 from gen.kinds.base import Job, Problem
 from gen.kinds.declared_items import DeclaredPods, list_of, with_items
 from gen.kinds.role import Role, Target
@@ -20,7 +19,6 @@ from gen.kubernetes import Body, with_field
 from gen.model.base import Model
 from gen.model.pods import ReplicatedRole, RoleFields
 from gen.model.untyped import Fields
-from gen.resources import RESOURCES
 from gen.resources.pods import get, pods_by_shape
 
 if TYPE_CHECKING:
@@ -132,40 +130,6 @@ class DeclaredJob(Job):
         known = [".".join(other) for other in declaration.fields]
         remedy = f"add it to `kinds.{declaration.name}.fields` of the overlay"
         return did_you_mean(".".join(field), known, besides=remedy)
-
-
-_DECLARED: Final[dict[str, Resource]] = {}
-"""Facts of the declared kinds that are registered."""
-_NAMED: Final[set[str]] = set()
-"""Names of declared kinds, also of those with a faulty declaration."""
-
-
-def declare(declaration: Declaration) -> None:
-    """Register a kind until `forget_declared`. Its name and its Kubernetes kind must be free."""
-    facts = declaration.facts
-    KINDS[declaration.name] = declared_model(declaration)
-    RESOURCES[facts.key] = _DECLARED[declaration.name] = facts
-
-
-def forget_declared() -> None:
-    """Remove the declared kinds, which other overlays may declare differently."""
-    for name, facts in _DECLARED.items():
-        del KINDS[name], RESOURCES[facts.key]
-    _DECLARED.clear()
-    _NAMED.clear()
-
-
-def name_declared(names: Iterable[str]) -> None:
-    """Remember kinds before their declarations are validated, so that jobs are not blamed for faults of those."""
-    _NAMED.update(names)
-
-
-def is_named(name: str) -> bool:
-    return name in _NAMED
-
-
-def is_declared(name: str) -> bool:
-    return name in _DECLARED
 
 
 def _merged(base: Body, top: Body) -> Body:

@@ -10,7 +10,7 @@ from gen.diagnostics import DefinitionError
 from gen.findings.jobs import INVALID_VALUE
 from gen.findings.overlays import MISSING_DEFINITION, RESERVED_NAME
 from gen.kinds import KINDS
-from gen.kinds.declared import declare, forget_declared, name_declared
+from gen.kinds.declared_names import declare, forget_declared, name_declared
 from gen.overlay.definitions import report_invalid_definition
 from gen.repository.layout import DEFINITIONS, overlays_path
 from gen.resources import RESOURCES
@@ -56,7 +56,9 @@ class DeclaredKinds(Struct):
                 found.error(INVALID_VALUE, place, message, f"use the kind `{known_as}`" if known_as else "remove it")
             else:
                 self._first[name] = overlay, kind
-                declare(declaration)
+                from gen.kinds.declared import declared_model  # noqa: PLC0415 - few overlays declare kinds
+
+                declare(name, declared_model(declaration))
 
 
 def has_definitions(overlay: Overlay, found: Findings) -> bool:

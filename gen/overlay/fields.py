@@ -4,7 +4,7 @@
 import re
 from collections.abc import Mapping
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, create_model, model_validator
 
@@ -24,7 +24,6 @@ from gen.model.validators import JsonForm
 from gen.networks import NETWORKS
 from gen.overlay.accelerator import AcceleratorFields
 from gen.overlay.cluster import Cluster
-from gen.overlay.declared_kind import DeclaredKind
 from gen.overlay.grant import Grant, NamespaceKey
 from gen.overlay.network import NetworkFields
 from gen.overlay.queue import QueueFields
@@ -35,6 +34,11 @@ from gen.regex import regex
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import AccessMode
 from gen.stores import STORES
+
+if TYPE_CHECKING:
+    from gen.overlay.declared_kind import DeclaredKind
+else:
+    DeclaredKind = Any  # few overlays declare kinds; `overlay_fields` gives theirs the model
 
 KubernetesVersion = Annotated[
     str,
@@ -270,6 +274,10 @@ def _with_profiles(names: tuple[tuple[str, ...], ...], given: frozenset[str]) ->
     fields: dict[str, Any] = {name: (Any, field) for name, field in OverlayFields.model_fields.items()}
     for name in given:
         del fields[name]
+    if "kinds" in given:
+        from gen.overlay import declared_kind  # noqa: PLC0415 - few overlays declare kinds
+
+        fields["kinds"] = (dict[JobName, declared_kind.DeclaredKind], OverlayFields.model_fields["kinds"])
     for (field, (model, registry)), chosen_names in zip(PROFILES.items(), names, strict=True):
         if field in given:
             entry = with_profiles(model, registry, chosen_names)

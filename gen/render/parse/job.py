@@ -13,7 +13,7 @@ from gen.findings.files import INVALID_NAME
 from gen.findings.jobs import MISSING_FIELD, NO_EFFECT, NO_VALUE, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import PLUGIN_NOT_NAMED
 from gen.kinds import KINDS, Job
-from gen.kinds.declared import is_declared, is_named
+from gen.kinds.declared_names import is_declared, is_named
 from gen.kinds.meant import kind_meant
 from gen.kubernetes import RUN, TRIAL, parameter
 from gen.load import Data, Layer, Layers, Source, lay_over
