@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from gen.commands.options import Jobs, Kubernetes, NoCache, Overlays, Parallel, Root
 from gen.commands.result import VIOLATIONS, Result
 from gen.diagnostics import BugError, UsageError, counted
@@ -38,8 +40,7 @@ class RenderRequest:
         return None if self.no_cache else cache_folder()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Compared(Struct, frozen=True, kw_only=True):
     """A rendered repository. `comparison` is None when an error keeps `rendered/` from being compared."""
 
     root: Path

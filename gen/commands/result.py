@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,16 +16,14 @@ VIOLATIONS: Final = 1
 """Exit codes of commands that ran to their end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result(Generic[Output_co]):
+class Result(Struct, Generic[Output_co], frozen=True, kw_only=True):
     """Output of a command, not formatted yet, and the exit code."""
 
     output: Output_co
     exit_code: int = CLEAN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stream(Generic[Output_co]):
+class Stream(Struct, Generic[Output_co], frozen=True, kw_only=True):
     """Output of a command that goes on: each piece is printed when it comes."""
 
     pieces: Iterator[Output_co]

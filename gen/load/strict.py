@@ -6,7 +6,6 @@ Anchors, aliases and tags are refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without exporting it
@@ -97,7 +96,6 @@ _EXPRESSION = regex(r"\{\{[^{}\"\\\n]*\}\}(?=[ \t]*(?:[\r\n,}\]]|\Z|[ \t]#))")
 """An expression that is a whole value."""
 
 
-@dataclass(slots=True)
 class StrictPolicy(Policy):
     """One document without anchors, aliases and tags. Every scalar stays text."""
 
@@ -105,10 +103,12 @@ class StrictPolicy(Policy):
     max_values: ClassVar[int] = 20_000
     checks_quoted: ClassVar[bool] = True
 
-    file: str
-    found: Findings
-    started: bool = False
-    document: Data = ""
+    __slots__ = ("document", "file", "found", "started")
+
+    def __init__(self, file: str, found: Findings) -> None:
+        self.file, self.found = file, found
+        self.started = False
+        self.document: Data = ""
 
     def start(self, event: Any) -> None:
         if self.started:

@@ -6,11 +6,10 @@ It imports no models, so that `gen validate` finds the cluster of a file without
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gen.diagnostics import Findings, Location, did_you_mean
 from gen.findings.files import NOT_A_FILE
@@ -49,8 +48,7 @@ class Cluster(Struct, frozen=True):
     """Folders of admission policies in the same order, each relative to the repository, too."""
 
 
-@dataclass
-class OverlayFiles:
+class OverlayFiles(Struct, dict=True):
     """The overlays of one repository, for one run."""
 
     root: Path

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from gen.diagnostics import Findings, UsageError, did_you_mean
@@ -33,8 +33,7 @@ _OWN = ("abstract", "patches")
 """Fields that an overlay does not inherit: patches are collected file by file."""
 
 
-@dataclass
-class OverlayReader:
+class OverlayReader(Struct, dict=True):
     """Reads the overlays of one repository."""
 
     root: Path

@@ -11,7 +11,6 @@ import hashlib
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,8 +67,7 @@ class CachedRun(Struct, frozen=True, kw_only=True):
     """All findings of the run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cache:
+class Cache(Struct, frozen=True, kw_only=True):
     """The cache of one repository, for one set of overlays and tools."""
 
     root: Path

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from gen.findings.pins import UNUSED_PIN
 from gen.pins.lock import IMAGES, MOST_FINDINGS
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     """Finds a place, which needs the positions of all values of a file."""
 
 
-@dataclass(kw_only=True)
-class Pins:
+class Pins(Struct, kw_only=True):
     """The lock of a job, and the images and refs that its runs in all overlays look up in it."""
 
     lock: Lock
@@ -61,8 +61,7 @@ class Pins:
             found.error(UNUSED_PIN, self.lock.place(route), f"the job does not have this {what}", hint)
 
 
-@dataclass(kw_only=True)
-class RunPins:
+class RunPins(Struct, kw_only=True):
     """Pins of one run in one overlay."""
 
     shared: Pins | None
