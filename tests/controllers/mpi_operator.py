@@ -21,7 +21,8 @@ _HEALTH_PORT = 8080
 
 
 @contextmanager
-def started(cluster: Cluster, programs: Programs) -> Iterator[Controller]:
+def started(cluster: Cluster, programs: Programs, *, gang: str = "") -> Iterator[Controller]:
+    """`gang` is the scheduler of its groups of pods."""
     programs.path("mpi-operator")
     # another test run on the same machine may have it
     wait(lambda: _is_free(_HEALTH_PORT), f"free port {_HEALTH_PORT}", START_S)
@@ -34,6 +35,7 @@ def started(cluster: Cluster, programs: Programs) -> Iterator[Controller]:
         "--kube-api-qps=200",
         "--kube-api-burst=400",
         "-alsologtostderr",
+        *([f"--gang-scheduling={gang}"] if gang else ()),
     )
     with programs.started("mpi-operator", arguments, lambda: _leads(cluster)) as controller:
         yield controller

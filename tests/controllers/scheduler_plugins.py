@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from tests.controllers.programs import Programs
     from tests.e2e.cluster import Cluster
 
+PROGRAM = "scheduler-plugins"
 GANG = SCHEDULER
 """Its name in the options of operators."""
 
 
 def installed(cluster: Cluster, programs: Programs) -> None:
-    programs.path("scheduler-plugins")
-    cluster.install(programs.definitions("scheduler-plugins", "bases"))
+    cluster.install(programs.definitions(PROGRAM, "bases"))
 
 
 @contextmanager
@@ -53,5 +53,5 @@ def started(cluster: Cluster, programs: Programs) -> Iterator[None]:
         # the server issues no configuration of authentication
         "--authentication-skip-lookup=true",
     )
-    with programs.started("scheduler-plugins", arguments, lambda: answers_over_tls(port)):
+    with programs.started(PROGRAM, arguments, lambda: answers_over_tls(port)):
         yield

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.controllers import controller_manager, scheduler_plugins, training_operator, volcano
+from tests.controllers import controller_manager, mpi_operator, scheduler_plugins, training_operator, volcano
 from tests.controllers.nodes import POOL, add_node
 from tests.controllers.waiting import give_time, wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
+    from types import ModuleType
 
     from gen.kubernetes import Body
     from tests.controllers.programs import Programs
@@ -50,6 +51,8 @@ memory: 64Gi
 queue: gold
 placement: {{nodeSelector: {{{pool}: {namespace}}}}}
 """
+SCHEDULERS = {"volcano": volcano, "coscheduling": scheduler_plugins}
+"""By the field of a queue."""
 WITHOUT = ("ServiceAccount", "RuntimeClass")
 """Plugins of admission that need other objects. That of priorities runs."""
 KINDS = ("batch", "pytorch", "tensorflow", "xgboost", "jax")
@@ -88,49 +91,26 @@ def are_bound(bench: Workbench, count: int) -> None:
     assert len(bound(bench)) == count
 
 
-@pytest.fixture(scope="module")
-def volcano_gangs(
+@pytest.fixture(scope="module", params=["volcano", "coscheduling"])
+def gangs(
+    request: pytest.FixtureRequest,
     served: Callable[..., AbstractContextManager[Cluster]],
     controllers: Programs,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Gangs]:
+    """One after the other: the port of the MPI operator is fixed."""
+    scheduler: ModuleType = SCHEDULERS[request.param]
+    controllers.path(scheduler.PROGRAM)
     with ExitStack() as running:
-        controllers.path("volcano-scheduler")
-        cluster = running.enter_context(served(tmp_path_factory.mktemp("volcano"), without=WITHOUT))
-        volcano.installed(cluster, controllers)
-        _run_operators(running, cluster, controllers, volcano.GANG)
-        running.enter_context(volcano.started(cluster, controllers))
-        queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "research"}}
-        cluster.apply({**queue, "spec": {"weight": 1}})
-        yield Gangs(cluster, "volcano")
-
-
-@pytest.fixture(scope="module")
-def coscheduling_gangs(
-    served: Callable[..., AbstractContextManager[Cluster]],
-    controllers: Programs,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Gangs]:
-    with ExitStack() as running:
-        controllers.path("scheduler-plugins")
-        cluster = running.enter_context(served(tmp_path_factory.mktemp("coscheduling"), without=WITHOUT))
-        scheduler_plugins.installed(cluster, controllers)
-        _run_operators(running, cluster, controllers, scheduler_plugins.GANG)
-        running.enter_context(scheduler_plugins.started(cluster, controllers))
-        yield Gangs(cluster, "coscheduling")
-
-
-def _run_operators(running: ExitStack, cluster: Cluster, controllers: Programs, gang: str) -> None:
-    running.enter_context(controller_manager.started(cluster, controllers))
-    running.enter_context(training_operator.started(cluster, controllers, mpi=False, gang=gang))
-    patient = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "patient"}}
-    cluster.apply({**patient, "value": 1000, "preemptionPolicy": "Never"})
-
-
-@pytest.fixture(params=["volcano", "coscheduling"])
-def gangs(request: pytest.FixtureRequest) -> Gangs:
-    found: Gangs = request.getfixturevalue(f"{request.param}_gangs")
-    return found
+        cluster = running.enter_context(served(tmp_path_factory.mktemp(request.param), without=WITHOUT))
+        scheduler.installed(cluster, controllers)
+        running.enter_context(controller_manager.started(cluster, controllers))
+        running.enter_context(training_operator.started(cluster, controllers, mpi=False, gang=scheduler.GANG))
+        running.enter_context(mpi_operator.started(cluster, controllers, gang=scheduler.GANG))
+        running.enter_context(scheduler.started(cluster, controllers))
+        patient = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "patient"}}
+        cluster.apply({**patient, "value": 1000, "preemptionPolicy": "Never"})
+        yield Gangs(cluster, request.param)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -146,13 +126,24 @@ def test_the_pods_of_a_run_start_together_or_not_at_all(
     are_bound(bench, 3)
 
 
-def test_a_volcano_job_is_a_gang(volcano_gangs: Gangs, workbench: Callable[[Cluster], Workbench]) -> None:
+def test_the_launcher_of_an_mpi_job_is_in_the_gang(gangs: Gangs, workbench: Callable[[Cluster], Workbench]) -> None:
+    bench = gangs.bench(workbench, nodes=2)
+    bench.job(job(bench, "mpi") + "roles: {launcher: {cpu: 1, memory: 1Gi}}\n")
+    bench.pods(4)
+    give_time()
+    assert bound(bench) == []
+    add_node(gangs.cluster, f"{bench.namespace}-2", bench.namespace)
+    are_bound(bench, 4)
+
+
+@pytest.mark.parametrize("gangs", ["volcano"], indirect=True)
+def test_a_volcano_job_is_a_gang(gangs: Gangs, workbench: Callable[[Cluster], Workbench]) -> None:
     """Volcano makes its pods when the group fits."""
-    bench = volcano_gangs.bench(workbench, nodes=2)
+    bench = gangs.bench(workbench, nodes=2)
     bench.job(job(bench, "volcano"))
     give_time()
     assert bound(bench) == []
-    add_node(volcano_gangs.cluster, f"{bench.namespace}-2", bench.namespace)
+    add_node(gangs.cluster, f"{bench.namespace}-2", bench.namespace)
     are_bound(bench, 3)
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from tests.controllers.programs import Programs
     from tests.e2e.cluster import Cluster
 
+PROGRAM = "volcano-scheduler"
 GANG = "volcano"
 """Its name in the options of operators."""
 NAMESPACE = "volcano-system"
 
 
 def installed(cluster: Cluster, programs: Programs) -> None:
-    programs.path("volcano-scheduler")
     cluster.add_namespaces([NAMESPACE])
     bodies = _shipped(programs)
     cluster.install(body for body in bodies if body["kind"] == "CustomResourceDefinition")
@@ -43,8 +43,10 @@ def started(cluster: Cluster, programs: Programs) -> Iterator[None]:
     settings.write_text(configurations[0]["data"]["volcano-scheduler.conf"], "utf-8")
     with (
         _running(cluster, programs, "volcano-controller-manager"),
-        _running(cluster, programs, "volcano-scheduler", f"--scheduler-conf={settings}", "--schedule-period=500ms"),
+        _running(cluster, programs, PROGRAM, f"--scheduler-conf={settings}", "--schedule-period=500ms"),
     ):
+        queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "research"}}
+        cluster.apply({**queue, "spec": {"weight": 1}})
         yield
 
 
