@@ -31,6 +31,7 @@ MISTAKES = {
     "networks": """
         annotation-of-the-network efa-for-more-gpus-than-a-node efa-for-one-gpu efa-without-gpus efa-without-memory
         gpudirect-for-some-gpus gpudirect-in-a-train-job gpudirect-not-granted host-network-not-granted
+        host-network-on-the-node-of-a-volume
         network-default-replaced network-switched-off overlay-gpudirect-of-old-kubernetes
         overlay-lingjun-without-host-network overlay-network-of-two-clouds overlay-network-with-one-interface-twice
         overlay-network-with-two-values unknown-network

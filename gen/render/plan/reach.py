@@ -32,6 +32,16 @@ class _Need(Struct, frozen=True):
     route: Route
 
 
+class _Apart(Struct, frozen=True):
+    """Pods on different nodes or in different zones."""
+
+    level: str
+    pods: tuple[PodPlan, ...]
+    why: str
+    route: Route
+    remedy: str
+
+
 def check_reach(
     context: Context, pods: tuple[PodPlan, ...], queue: QueuePlan | None, tensorboard: TensorBoardPlan | None
 ) -> None:
@@ -42,9 +52,10 @@ def check_reach(
     if (queue is None or queue.profile.one_domain is None) and not any(_is_limited(context, pod) for pod in pods):
         return
     needs = {pod.role.name: dict(_agreed(context, pod)) for pod in pods}
-    _check_spread(context, pods, needs)
+    apart = list(_kept_apart(context, pods))
+    _check_spread(context, apart, needs)
     _check_devices(context, pods, needs)
-    _check_queue(context, pods, queue)
+    _check_queue(context, pods, apart, queue)
     _check_claims(context, pods, needs, tensorboard)
 
 
@@ -95,24 +106,32 @@ def _mounted(context: Context, pod: PodPlan) -> dict[str, Route]:
     return {mount.volume: mount.route or ("inputs",) for mount in reversed(mounts) if mount.volume in declared}
 
 
-def _check_spread(context: Context, pods: Iterable[PodPlan], needs: Mapping[str, Mapping[str, _Need]]) -> None:
-    """Pods that are kept apart need as many nodes, or several zones."""
+def _kept_apart(context: Context, pods: Iterable[PodPlan]) -> Iterator[_Apart]:
+    """Pods that `spread` keeps apart, and those of a role on the host network, which share the ports of their node."""
     apart: dict[Spread, list[PodPlan]] = {}
     for pod in pods:
         if pod.nodes.spread is not None:
             apart.setdefault(pod.nodes.spread, []).append(pod)
+        if pod.effect.spread and pod.role.most > 1:
+            yield _Apart("node", (pod,), "the host network", ("network",), "use another `network`")
     for spread, members in apart.items():
-        found = [needs[pod.role.name].get(_LABELS[spread.level]) for pod in members]
+        route = (*context.route_of(members[0].role, "placement"), "spread")
+        yield _Apart(spread.level, tuple(members), f"`spread: {spread.level}`", route, "remove `spread`")
+
+
+def _check_spread(context: Context, apart: Iterable[_Apart], needs: Mapping[str, Mapping[str, _Need]]) -> None:
+    """Pods that are kept apart need as many nodes, or several zones."""
+    for one in apart:
+        found = [needs[pod.role.name].get(_LABELS[one.level]) for pod in one.pods]
         known = [need for need in found if need is not None]
-        if len(known) < len(found) or (spread.level == "zone" and context.of_role(members[0].role, "placement").zone):
+        if len(known) < len(found) or (one.level == "zone" and context.of_role(one.pods[0].role, "placement").zone):
             continue  # `plan_spread` has checked the zones of a placement
         places = frozenset[str]().union(*(need.values for need in known))
-        number = sum(pod.role.most for pod in members)
-        if len(places) < (number if spread.level == "node" else 2):
-            needed = f"{len(places)} {spread.level}{'s' if len(places) > 1 else ''}"
-            message = f"`spread: {spread.level}` keeps {number} pods apart, and {known[0].who} permits {needed}"
-            hint = "remove `spread`, or use more nodes and volumes that they can mount"
-            _report(context, _spread_of(context, members[0]), message, hint)
+        number = sum(pod.role.most for pod in one.pods)
+        if len(places) < (number if one.level == "node" else 2):
+            needed = f"{len(places)} {one.level}{'s' if len(places) > 1 else ''}"
+            message = f"{one.why} keeps {number} pods apart, and {known[0].who} permits {needed}"
+            _report(context, one.route, message, f"{one.remedy}, or use more nodes and volumes that they can mount")
 
 
 def _check_devices(context: Context, pods: Iterable[PodPlan], needs: Mapping[str, Mapping[str, _Need]]) -> None:
@@ -136,21 +155,19 @@ def _check_node(context: Context, members: list[PodPlan], who: str) -> None:
         _report(context, context.route_of(members[0].role, "gpus"), message, hint)
 
 
-def _check_queue(context: Context, pods: Iterable[PodPlan], queue: QueuePlan | None) -> None:
+def _check_queue(context: Context, pods: Iterable[PodPlan], apart: Iterable[_Apart], queue: QueuePlan | None) -> None:
     """A queue that keeps the pods of a role in one domain, and a role whose pods are kept apart in it."""
     domain = queue.profile.one_domain if queue is not None else None
+    if queue is None or domain is None:
+        return
     for pod in pods:
-        spread = pod.nodes.spread
-        if queue is None or pod.role.most == 1:
-            continue
         if domain == HOSTNAME and pod.accelerator:
             _check_node(context, [pod], f"queue `{queue.name}`")
-        if spread is None:
-            continue
-        if domain == HOSTNAME or (domain == ZONE and spread.level == "zone"):
-            apart = f"`spread: {spread.level}` keeps them apart"
-            message = f"queue `{queue.name}` needs all pods of a role in one `{domain}`, and {apart}"
-            _report(context, _spread_of(context, pod), message, "remove `spread`, or use another `queue`")
+    for one in apart:
+        narrow = domain == HOSTNAME or (domain == ZONE and one.level == "zone")
+        if narrow and any(pod.role.most > 1 for pod in one.pods):
+            message = f"queue `{queue.name}` needs all pods of a role in one `{domain}`, and {one.why} keeps them apart"
+            _report(context, one.route, message, f"{one.remedy}, or use another `queue`")
 
 
 def _check_claims(
@@ -179,10 +196,6 @@ def _check_claims(
         hint = "use a volume with `accessModes: [ReadWriteMany]`, or one pod, such as with `workers: 1`"
         place = context.place(*_mounted(context, members[0])[name], key=True)
         context.found.warning(ONE_NODE_CLAIM, place, message, hint)
-
-
-def _spread_of(context: Context, pod: PodPlan) -> Route:
-    return (*context.route_of(pod.role, "placement"), "spread")
 
 
 def _report(context: Context, route: Route, message: str, hint: str, code: Code = NO_NODE) -> None:

@@ -11,13 +11,16 @@ OVERLAY = f"""\
 kubernetes: "1.34"
 operators: {{mpi: kubeflow.org/v2beta1}}
 accelerators: {{h100: {{nvidia: {{}}, perNode: 8}}}}
-queues: {{near: {{kueue: {{localQueue: near, topology: {{required: topology.kubernetes.io/zone}}}}}}}}
+networks: {{host: {{hostNetwork: true}}}}
+queues:
+  near: {{kueue: {{localQueue: near, topology: {{required: topology.kubernetes.io/zone}}}}}}
+  node: {{kueue: {{localQueue: node, topology: {{required: kubernetes.io/hostname}}}}}}
 volumes:
   first: {{zone: z1, {NFS}}}
   second: {{zone: z2, {NFS}}}
   disk: {{size: 1Gi, local: {{path: /mnt, node: n1}}}}
   once: {{size: 1Gi, accessModes: [ReadWriteOnce], storageClass: fast}}
-namespaces: {{team: {{allow: [local], queues: [near], nodeLabels: ["*"]}}}}
+namespaces: {{team: {{allow: [local, hostNetwork], queues: [near, node], nodeLabels: ["*"]}}}}
 """
 JOB = "image: registry.example.com/train:1\ncommand: train\nmemory: 1Gi\ntimeout: 1d\n"
 
@@ -39,6 +42,8 @@ def found(repo: Repository, job: str, kind: str = "batch", workers: int = 4) -> 
         "placement: {spread: zone}\nqueue: near\n",
         "placement: {spread: node, nodeSelector: {kubernetes.io/hostname: [n1, n2, n3]}}\n",
         "gpus: 4\ndata: {disk: /d}\n",
+        "network: host\ndata: {disk: /d}\n",
+        "network: host\nqueue: node\n",
         "gpus: 4\nplacement: {nodeSelector: {kubernetes.io/hostname: n1}}\n",
     ],
 )
@@ -55,6 +60,7 @@ def test_places_that_exclude_each_other(repo: Repository, job: str) -> None:
         "placement: {spread: node}\nqueue: near\n",
         "placement: {spread: node, nodeSelector: {kubernetes.io/hostname: [n1, n2, n3, n4]}}\n",
         "gpus: 2\ndata: {disk: /d}\n",
+        "network: host\nqueue: near\n",
         "data: {once: /o}\nplacement: {nodeSelector: {kubernetes.io/hostname: n1}}\n",
     ],
 )
