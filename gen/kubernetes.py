@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from gen.regex import regex
@@ -99,12 +98,25 @@ def with_results(text: str, form: str) -> str:
     return _RESULT.sub(form, text) if RESULT in text else text
 
 
+_PARAMETER = regex(f"{PARAMETER}([^{PARAMETER}]*){PARAMETER}")
+
+
+def parameters_in(text: str) -> list[str]:
+    """The parameters in a text that get their values later, sorted."""
+    return sorted(set(_PARAMETER.findall(text))) if PARAMETER in text else []
+
+
+def with_parameters(text: str, form: str) -> str:
+    """The text with a replacement for `re.sub` in place of such parameters. Group 1 is the name."""
+    return _PARAMETER.sub(form, text) if PARAMETER in text else text
+
+
 def readable(text: str) -> str:
     """The text with expressions instead of the placeholders of searches and steps, for messages."""
     text = with_results(text, r"{{ steps.\1.results.\2 }}")
     if TRIAL not in text and PARAMETER not in text:
         return text
-    return re.sub(f"{PARAMETER}([^{PARAMETER}]*){PARAMETER}", r"{{ params.\1 }}", text.replace(TRIAL, "{{ run.id }}"))
+    return with_parameters(text.replace(TRIAL, "{{ run.id }}"), r"{{ params.\1 }}")
 
 
 def qualified(namespace: str, name: str) -> str:

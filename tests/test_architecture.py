@@ -141,6 +141,7 @@ USES_OF_CLOCKS = {
     "cluster/test_large.py": "reports how long a large cluster takes",
     "controllers/waiting.py": "waits for controllers",
     "e2e/cluster.py": "waits until a server has established a definition",
+    "e2e/test_kfp.py": "waits for scripts of pods",
     "e2e/test_policies.py": "waits until a server evaluates new policies",
     "e2e/server.py": "waits until a server has started",
     "render/build/store_server.py": "waits until an object store has started, and for files",

@@ -39,8 +39,8 @@ UNKNOWN_ACCELERATOR = Code(
 )
 NO_PIPELINES = Code(
     "no-pipelines",
-    "A job is a pipeline, and the overlay has no `pipelines`.",
-    "A pipeline needs Argo Workflows in the cluster, and a ServiceAccount that may create objects.",
+    "A job is a pipeline, and the overlay has no `pipelines` for it.",
+    "A pipeline needs Argo Workflows or Kubeflow Pipelines in the cluster, and an account that may create objects.",
     "Add `pipelines` to the overlay, or exclude the job in `select`.",
 )
 UNSUPPORTED_QUEUE = Code(

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from gen.diagnostics import BugError
 from gen.kinds.base import Job
 from gen.kubernetes import TRIAL, Body, present
+from gen.model.definition import Definition
 from gen.model.names import JobName
 from gen.model.step import MAX_STEPS, StepFields
 from gen.resources.argo import WORKFLOW
-from gen.resources.waiting import waiting
+from gen.resources.kfp import PIPELINE_VERSION
+from gen.resources.waiting import wait_for
 from gen.resources.workflows import NAME_OF_RUN, parameter
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class PipelineJob(Job):
     called: ClassVar[tuple[str, ...]] = ("workflow", "argo", "dag", "kfp")
     own_fields: ClassVar[frozenset[str]] = frozenset(
         {"kind", "name", "clusters", "state", "attempt", "schedule", "params", "sweep", "tensorboard", "steps"}
-        | {"labels", "annotations", "metrics", "search"}
+        | {"labels", "annotations", "metrics", "search", "kfp"}
     )
     unsupported: ClassVar[Mapping[str, str]] = {
         "search": "Katib cannot read the metrics of steps",
@@ -84,6 +85,14 @@ class PipelineJob(Job):
     """Kind of job."""
     steps: Annotated[dict[JobName, StepFields], Field(min_length=1, max_length=MAX_STEPS)]
     """Steps by name: the fields of a job of any kind, with `needs` and `when`. `docs/pipelines.md` describes them."""
+
+    kfp: Definition | None = None
+    """Define the pipeline for Kubeflow Pipelines, where people start its runs, instead of running it. `kfp: {}` is
+    enough. `docs/pipelines.md` describes such pipelines."""
+
+    @property
+    def object_facts(self) -> Resource:
+        return super().object_facts if self.kfp is None else PIPELINE_VERSION
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the steps have pods
         return ()
@@ -146,11 +155,7 @@ def depends(step: StepPlan, nodes: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _templates(step: StepPlan) -> Iterator[Body]:
-    found = waiting(step.facts)
-    if found is None:
-        raise BugError(f"no conditions for {step.facts.kind}, which the plan refuses")
-    version = step.plan.api_version if found.of is step.facts else found.of.served[0]
-    group, _, version = version.rpartition("/")
+    found, kind = wait_for(step.facts, step.plan.api_version)
     name = step.plan.run.replace(TRIAL, NAME_OF_RUN)
     yield present(
         name=step.name,
@@ -162,7 +167,7 @@ def _templates(step: StepPlan) -> Iterator[Body]:
         "retryStrategy": _RETRIES,
         "resource": {
             "action": "get",
-            "flags": [f"{found.of.kind.lower()}.{version}.{group}", name],
+            "flags": [kind, name],
             "successCondition": found.success,
             "failureCondition": found.failure,
         },

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gen.kinds.definition_plan import DefinitionPlan
 from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kinds.results_plan import ResultsPlan
 from gen.kinds.schedule_plan import ExitPlan, SchedulePlan
@@ -171,6 +172,8 @@ class StepPlan(Struct, frozen=True, kw_only=True):
     """None for a step without results."""
     uses: tuple[tuple[str, str], ...] = ()
     """Results of other steps in its texts, each a step and a name."""
+    params: tuple[str, ...] = ()
+    """Open parameters in its texts."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -239,6 +242,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Name of the step, if it is one."""
     steps: tuple[StepPlan, ...] = ()
     """Steps of a pipeline, each after those that it needs."""
+    definition: DefinitionPlan | None = None
+    """How Kubeflow Pipelines runs a pipeline; None for one that Argo Workflows runs."""
     pins: Mapping[str, str] = {}
     """Pins of images and code that the job file names, by image or by URL and ref."""
 

@@ -30,7 +30,7 @@ from gen.model.sweep import Sweep
 from gen.model.synonyms import CODE, JOB, MOUNT, TENSORBOARD
 from gen.model.transfer import Input, Logs, Output
 
-NOT_DEFAULTS = frozenset({"clusters", "kind", "name", "search", "steps", "sweep"})
+NOT_DEFAULTS = frozenset({"clusters", "kfp", "kind", "name", "search", "steps", "sweep"})
 """Fields that each job sets itself, so that an overlay cannot have defaults for them."""
 
 

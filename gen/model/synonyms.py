@@ -52,6 +52,7 @@ JOB: Final = _names({
     "attemptTimeout": "taskTimeout timeoutPerAttempt",
     "remove it; a job starts as soon as it is applied, and steps of a `kind: pipeline` start after each other":
         "after dependsOn dependencies dependences waitFor",
+    "remove it, or make the job a step of a `kind: pipeline`, which can have `kfp`": "kfp kubeflowPipelines",
     "remove it; the overlay sets who gets messages about runs, with `gitops.argocd.notify` or `pipelines.argo.notify`":
         "notify notifications notification onExit webhook email alerts",
     "params": "parameters variables vars values",

@@ -63,6 +63,7 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
         found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
     _networks(fields, layers, found)
     _pipelines(fields, layers, found)
+    _definitions(fields, layers, found)
     if (others := fields.namespaces.get("*")) is not None and others.resource_quota:
         place = layers.place(("namespaces", "*", "resourceQuota"), key=True)
         message = "`resourceQuota` has no effect on `*`: it requires the name of a namespace"
@@ -125,7 +126,8 @@ def _networks(fields: OverlayFields, layers: Layers, found: Findings) -> None:
 
 def _pipelines(fields: OverlayFields, layers: Layers, found: Findings) -> None:
     """Pods of jobs must not have the account that creates the objects of steps, which no grant limits."""
-    account = fields.pipelines.argo.service_account if fields.pipelines is not None else None
+    argo = fields.pipelines.argo if fields.pipelines is not None else None
+    account = argo.service_account if argo is not None else None
     for namespace, grant in fields.namespaces.items():
         if account in grant.service_accounts:
             index = grant.service_accounts.index(account)
@@ -133,6 +135,15 @@ def _pipelines(fields: OverlayFields, layers: Layers, found: Findings) -> None:
             hint = "remove it, or give pipelines a ServiceAccount of their own"
             place = layers.place(("namespaces", namespace, "serviceAccounts", index))
             found.error(INVALID_VALUE, place, message, hint)
+
+
+def _definitions(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Flux first tries all objects of a Kustomization, and its Pipelines do not exist yet."""
+    defined = fields.pipelines is not None and fields.pipelines.kfp is not None
+    if defined and fields.gitops is not None and "flux" in fields.gitops.engines:
+        message = "Flux cannot apply pipelines with `kfp`: it checks a version before it creates the Pipeline"
+        hint = "remove `pipelines.kfp`, or apply the overlay with Argo CD"
+        found.error(INVALID_VALUE, layers.place(("pipelines", "kfp"), key=True), message, hint)
 
 
 def _older(version: str, other: str) -> bool:

@@ -84,6 +84,8 @@ class Grant(Model):
     search: SearchGrant | None = None
     """Searches of the namespace. The cluster needs Katib, and the namespace the label
     `katib.kubeflow.org/metrics-collector-injection: enabled`. Defaults to none."""
+    kfp: Truth = False
+    """Pipelines with `kfp`. People start their runs in Kubeflow Pipelines, any number at once; quotas count one."""
     resource_quota: Truth = False
     """Render a ResourceQuota with the quotas of the namespace: the devices of each accelerator, and `pods`. The API
     server then also counts pods of runs that are `finished` or removed in Git. Not for `*`; the namespace must exist

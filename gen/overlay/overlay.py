@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Location
     from gen.overlay.accelerator import AcceleratorFields
     from gen.overlay.patches.types import Patch
+    from gen.overlay.settings import ArgoWorkflows
     from gen.policies.policy_set import PolicySet
     from gen.queues import QueueProfile
     from gen.resources.base import Resource
@@ -133,6 +134,11 @@ class Overlay(Struct, frozen=True, dict=True):
         if self.fields.queues:
             return any(queue.suspends for queue in self.granted_queues)
         return any(grant.queues for grant in self.fields.namespaces.values())
+
+    @property
+    def argo(self) -> ArgoWorkflows | None:
+        """Argo Workflows, if it runs pipelines and schedules."""
+        return self.fields.pipelines.argo if self.fields.pipelines is not None else None
 
     def definition_file(self, path: Path) -> str:
         """A file of its definitions, relative to the repository."""

@@ -2,15 +2,15 @@
 
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gen.model.base import Model
 from gen.model.money import Price
 from gen.model.names import ImageRef, LabelKey, LabelValue, ObjectName, ResourceName
 from gen.model.pods import Toleration
-from gen.model.scalars import Bytes, Duration, Quantity, Text, Truth, matching
+from gen.model.scalars import Bytes, Duration, Quantity, Text, Truth, conflict, matching
 from gen.model.synonyms import GPU as GPU_SYNONYMS
 from gen.model.validators import JsonForm
 from gen.regex import regex
@@ -134,14 +134,32 @@ class ArgoWorkflows(Model):
     """Message at the end of each workflow, as JSON to an URL. [default: no messages]"""
 
 
+class KubeflowPipelines(Model):
+    """Kubeflow Pipelines."""
+
+    main: ClassVar[str] = "image"
+
+    image: ImageRef
+    """Image with `kubectl`, `sed` and a POSIX shell, and a user other than root. It creates the objects of steps and
+    waits for them, with the ServiceAccount of the run. `docs/pipelines.md` has the Role that this needs."""
+
+
 class Pipelines(Model):
     """What runs pipelines in the cluster."""
 
     main: ClassVar[str] = "argo"
 
-    argo: ArgoWorkflows
+    argo: ArgoWorkflows | None = None
     """Argo Workflows. Set neither `retentionPolicy` nor, in `workflowDefaults`, a `ttlStrategy` in its configuration:
     the controller would delete finished workflows, and an engine would create and run them again."""
+    kfp: KubeflowPipelines | None = None
+    """Kubeflow Pipelines with its native API, for pipelines with `kfp`."""
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if self.argo is None and self.kfp is None:
+            raise conflict("`pipelines` has neither `argo` nor `kfp`", "add one of the two, or remove `pipelines`")
+        return self
 
 
 class Ingress(Model):

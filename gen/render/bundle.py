@@ -22,6 +22,7 @@ from gen.resources.apps import DEPLOYMENT
 from gen.resources.argo import CRON_WORKFLOW, WORKFLOW
 from gen.resources.core import CONFIG_MAP, DATA, INGRESS, RESOURCE_QUOTA, SERVICE
 from gen.resources.katib import EXPERIMENT
+from gen.resources.kfp import PIPELINE, PIPELINE_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,8 +84,10 @@ def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
     yield from (one.key for device in overlay.accelerators.values() for one in device.profile.companions)
     listed = [KINDS[kind].facts.scheduled_by for kind in overlay.fields.operators if kind in KINDS]
     yield from (schedule.key for schedule in listed if schedule is not None and not schedule.workflow)
-    if overlay.fields.pipelines is not None:
+    if overlay.argo is not None:
         yield from (WORKFLOW.key, CRON_WORKFLOW.key)
+    if overlay.fields.pipelines is not None and overlay.fields.pipelines.kfp is not None:
+        yield from (PIPELINE.key, PIPELINE_VERSION.key)
     if overlay.fields.tensorboard.ingress is not None:
         yield INGRESS.key
 

@@ -25,8 +25,8 @@ class JobRun(Struct, frozen=True, kw_only=True):
     """Name of the step, if it is one."""
     pipeline: str = ""
     """Name of the run of its pipeline."""
-    later: bool = False
-    """Whether its pipeline has a schedule, and each of its runs the name of a workflow."""
+    later: str = ""
+    """Field of its pipeline that gives each run the name of a workflow: `schedule` or `kfp`."""
 
     @property
     def hashed(self) -> str:

@@ -206,7 +206,7 @@ def _render_run(
         steps=created_by(one.body for one in sealed.manifests if one.is_workload) if plan.steps else (),
         kinds=tuple(dict.fromkeys(manifest.group_kind for manifest in valid.manifests)),
     )
-    kept = plan.schedule is None  # a schedule changes in place
+    kept = plan.schedule is None and plan.definition is None  # nothing runs again if they change
     old = committed.behind(rendered, record, plan.state, found) if committed is not None and kept else None
     if old is None:
         return rendered

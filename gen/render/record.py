@@ -28,6 +28,8 @@ SWEEP: Final = "sweep"
 """The field that gives a job several runs. Only the values of a run are a part of it."""
 SEARCH: Final = "search"
 """The field of jobs whose values Katib chooses, by their metrics."""
+KFP: Final = "kfp"
+"""The field of pipelines for Kubeflow Pipelines."""
 METRICS: Final = "metrics"
 NOT_PART_OF_RUN: Final = frozenset({"state", "labels", "annotations", METRICS, "tensorboard", "name"})
 """Fields of a job that never start a new run, and the name, which counts as the name of the run."""

@@ -14,8 +14,9 @@ import orjson
 from gen.kubernetes import HASH_LENGTH, QUEUE, QUEUE_LABEL, RUN, TRIAL, Body, with_field
 from gen.render.manifest import Manifest, Sealed, Valid
 from gen.resources import queue_labels, resource_of_object
+from gen.resources.definitions import object_text, with_objects
 from gen.resources.pods import follow
-from gen.resources.workflows import manifest_text
+from gen.resources.workflows import manifest_text, route_of_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,15 +46,26 @@ def unsealed(valid: Valid) -> Sealed:
 
 
 def run_hash(valid: Valid, attempt: int) -> str:
-    content = [_content(manifest) for manifest in valid.manifests if manifest.of_run]
+    # a definition contains the metadata of its steps, too, and cannot change
+    whole = any(_is_definition(manifest.body) for manifest in valid.manifests)
+    content = [
+        manifest.body if whole and manifest.embedded else _content(manifest)
+        for manifest in valid.manifests
+        if manifest.of_run
+    ]
     text = orjson.dumps([attempt, content], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()[:HASH_LENGTH]
+
+
+def _is_definition(body: Body) -> bool:
+    kind = resource_of_object(body["apiVersion"], body["kind"])
+    return kind is not None and bool(kind.definition)
 
 
 def with_steps(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
     """The objects that have files: those of steps are texts in their workflow."""
     known = tuple(manifests)
-    steps = {manifest.step: manifest_text(manifest.body) for manifest in known if manifest.embedded}
+    steps = {manifest.step: manifest.body for manifest in known if manifest.embedded}
     if not steps:
         return known
     return tuple(
@@ -63,13 +75,16 @@ def with_steps(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
     )
 
 
-def _filled_in(body: Body, steps: Mapping[str, str]) -> Body:
-    """The workflow with the object of each step."""
+def _filled_in(body: Body, steps: Mapping[str, Body]) -> Body:
+    """The workflow or the definition with the object of each step."""
     kind = resource_of_object(body["apiVersion"], body["kind"])
     assert kind is not None  # noqa: S101 - gen made it
-    route = (*kind.workflow, "templates")
+    if kind.definition:
+        return with_objects(body, kind, {step: object_text(one) for step, one in steps.items()})
+    texts = {step: manifest_text(one) for step, one in steps.items()}
+    route = route_of_steps(kind)
     templates = [
-        {**one, "resource": {**one["resource"], "manifest": steps[one["name"]]}} if one["name"] in steps else one
+        {**one, "resource": {**one["resource"], "manifest": texts[one["name"]]}} if one["name"] in texts else one
         for one in follow(body, route)
     ]
     return with_field(body, route, templates)

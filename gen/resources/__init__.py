@@ -21,6 +21,7 @@ from gen.resources import (
     devices,
     jobset,
     katib,
+    kfp,
     kubeflow,
     kueue,
     ray,
@@ -29,7 +30,9 @@ from gen.resources import (
 )
 from gen.resources.base import Resource
 
-_GROUPS = (apps, argo, batch, core, coscheduling, devices, jobset, katib, kubeflow, kueue, ray, trainer, volcano)
+_GROUPS = (
+    *(apps, argo, batch, core, coscheduling, devices, jobset, katib, kfp, kubeflow, kueue, ray, trainer, volcano),
+)
 
 RESOURCES: Final[dict[tuple[str, str], Resource]] = {
     fact.key: fact for module in _GROUPS for fact in vars(module).values() if isinstance(fact, Resource)

@@ -241,6 +241,8 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     """How a workflow waits for the end of an object, if the status does not say it in a phase."""
     workflow: Path = ()
     """Route of a workflow. Its templates create the objects of its steps."""
+    definition: Path = ()
+    """Route of a pipeline of Kubeflow Pipelines. Its steps create objects, and people start its runs outside of Git."""
     troubles: tuple[str, ...] = ()
     """Conditions of a schedule that cannot start runs."""
     known_to_engines: bool = False
@@ -280,6 +282,11 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
 
     def api_version(self, served: str) -> str:
         return self.releases.get(served, served)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether an object contains those of its steps as texts."""
+        return bool(self.workflow or self.definition)
 
     @property
     def key(self) -> tuple[str, str]:

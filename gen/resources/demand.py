@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.resources.base import Nodes, Resource
+    from gen.resources.step_texts import Task
     from gen.resources.trials import Held
-    from gen.resources.workflows import Task
 
     Units = Mapping[str, Mapping[str, int]]
     """By accelerator: extended resources, with the amount that is one device."""
@@ -93,7 +93,7 @@ def demand(body: Body, kind: Resource, units: Units) -> Demand:
     """
     if kind.holds is not None:
         return _held(body, kind.holds, units)
-    if kind.workflow:
+    if kind.has_steps:
         return _of_workflow(body, kind, units)
     every = {name: unit for one in units.values() for name, unit in one.items()}
     pods = gpus = 0

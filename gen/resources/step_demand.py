@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gen.resources.antichain import ancestors
 from gen.resources.demand import Demand, of_task
-from gen.resources.workflows import Task, tasks_of
+from gen.resources.workflows import tasks_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
     from gen.resources.base import Resource
     from gen.resources.demand import Units
+    from gen.resources.step_texts import Task
 
 
 class StepDemand(Struct, frozen=True, kw_only=True):

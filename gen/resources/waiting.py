@@ -1,4 +1,6 @@
-"""How Argo Workflows waits for the end of an object: two label selectors over its fields.
+"""How pipelines wait for the end of an object.
+
+Argo Workflows compares two label selectors with its fields, and a step of Kubeflow Pipelines asks `kubectl`.
 
 From `workflow/executor/resource.go` of argoproj/argo-workflows 3.7 and 4.1: success needs every requirement, a failure
 any one, and failures are tested first. Keys are paths of gjson that are valid keys of labels, so a path cannot
@@ -7,17 +9,19 @@ search a list. A selector that does not parse is found after the object was crea
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from gen.diagnostics import BugError
 from gen.regex import regex
 from gen.resources.base import Conditions, Phases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from gen.resources.base import Phase, Resource
+    from gen.resources.base import Path, Phase, Resource
 
 MOST_CONDITIONS: Final = 8
 """Places of a list of conditions that are searched for a failure; operators have at most six types."""
@@ -32,6 +36,21 @@ class Waiting(Struct, frozen=True, kw_only=True):
     """The kind of the object, which has the name of the run."""
     success: str
     failure: str
+    state: str
+    """The same fields as templates of JSONPath for `kubectl`, each followed by `/`."""
+    succeeded: tuple[str, ...]
+    """Patterns of a shell for their values after success."""
+    failed: tuple[str, ...]
+
+
+def wait_for(facts: Resource, api_version: str) -> tuple[Waiting, str]:
+    """How to wait for an object of a step, and the kind of the object to wait for, as `kubectl` takes it."""
+    found = waiting(facts)
+    if found is None:
+        raise BugError(f"no conditions for {facts.kind}, which the plan refuses")
+    version = api_version if found.of is facts else found.of.served[0]
+    group, _, version = version.rpartition("/")
+    return found, ".".join(part for part in (found.of.kind.lower(), version, group) if part)
 
 
 def waiting(facts: Resource) -> Waiting | None:
@@ -42,23 +61,46 @@ def waiting(facts: Resource) -> Waiting | None:
     if awaited is not None and awaited.succeeded:
         return _of_phases(facts, awaited.succeeded, awaited.failed)
     if awaited is not None and awaited.ended and isinstance(facts.status, Conditions):
-        return _of_conditions(facts, ".".join(awaited.ended), facts.status.failed)
+        return _of_conditions(facts, ".".join(awaited.ended), facts.status)
     if isinstance(facts.status, Phases) and len(facts.status.succeeded) == 1:
         return _of_phases(facts, facts.status.succeeded, facts.status.failed)
     return None
 
 
 def _of_phases(facts: Resource, succeeded: Iterable[Phase], failed: Iterable[Phase]) -> Waiting | None:
-    both = [",".join(map(_requirement, phases)) for phases in (succeeded, failed)]
-    fits = all(_fits(phase) for phases in (succeeded, failed) for phase in phases)
-    return Waiting(of=facts, success=both[0], failure=both[1]) if fits else None
+    succeeded, failed = tuple(succeeded), tuple(failed)
+    if not all(map(_fits, (*succeeded, *failed))):
+        return None
+    fields = tuple(dict.fromkeys(phase.field for phase in (*succeeded, *failed)))
+    chosen = [[(phase.field, value) for value in phase.values] for phase in succeeded]
+    return Waiting(
+        of=facts,
+        success=",".join(map(_requirement, succeeded)),
+        failure=",".join(map(_requirement, failed)),
+        state="".join(f"{{.{'.'.join(field)}}}/" for field in fields),
+        succeeded=tuple(_pattern(fields, dict(values)) for values in product(*chosen)),
+        failed=tuple(_pattern(fields, {one.field: value}) for one in failed for value in one.values),
+    )
 
 
-def _of_conditions(facts: Resource, ended: str, failed: str) -> Waiting | None:
+def _pattern(fields: Iterable[Path], values: Mapping[Path, str]) -> str:
+    return "".join(f"{values.get(field, '*')}/" for field in fields)
+
+
+def _of_conditions(facts: Resource, ended: str, status: Conditions) -> Waiting | None:
     """A failure can be at any place of the list, and is there only if the run failed."""
-    places = (f"status.conditions.{index}.type == {failed}" for index in range(MOST_CONDITIONS))
-    fits = _KEY.fullmatch(ended) is not None and _VALUE.fullmatch(failed) is not None
-    return Waiting(of=facts, success=ended, failure=",".join(places)) if fits else None
+    places = (f"status.conditions.{index}.type == {status.failed}" for index in range(MOST_CONDITIONS))
+    if not (_KEY.fullmatch(ended) and _VALUE.fullmatch(status.failed) and _VALUE.fullmatch(status.succeeded)):
+        return None
+    types = (status.succeeded, status.failed)
+    return Waiting(
+        of=facts,
+        success=ended,
+        failure=",".join(places),
+        state="".join(f'{{.status.conditions[?(@.type=="{one}")].status}}/' for one in types),
+        succeeded=("True/*",),
+        failed=("*/True/",),
+    )
 
 
 def _requirement(phase: Phase) -> str:

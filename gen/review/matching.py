@@ -62,9 +62,10 @@ class Pair:
 
 
 def workload(one: RenderedObject) -> Resource | None:
-    """Facts of the kind if the object is a run or a schedule of runs, otherwise None."""
+    """Facts of the kind if the object is a run, or a schedule or definition of runs, otherwise None."""
     resource = resource_of(one.key.group, one.key.kind)
-    return resource if resource is not None and (resource.is_run or resource.is_schedule) else None
+    runs = resource is not None and (resource.is_run or resource.is_schedule or resource.definition)
+    return resource if runs else None
 
 
 def match_objects(trees: RenderedTrees, found: Findings) -> list[Pair]:

@@ -62,6 +62,12 @@ class RunAction(StrEnum):
     """A schedule that changes in place. Runs that it started go on, and later ones have the change."""
     UNSCHEDULED = "unscheduled"
     """A removed schedule. The runs that it started are removed with it."""
+    DEFINED = "defined"
+    """A new pipeline of Kubeflow Pipelines. People start its runs."""
+    REDEFINED = "redefined"
+    """A new version of one. Runs of earlier versions go on."""
+    UNDEFINED = "undefined"
+    """A removed one. Its runs go on."""
     KEPT = "kept"
 
 
@@ -86,6 +92,8 @@ class RunVersion:
     """The values of a run of a sweep, as JSON."""
     scheduled: bool = False
     """Whether it is a schedule, which starts runs at its times."""
+    defined: bool = False
+    """Whether it only defines runs, which people start."""
     steps: tuple[StepDemand, ...] = ()
     """The steps of a pipeline."""
     suspend_stops: bool = True
@@ -101,6 +109,11 @@ class RunVersion:
     @property
     def active(self) -> bool:
         return self.state is RunState.ACTIVE
+
+    @property
+    def later(self) -> bool:
+        """Whether its runs start after it was applied."""
+        return self.scheduled or self.defined
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +146,12 @@ class RunChange:
     @property
     def starts(self) -> bool:
         new = self.before is None or not self.before.active or self.pair.replaced
-        return self.after is not None and self.after.active and new and not self.after.scheduled
+        return self.after is not None and self.after.active and new and not self.after.later
 
     @property
     def stops(self) -> bool:
         """Whether pods that may run are removed. A retired run is not stopped."""
-        if self.before is None or not self.before.counts:
+        if self.before is None or not self.before.counts or self.before.defined:
             return False
         if self.after is not None and self.before.scheduled and not self.pair.replaced:
             return False
@@ -148,8 +161,8 @@ class RunChange:
     @property
     def action(self) -> RunAction:
         before, after = self.before, self.after
-        if before is None or after is None:
-            return self._added_or_removed()
+        if self.latest.defined or before is None or after is None:
+            return self._defined() if self.latest.defined else self._added_or_removed()
         if self.pair.replaced:
             return RunAction.REPLACED
         if before.state is after.state and after.scheduled:
@@ -159,6 +172,13 @@ class RunChange:
         if before.state is RunState.SUSPENDED and after.active:
             return RunAction.RESUMED
         return _BY_STATE[after.state]
+
+    def _defined(self) -> RunAction:
+        if self.after is None:
+            return RunAction.UNDEFINED
+        if self.before is None or not self.before.defined:
+            return RunAction.DEFINED
+        return RunAction.REDEFINED if self.pair.replaced or self.edited else RunAction.KEPT
 
     def _added_or_removed(self) -> RunAction:
         if self.latest.scheduled and self.before is not None and self.before.counts:
@@ -205,9 +225,17 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
         a_month = runs_a_month(cron) if state is RunState.ACTIVE else Fraction(at_once)
     prices = overlay.prices if overlay is not None else None
     cost = run_cost(asked, prices, at_once=at_once, a_month=a_month) if prices is not None else None
-    steps = _steps(run, kind, units) if kind.workflow else ()
     return RunVersion(
-        run.key.name, state, asked.times(at_once), queue, run.values, kind.is_schedule, steps, kind.suspend_stops, cost
+        name=run.key.name,
+        state=state,
+        demand=asked.times(at_once),
+        queue=queue,
+        values=run.values,
+        scheduled=kind.is_schedule,
+        defined=bool(kind.definition),
+        steps=_steps(run, kind, units) if kind.has_steps else (),
+        suspend_stops=kind.suspend_stops,
+        cost=cost,
     )
 
 

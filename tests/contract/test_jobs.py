@@ -47,6 +47,7 @@ OVERLAY: dict[str, Any] = {
             "taints": ["dedicated=train"],
             "registries": ["registry.example.com", "docker.io"],
             "sweepRuns": 256,
+            "kfp": True,
             "search": {"maxTrials": 30, "parallelTrials": 9},
         }
     },
@@ -66,7 +67,7 @@ OVERLAY: dict[str, Any] = {
     "defaults": {"accelerator": "a100"},
     "networks": {"eni": {"terway": {"version": "1.0.10"}}},
     "codeSync": {"rsyncImage": "rsync:1"},
-    "pipelines": {"argo": {"serviceAccount": "gen-pipeline"}},
+    "pipelines": {"argo": {"serviceAccount": "gen-pipeline"}, "kfp": {"image": "tools:1"}},
     "tensorboard": {"image": "registry.example.com/tb:1", "ingress": {"host": "tb.example.com"}},
 }
 BASE = {"cpu": 2, "memory": "16Gi"}

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.resources.kfp import PIPELINE, PIPELINE_VERSION
+from gen.schemas.registry import schemas, versions
 from tests.e2e.cluster import Cluster, read_definitions
 from tests.e2e.objects import all_rendered
 from tests.e2e.server import api_server
@@ -15,6 +17,8 @@ from tests.support import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from gen.kubernetes import Body
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,9 +38,29 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip(f"there are no CRDs in {definitions}")
     with api_server(Path(assets), tmp_path_factory.mktemp("apiserver")) as client:
         cluster = Cluster(client)
-        cluster.install(read_definitions(definitions))
+        known = list(read_definitions(definitions))
+        cluster.install([*known, *_pipelines({body["metadata"]["name"] for body in known})])
         cluster.add_namespaces(sorted(_namespaces()))
         yield cluster
+
+
+def _pipelines(known: set[str]) -> Iterator[Body]:
+    """The kinds of Kubeflow Pipelines as our schemas have them, if the folder has no definitions of them."""
+    group, version = PIPELINE.group, PIPELINE.served[0].rpartition("/")[2]
+    for kind in (PIPELINE.kind, PIPELINE_VERSION.kind):
+        plural = f"{kind.lower()}s"
+        fields = schemas(versions()[-1]).schema(PIPELINE.served[0], kind)["properties"]["spec"]["properties"]
+        spec = {name: one or {"x-kubernetes-preserve-unknown-fields": True} for name, one in fields.items()}
+        schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}}
+        served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+        names = {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"}
+        if f"{plural}.{group}" not in known:
+            yield {
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": f"{plural}.{group}"},
+                "spec": {"group": group, "names": names, "scope": "Namespaced", "versions": [served]},
+            }
 
 
 def _namespaces() -> set[str]:

@@ -10,8 +10,9 @@ import yaml
 
 from gen.kinds import KINDS
 from gen.resources import RESOURCES
+from gen.resources.step_texts import manifest_body
 from gen.resources.waiting import waiting
-from gen.resources.workflows import embedded, manifest_body, manifest_text
+from gen.resources.workflows import embedded, manifest_text
 from tests.e2e.objects import Rendered, all_rendered
 from tests.e2e.workflows import built
 from tests.support import OVERLAY, Repository
@@ -126,7 +127,7 @@ _JOBSET = {
     "succeeded": ({"conditions": [condition("Completed")], "terminalState": "Completed"}, "succeeded"),
     "failed": ({"conditions": [condition("Failed")], "terminalState": "Failed"}, "failed"),
 }
-STATUSES = {
+STATUSES: dict[str, Any] = {
     **dict.fromkeys(("jax", "mpi", "paddle", "pytorch", "tensorflow", "xgboost"), _KUBEFLOW),
     "batch": {
         "running": ({"active": 2, "ready": 2}, "waiting"),

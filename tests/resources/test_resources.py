@@ -23,7 +23,7 @@ EVERY = sorted(RESOURCES.values(), key=str)
 DEFINED = [resource for resource in EVERY if resource.group not in BUILT_IN]
 WITHOUT_SCHEMA = {"Experiment", "Suggestion", "Trial"}
 """The definitions of Katib accept any object."""
-NOT_THERE = {"ClusterWorkflowTemplate", "RayService", "Suggestion", "Trial"}
+NOT_THERE = {"ClusterWorkflowTemplate", "Pipeline", "PipelineVersion", "RayService", "Suggestion", "Trial"}
 """Kinds whose definition is not at hand."""
 
 

@@ -88,3 +88,34 @@ def test_a_suspended_pipeline_goes_on_until_it_is_removed(history: History) -> N
     history.root.joinpath("jobs/team/demo.yaml").unlink()
     (removed,) = history.report()["runs"]
     assert (removed["action"], removed["stops"]) == ("stopped", True)
+
+
+def test_a_definition_starts_and_stops_nothing(history: History) -> None:
+    """People start the runs of a pipeline with `kfp`, and they go on without it."""
+    more = OVERLAY.replace('  "*":\n', '  "*":\n    kfp: true\n').replace("{argo:", "{kfp: {image: tools:1}, argo:")
+    history.overlay(more)
+    history.job(JOB.replace("python", "sh"), name="other")
+    branch(history)
+    job = JOB + "kfp: {}\n"
+    history.job(job)
+    (added,) = history.report()["runs"]
+    after = added["after"]
+    assert (added["action"], added["starts"], after["gpus"], after["pods"]) == ("defined", False, 8, 5)
+    assert [one["name"] for one in after["steps"]] == ["prepare", "left", "right", "last"]
+    assert "new pipelines of Kubeflow Pipelines: people start their runs" in as_text(history.plan())
+    _merge(history)
+    history.job(job.replace("gpus: 6", "gpus: 5"))
+    (edited,) = history.report()["runs"]
+    assert (edited["action"], edited["starts"], edited["stops"]) == ("redefined", False, False)
+    _merge(history)
+    history.root.joinpath("jobs/team/demo.yaml").unlink()
+    (removed,) = history.report()["runs"]
+    assert (removed["action"], removed["stops"]) == ("undefined", False)
+
+
+def _merge(history: History) -> None:
+    history.render()
+    history.commit("change")
+    history.git("switch", "--quiet", "main")
+    history.git("merge", "--quiet", "topic")
+    history.git("switch", "--quiet", "topic")

@@ -31,6 +31,8 @@ CRDS = {
     ("batch.volcano.sh/v1alpha1", "Job"): "batch.volcano.sh/jobs.yaml",
     ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainer.kubeflow.org/trainjobs.yaml",
     ("ray.io/v1", "RayJob"): "ray.io/rayjobs.yaml",
+    ("pipelines.kubeflow.org/v2beta1", "Pipeline"): "pipelines.kubeflow.org/pipelines.yaml",
+    ("pipelines.kubeflow.org/v2beta1", "PipelineVersion"): "pipelines.kubeflow.org/pipelineversions.yaml",
     ("scheduling.volcano.sh/v1beta1", "PodGroup"): "scheduling.volcano.sh/podgroups.yaml",
     ("scheduling.x-k8s.io/v1alpha1", "PodGroup"): "scheduling.x-k8s.io/podgroups.yaml",
 }

@@ -13,6 +13,7 @@ from gen.render.build.arena import show_to_arena, state_of
 from gen.render.build.claims import claim_templates
 from gen.render.build.metadata import inner_metadata, platform_metadata, run_metadata, storage_metadata
 from gen.render.build.metrics import metrics_annotation
+from gen.render.build.pipeline_version import definition_objects, version_spec
 from gen.render.build.pod import pod_template
 from gen.render.build.queue import put_into_queue, queue_run, queued_pods, set_value
 from gen.render.build.schedule import scheduled
@@ -33,7 +34,7 @@ _QUOTA = "gen"
 
 def build(job: Job, plan: Plan) -> Built:
     """Objects of a run, and its TensorBoard."""
-    return Built((*_run(job, plan), *_board(plan)))
+    return Built((*_run(job, plan), *_beside(plan, definition_objects(plan)), *_beside(plan, tensorboard(plan))))
 
 
 def build_storage(plans: Iterable[StoragePlan], limits: Iterable[ResourceQuotaPlan] = ()) -> Built:
@@ -47,15 +48,17 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     queued = queue_run(plan, job.facts, pods)
     if plan.queue is not None:
         pods = queued_pods(plan.queue, queued)
+    definition = plan.definition
     workload: Body = {
-        "apiVersion": plan.api_version,
-        "kind": job.facts.kind,
+        "apiVersion": plan.api_version if definition is None else definition.facts.served[0],
+        "kind": job.facts.kind if definition is None else definition.facts.kind,
         "metadata": inner_metadata(plan) if plan.inner else run_metadata(plan, plan.run, plan.kind),
-        "spec": job.workload(plan, pods),
+        "spec": job.workload(plan, pods) if definition is None else version_spec(plan, definition),
     }
     if not plan.inner:
         describe_run(workload, plan)
     facts = job.facts if plan.schedule is None or plan.in_workflow else plan.schedule.facts
+    facts = facts if definition is None else definition.facts
     if plan.in_workflow:
         facts = replace(facts, suspend=None)
     if plan.state == "suspended" and facts.suspend is not None:
@@ -105,8 +108,9 @@ def _config_map(plan: Plan) -> Iterator[Body]:
         }
 
 
-def _board(plan: Plan) -> Iterator[Manifest]:
-    for body in tensorboard(plan):
+def _beside(plan: Plan, bodies: Iterable[Body]) -> Iterator[Manifest]:
+    """Objects that all runs of the job share."""
+    for body in bodies:
         yield Manifest(body=body, name=body["metadata"]["name"], source=Location(plan.source), folder=plan.folder)
 
 

@@ -250,7 +250,7 @@ def _filtered(inner: Any, name: str, arguments: list[str], values: Values) -> st
     if RUN in text or TRIAL in text:
         raise ExpressionError("`run` takes no filters, because its hash is not known yet", "remove the filter")
     if PARAMETER in text:
-        raise ExpressionError("a parameter of a search takes no filters: Katib chooses its value", "remove the filter")
+        raise ExpressionError("the parameter takes no filters, because its value is not known yet", "remove the filter")
     try:
         return FILTERS[name](text, *arguments)
     except TypeError:

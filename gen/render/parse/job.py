@@ -27,7 +27,7 @@ from gen.plugins.registries import KIND_GROUP
 from gen.render.parse.evaluation import evaluated
 from gen.render.parse.texts import report_texts
 from gen.render.parse.unused_params import warn_unused_params
-from gen.render.record import SCHEDULE, SEARCH, SWEEP
+from gen.render.record import KFP, SCHEDULE, SEARCH, SWEEP
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class WrittenJob(Struct, frozen=True, kw_only=True):
     layers: Layers
     step: str = ""
     """Name of the step of a pipeline, if it is one."""
-    later: bool = False
-    """Whether it is a step of a pipeline with a schedule."""
+    later: str = ""
+    """For a step: the field of its pipeline that gives runs their names later."""
 
     def place(self, *route: str | int, key: bool = False) -> Location:
         return self.layers.place(route, key=key)
@@ -141,10 +141,26 @@ def parse_run(written: WrittenJob, found: Findings, own: RunValues | None = None
     return JobInput(job, job.name or _stem(source), written.namespace, source, layers, left_out, texts.data, own)
 
 
-def named_later(model: type[Job], data: Mapping[str, Data]) -> bool:
-    """Whether a run gets its name from the object that creates it."""
+def named_later(model: type[Job], data: Mapping[str, Data]) -> str:
+    """The field that gives a run the name of the object that creates it; empty without one."""
     schedule = model.facts.scheduled_by if SCHEDULE in data else None
-    return SEARCH in data or (schedule is not None and bool(schedule.workflow))
+    if SEARCH in data:
+        return SEARCH
+    if is_definition(model, data):
+        return KFP
+    return SCHEDULE if schedule is not None and schedule.workflow else ""
+
+
+def is_definition(model: type[Job], data: Mapping[str, Data]) -> bool:
+    """Whether the runs of a pipeline are started outside of Git."""
+    return KFP in data and bool(model.own_fields)
+
+
+def chosen(model: type[Job], data: Mapping[str, Data]) -> dict[str, str | None]:
+    """Placeholders for the open parameters of a pipeline, which can have any form."""
+    definition = data.get(KFP) if is_definition(model, data) else None
+    names = definition.get("params") if isinstance(definition, dict) else None
+    return {str(name): parameter(str(name)) for name in names} if isinstance(names, list) else {}
 
 
 def searched(search: Data) -> dict[str, str | None]:

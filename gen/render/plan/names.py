@@ -16,6 +16,7 @@ from gen.model.scalars import shown
 from gen.queues import QUEUES
 from gen.queues.metadata import is_of_controllers, is_of_pods, is_reserved
 from gen.regex import regex
+from gen.render.record import KFP, SCHEDULE
 from gen.resources.katib import RANDOM_PART
 from gen.resources.names import last_suffixes
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gen.resources.base import Resource
 
 TENSORBOARD = "-tensorboard"
+_DIGITS = {SCHEDULE: "time", KFP: "run"}
 MORE_TIME = 2
 """Digits of the time in the name of a workflow, beyond those of a hash (`workflow/cron/operator.go` of Argo)."""
 VALUES_DIGITS = 8
@@ -73,7 +75,7 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
 
 
 def _report_long_step(context: Context, suffix: str, more: int) -> None:
-    name = f"{context.run.pipeline}-<{'time' if context.run.later else 'hash'}>-{context.run.step}"
+    name = f"{context.run.pipeline}-<{_DIGITS.get(context.run.later, 'hash')}>-{context.run.step}"
     message = f"the object of the step is named `{name}`, which is too long with the suffix `{suffix}`"
     hint = f"shorten the name of the job or of the step by {counted(more, 'character')}"
     context.error(NAME_TOO_LONG, (), message, hint, key=True)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def plan_exit(context: Context) -> ExitPlan | None:
     """None for a run without a workflow, and in an overlay without messages."""
-    pipelines, facts = context.overlay.fields.pipelines, context.object_facts
-    wanted = pipelines.argo.notify if pipelines is not None else None
+    argo, facts = context.overlay.argo, context.object_facts
+    wanted = argo.notify if argo is not None else None
     if wanted is None or not facts.workflow or context.run.step:
         return None
     return ExitPlan(

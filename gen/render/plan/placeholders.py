@@ -17,7 +17,7 @@ from gen.regex import regex
 from gen.render.plan.context import PROGRAM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gen.diagnostics import Route
     from gen.kinds.plan import PodPlan
@@ -29,7 +29,7 @@ _KATIB: Final = regex(r"\$\{trial(?:Parameters|Spec)\.")
 
 def check_places(context: Context) -> None:
     """Placeholders where Katib would not replace them, or where a value must be known to be checked."""
-    for route, text in _strings(dict(context.given.data), ()):
+    for route, text in strings_in(context.given.data):
         if route[0] == "params":
             continue  # checked where they are used
         content = route[0] == "files" and text != route[-1]  # which is in a ConfigMap
@@ -57,6 +57,11 @@ def is_free(route: Route) -> bool:
 def is_path(route: Route) -> bool:
     """Whether it is a directory of the run."""
     return (route[0] == "data" and route[-1] == "subPath") or route == ("tensorboard", "logdir")
+
+
+def strings_in(data: Mapping[str, Any]) -> Iterator[tuple[Route, str]]:
+    """Every string in the fields of a job with its route, also the keys of mappings."""
+    return _strings(dict(data), ())
 
 
 def _strings(value: Any, route: Route) -> Iterator[tuple[Route, str]]:

@@ -9,6 +9,7 @@ from gen.findings.jobs import INVALID_VALUE, SUSPENDED_IN_QUEUE
 from gen.kinds.plan import QueuePlan
 from gen.queues import scheduler_of
 from gen.queues.base import Gang, Refusal
+from gen.render.record import SCHEDULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +36,7 @@ def plan_queue(context: Context, api_version: str) -> QueuePlan | None:
         _refuse(context, refusal, scheduler_of(profile))
         return None
     if (job.schedule is not None or context.run.later) and not profile.suspends:
-        reason = "it groups the pods of one run, and a `schedule` has many runs"
+        reason = f"it groups the pods of one run, and a `{context.run.later or SCHEDULE}` has many runs"
         _refuse(context, Refusal(reason, "use a queue with `kueue`, or remove `queue`"), scheduler_of(profile))
         return None
     if job.search is not None and not _makes_groups(profile, job.facts, api_version):

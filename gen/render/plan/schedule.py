@@ -10,6 +10,7 @@ from gen.kinds.schedule_plan import SchedulePlan
 from gen.kubernetes import RUN, TRIAL
 from gen.model.base import default_of
 from gen.render.plan.placeholders import is_free, is_path
+from gen.render.record import KFP
 from gen.rules.cron_syntax import at_once, never_comes
 from gen.rules.cron_values import ZONED, schedule_fault, time_zone_fault
 
@@ -38,10 +39,10 @@ def plan_schedule(context: Context) -> SchedulePlan | None:
     job = context.job
     facts = job.facts.scheduled_by
     wanted = job.times
-    if wanted is None or facts is None:
+    if wanted is None or facts is None or context.object_facts.definition:
         return None
-    pipelines = context.overlay.fields.pipelines
-    if facts.workflow and pipelines is None:
+    argo = context.overlay.argo
+    if facts.workflow and argo is None:
         message = f"overlay `{context.overlay.name}` has no `pipelines`, which start jobs of `kind: {job.kind}`"
         hint = "add `pipelines: {argo: {serviceAccount: …}}` to the overlay, or use `kind: batch`"
         context.error(NO_PIPELINES, (_FIELD,), message, hint, key=True)
@@ -57,7 +58,7 @@ def plan_schedule(context: Context) -> SchedulePlan | None:
         succeeded=wanted.history.succeeded,
         failed=_failed_runs(context, wanted) if facts.workflow else wanted.history.failed,
         at_once=_overlapping(context, wanted) if allowed else 1,
-        account=pipelines.argo.service_account if facts.workflow and pipelines is not None else "",
+        account=argo.service_account if facts.workflow and argo is not None else "",
     )
 
 
@@ -111,17 +112,26 @@ def check_run_names(context: Context) -> None:
     data = {name: value for name, value in context.given.data.items() if name != "steps"}
     route = next(_with(RUN, data, ()), None)
     if route is not None and TRIAL in context.object_name:
-        message = "`run.hash` has no value in a job with a `schedule`, which has a run at each time"
-        context.error(INVALID_EXPRESSION, route, message, "use `run.id`, which is the name of the run with its time")
+        message = f"`run.hash` has no value {_where(context)}"
+        more = "" if context.run.later == KFP else " with its time"
+        context.error(INVALID_EXPRESSION, route, message, f"use `run.id`, which is the name of the run{more}")
     elif route is not None:
-        message = "`run` has no value in a job with a `schedule`, which has a run at each time"
+        message = f"`run` has no value {_where(context)}"
         hint = "use the variable `JOB_NAME` instead of `run`, such as `$JOB_NAME` in a command of the shell"
         context.error(INVALID_EXPRESSION, route, message, hint)
     route = next((route for route in _with(TRIAL, data, ()) if not (is_free(route) or is_path(route))), None)
     if route is not None:
-        message = "`run.id` is the name of a run with its time, which is not known here"
+        message = "`run.id` is the name of a run, which is not known here"
+        if context.run.later != KFP:
+            message = "`run.id` is the name of a run with its time, which is not known here"
         hint = "use it in `command`, `args`, `env`, `subPath` or `logdir`"
         context.error(INVALID_EXPRESSION, route, message, hint)
+
+
+def _where(context: Context) -> str:
+    if context.run.later == KFP:
+        return "in a pipeline with `kfp`, which can have many runs"
+    return "in a job with a `schedule`, which has a run at each time"
 
 
 def _with(mark: str, value: Any, route: Route) -> Iterator[Route]:

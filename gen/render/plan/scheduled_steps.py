@@ -1,4 +1,4 @@
-"""The steps of a pipeline with a schedule: objects beside a run would be those of all of its runs."""
+"""The steps of a pipeline that gets the names of its runs later: all runs would share an object of their own."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import with_article
 from gen.findings.jobs import INVALID_VALUE
 from gen.render.plan.schedule import ONCE
+from gen.render.record import KFP, SCHEDULE
 
 if TYPE_CHECKING:
     from gen.kinds.plan import Plan
     from gen.render.job_run import ExpandedStep
+
+
+_CREATORS = {SCHEDULE: "Argo Workflows", KFP: "Kubeflow Pipelines"}
 
 
 def check_scheduled(step: ExpandedStep, plan: Plan) -> None:
@@ -21,12 +25,12 @@ def check_scheduled(step: ExpandedStep, plan: Plan) -> None:
     job, field = run.given.job, "files"
     if job.files:
         reason, hint = ONCE[field]
-        message = f"a step of a pipeline with a `schedule` cannot have `{field}`: {reason}"
+        with_what = "a `schedule`" if run.later == SCHEDULE else f"`{run.later}`"
+        message = f"a step of a pipeline with {with_what} cannot have `{field}`: {reason}"
         step.found.error(INVALID_VALUE, run.given.place(field, key=True), message, hint)
     for body in job.companions(plan):
         kind = with_article(job.facts.kind)
-        message = (
-            f"{kind} with several pods needs a {body['kind']}, and Argo Workflows creates only one object for a step"
-        )
+        creator = _CREATORS[run.later]
+        message = f"{kind} with several pods needs a {body['kind']}, and {creator} creates only one object for a step"
         hint = "remove `workers`, or use a kind with an operator, such as `kind: pytorch`"
         step.found.error(INVALID_VALUE, run.given.place("workers"), message, hint)

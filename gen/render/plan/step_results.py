@@ -20,9 +20,11 @@ from gen.render.plan.images import of_platform
 from gen.render.plan.lookups import RunPins
 from gen.render.plan.places import literal
 from gen.render.plan.search import first_pod
+from gen.resources import definitions
 from gen.resources.workflows import NAME_OF_RUN
 
 if TYPE_CHECKING:
+    from gen.kinds.definition_plan import DefinitionPlan
     from gen.kinds.plan import Plan
     from gen.model.metric import KnownMetric
     from gen.overlay.overlay import Overlay
@@ -38,15 +40,18 @@ _BETWEEN: Final = """["']?[[:blank:]]*[=:][[:blank:]]*["']?"""
 _AFTER_TEXT: Final = """([]"',})[:blank:]].*)?$"""
 
 
-def plan_results(step: ExpandedStep, plan: Plan, overlay: Overlay, pins: Pins | None) -> ResultsPlan | None:
+def plan_results(
+    step: ExpandedStep, plan: Plan, overlay: Overlay, pins: Pins | None, defined: DefinitionPlan | None
+) -> ResultsPlan | None:
     """None for a step without results, and for one that cannot have any, which is reported."""
     wanted, run = step.order.results, step.run
     if not wanted or run is None:
         return None
     place = run.given.place("results", key=True)
     fault = _fault(run)
-    image = overlay.fields.pipelines.argo.reader if overlay.fields.pipelines is not None else None
-    if image is None and overlay.fields.pipelines is not None:
+    argo = overlay.argo
+    image = defined.image if defined is not None else argo.reader if argo is not None else None
+    if image is None and argo is not None:
         message = f"overlay `{overlay.name}` has no image that reads results"
         hint = "add `pipelines.argo.reader` to the overlay, or write the value to a file on a volume"
         step.found.error(NO_PIPELINES, place, message, hint)
@@ -61,12 +66,12 @@ def plan_results(step: ExpandedStep, plan: Plan, overlay: Overlay, pins: Pins | 
     index = run.given.job.facts.trial.index if run.given.job.facts.trial is not None else {}
     own = {COMPONENT: first.role.name, RUN_LABEL: RUN, STEP_LABEL: step.name}
     if run.later:
-        own[WORKFLOW_LABEL] = NAME_OF_RUN
+        own[WORKFLOW_LABEL] = NAME_OF_RUN if defined is None else definitions.NAME_OF_RUN
     labels = {**own, **(index if first.role.most > 1 else {})}
     selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
     pairs = (part for name, word in sorted(wanted.items()) for part in (name, expression(word, metrics.get(word))))
     return ResultsPlan(
-        image=of_platform(context, image, "results"),
+        image=of_platform(context, image, "results") if defined is None else image,
         command=("sh", "-c", script("read_results.sh"), "results"),
         args=(plan.namespace, selector, plan.container, FOLDER, *map(literal, pairs)),
         names=tuple(sorted(wanted)),

@@ -11,6 +11,8 @@ from gen.findings.files import TOO_LARGE
 from gen.findings.grants import NO_PIPELINES
 from gen.findings.jobs import INVALID_VALUE
 from gen.kinds.plan import StepPlan
+from gen.render.parse.job import is_definition
+from gen.render.plan.definition import MOST_DEFINED, check_defined, params_of, plan_definition
 from gen.render.plan.outlasting import check_followed
 from gen.render.plan.scheduled_steps import check_scheduled
 from gen.render.plan.step_results import plan_results, uses
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from gen.kinds.plan import Plan
     from gen.overlay.overlay import Overlay
     from gen.render.expand import Expanded
-    from gen.render.job_run import ExpandedStep
+    from gen.render.job_run import ExpandedStep, JobRun
     from gen.render.plan.lookups import Pins
 
 _MOST_BYTES = 1 << 20
@@ -33,29 +35,33 @@ def plan_steps(
     one: Expanded, plan: Plan | None, plans: Sequence[Plan | None], overlay: Overlay, pins: Pins | None
 ) -> Plan | None:
     """The plan of a pipeline with those of its steps; None if it cannot be rendered."""
+    definition = plan_definition(one, overlay, pins)
     _check_overlay(one, overlay)
     if plan is None or one.run is None:
         return None
     check_followed(one.steps)
     for step in one.steps:
         _check_kind(step, one)
+        check_defined(step, one)
     size = len(orjson.dumps(one.run.given.data["steps"]))
-    if size > _MOST_BYTES:
-        message = f"the steps have {size} bytes in total; the maximum is {_MOST_BYTES}"
+    most = _MOST_BYTES if definition is None else MOST_DEFINED
+    if size > most:
+        message = f"the steps have {size} bytes in total; the maximum is {most}"
         one.found.error(TOO_LARGE, one.run.given.place("steps", key=True), message, "keep long texts on a volume")
     for step, own in zip(one.steps, plans, strict=True):
         if own is not None:
             check_scheduled(step, own)
     both = zip(one.steps, plans, strict=True)
+    plan = replace(plan, definition=definition)
     known = [_step_plan(step, own, plan, overlay, pins) for step, own in both if own is not None]
-    if len(known) < len(plans) or overlay.fields.pipelines is None or one.found.failed():
+    if len(known) < len(plans) or one.found.failed():
         return None
     return replace(
         plan,
         steps=tuple(known),
         pins={f"{step.name} {name}": pin for step in known for name, pin in step.plan.pins.items()},
         storage=tuple(sorted({*plan.storage, *(name for step in known for name in step.plan.storage)})),
-        service_account=overlay.fields.pipelines.argo.service_account,
+        service_account=overlay.argo.service_account if overlay.argo is not None else None,
     )
 
 
@@ -63,7 +69,7 @@ def _step_plan(step: ExpandedStep, own: Plan, plan: Plan, overlay: Overlay, pins
     """A step is active while its pipeline is suspended, which starts no more steps."""
     assert step.run is not None  # noqa: S101 - it has a plan
     state = "finished" if plan.state == "finished" else "active"
-    results = plan_results(step, own, overlay, pins)
+    results = plan_results(step, own, overlay, pins, plan.definition)
     own = replace(own, state=state, labels=plan.labels, annotations=plan.annotations)
     order = step.order
     return StepPlan(
@@ -74,14 +80,19 @@ def _step_plan(step: ExpandedStep, own: Plan, plan: Plan, overlay: Overlay, pins
         plan=own,
         results=results,
         uses=uses(step),
+        params=params_of(step),
     )
 
 
 def _check_overlay(one: Expanded, overlay: Overlay) -> None:
-    if overlay.fields.pipelines is None and one.run is not None:
+    if overlay.argo is None and one.run is not None and not _is_defined(one.run):
         message = f"overlay `{overlay.name}` has no `pipelines`"
         hint = "add `pipelines: {argo: {serviceAccount: …}}` to the overlay, or exclude the job in `select`"
         one.found.error(NO_PIPELINES, one.run.given.place("kind"), message, hint)
+
+
+def _is_defined(run: JobRun) -> bool:
+    return is_definition(type(run.given.job), run.given.data)
 
 
 def _check_kind(step: ExpandedStep, one: Expanded) -> None:

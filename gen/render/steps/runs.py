@@ -16,7 +16,7 @@ from gen.model.annotations import fields_at
 from gen.model.explain import explain
 from gen.model.step import STEPS_HAVE, Order
 from gen.render.job_run import ExpandedStep, JobRun
-from gen.render.parse.job import WrittenJob, named_kind, named_later, parse_run, unknown_kind
+from gen.render.parse.job import WrittenJob, chosen, named_kind, named_later, parse_run, unknown_kind
 from gen.render.parse.unused_params import used_params
 from gen.render.plan.names import MORE_TIME
 from gen.render.run_names import most_characters
@@ -25,7 +25,7 @@ from gen.render.steps.order import check_name, check_needs, in_order, report_cyc
 from gen.render.steps.results import References
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gen.diagnostics import Location
     from gen.kinds.pipeline import PipelineJob
@@ -86,9 +86,10 @@ def _step(written: WrittenJob, given: JobInput, run: str, name: str) -> Expanded
     data = cast("dict[str, Data]", references.replaced(data))
     later = named_later(written.model, written.data)
     one = replace(written, model=KINDS[kind], kind=kind, data=data, layers=layers, step=name, later=later)
-    params = given.own.params if given.own is not None else {}
+    params = {**(given.own.params if given.own is not None else {}), **chosen(written.model, written.data)}
     read = parse_run(one, found, RunValues(name=run, params=params))
     _check_params(fields, data, own, found)
+    _check_chosen(fields, chosen(written.model, written.data), own, found)
     job_run = (
         JobRun(given=read, name=f"{run}-{name}", step=name, pipeline=run, later=later) if read is not None else None
     )
@@ -145,6 +146,16 @@ def _check_params(fields: Mapping[str, Data], data: Mapping[str, Data], own: Lay
             message = f"no expression of the step uses the parameter `{name}`"
             hint = f"use it as `{{{{ params.{name} }}}}`, or remove it"
             found.warning(NO_EFFECT, own.find(("params", name)).key, message, hint)
+
+
+def _check_chosen(fields: Mapping[str, Data], names: Iterable[str], own: Layer, found: Findings) -> None:
+    """A value of the step would hide the one that is chosen when a run starts."""
+    params = fields.get("params")
+    for name in names:
+        if isinstance(params, dict) and name in params:
+            message = f"the step cannot set `{name}`: `kfp.params` opens it for people who start runs"
+            hint = "remove it from the step, or from `kfp.params`"
+            found.error(INVALID_VALUE, own.find(("params", name)).key, message, hint)
 
 
 def _check_common(written: WrittenJob, given: JobInput, found: Findings) -> None:

@@ -31,6 +31,8 @@ _TONES: Final = {
     RunAction.STOPPED: "stop",
     RunAction.UNSCHEDULED: "stop",
     RunAction.SUSPENDED: "stop",
+    RunAction.DEFINED: "start",
+    RunAction.UNDEFINED: "stop",
     RunAction.REMOVED: "keep",
     RunAction.ADDED: "keep",
     RunAction.RETIRED: "keep",

@@ -30,6 +30,9 @@ RUN_SECTIONS = {
     RunAction.UNSCHEDULED: "removed schedules: the runs that they started stop",
     RunAction.RESCHEDULED: "edited schedules: their runs go on, and later runs have the change",
     RunAction.SCHEDULED: "new schedules: their runs start at their times",
+    RunAction.UNDEFINED: "removed pipelines of Kubeflow Pipelines: their runs go on",
+    RunAction.REDEFINED: "new versions of pipelines of Kubeflow Pipelines: runs of earlier versions go on",
+    RunAction.DEFINED: "new pipelines of Kubeflow Pipelines: people start their runs, and each has these GPUs",
     RunAction.RESUMED: "runs that resume",
     RunAction.SUSPENDED: "suspended runs",
     RunAction.RETIRED: "retired runs, kept as records: GitOps engines neither start nor stop them",
@@ -43,6 +46,7 @@ RUN_SECTIONS = {
 _OTHERS = (
     *(RunAction.RETIRED, RunAction.SUSPENDED, RunAction.RESUMED, RunAction.REOPENED, RunAction.EDITED),
     *(RunAction.SCHEDULED, RunAction.RESCHEDULED, RunAction.UNSCHEDULED),
+    *(RunAction.DEFINED, RunAction.REDEFINED, RunAction.UNDEFINED),
 )
 """Effects that the summary counts besides runs that start, stop and are kept."""
 
