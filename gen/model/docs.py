@@ -1,17 +1,20 @@
 """Docstrings of model fields: their descriptions in schemas, scaffolds and docs.
 
-Parsed from the source on demand; pydantic's own option would parse every class at each start.
+Parsed from the source on demand, each module once; pydantic's own option would parse every class at each start.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import sys
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pydantic import BaseModel
 
 
@@ -29,18 +32,33 @@ def field_docs(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _own(cls: type) -> dict[str, str]:
-    try:
-        source = inspect.getsource(cls)
-    except (OSError, TypeError):  # created by `create_model`
-        return {}
-    body = ast.parse(textwrap.dedent(source)).body[0]
-    assert isinstance(body, ast.ClassDef)  # noqa: S101 - the source of a class
+    body = _classes(cls.__module__).get(cls.__qualname__)  # none for a class that `create_model` made
+    statements = body.body if body is not None else []
     return {
         statement.target.id: " ".join(text.value.value.split())
-        for statement, text in zip(body.body, body.body[1:], strict=False)
+        for statement, text in pairwise(statements)
         if isinstance(statement, ast.AnnAssign)
         and isinstance(statement.target, ast.Name)
         and isinstance(text, ast.Expr)
         and isinstance(text.value, ast.Constant)
         and isinstance(text.value.value, str)
     }
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """The classes in the source of a module by their qualified names; none without its source."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError, KeyError):
+        return {}
+    return dict(_named(tree, ""))
+
+
+def _named(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            yield f"{prefix}{child.name}", child
+            yield from _named(child, f"{prefix}{child.name}.")
+        elif isinstance(child, ast.FunctionDef):
+            yield from _named(child, f"{prefix}{child.name}.<locals>.")
