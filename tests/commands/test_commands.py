@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SHARED = {
     "__init__",
     "compared",
+    "documentation",
     "fix",
     "live",
     "message",
