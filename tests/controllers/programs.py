@@ -8,6 +8,7 @@ import ssl
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,12 +19,13 @@ from tests.e2e.server import LOG_TAIL, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from gen.kubernetes import Body
     from tests.e2e.cluster import Cluster
 
 START_S = 180
+ROTATED = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108 - `cert.go` of the operators has no other
+"""Where rotators look whether a pod would have mounted the certificate. Only the existence of the file counts."""
 
 
 @dataclass(frozen=True, slots=True)

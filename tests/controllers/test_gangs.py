@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.controllers import controller_manager, mpi_operator, scheduler_plugins, training_operator, volcano
+from tests.controllers import controller_manager, jobset, mpi_operator, scheduler_plugins, training_operator, volcano
 from tests.controllers.nodes import POOL, add_node
 from tests.controllers.waiting import give_time, wait
 
@@ -55,7 +55,7 @@ SCHEDULERS = {"volcano": volcano, "coscheduling": scheduler_plugins}
 """By the field of a queue."""
 WITHOUT = ("ServiceAccount", "RuntimeClass")
 """Plugins of admission that need other objects. That of priorities runs."""
-KINDS = ("batch", "pytorch", "tensorflow", "xgboost", "jax")
+KINDS = ("batch", "jobset", "pytorch", "tensorflow", "xgboost", "jax")
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,8 @@ def gangs(
         scheduler.installed(cluster, controllers)
         running.enter_context(controller_manager.started(cluster, controllers))
         running.enter_context(training_operator.started(cluster, controllers, mpi=False, gang=scheduler.GANG))
+        if (controllers.folder / "jobset").exists():
+            running.enter_context(jobset.started(cluster, controllers))
         running.enter_context(mpi_operator.started(cluster, controllers, gang=scheduler.GANG))
         running.enter_context(scheduler.started(cluster, controllers))
         patient = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "patient"}}
@@ -115,8 +117,10 @@ def gangs(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_pods_of_a_run_start_together_or_not_at_all(
-    gangs: Gangs, kind: str, workbench: Callable[[Cluster], Workbench]
+    gangs: Gangs, kind: str, controllers: Programs, workbench: Callable[[Cluster], Workbench]
 ) -> None:
+    if kind == "jobset":
+        controllers.path(kind)
     bench = gangs.bench(workbench, nodes=2)
     bench.job(job(bench, kind))
     bench.pods(3)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.controllers import webhooks
-from tests.controllers.programs import answers
+from tests.controllers.programs import ROTATED, answers
 from tests.e2e.server import free_ports
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ _SECRET = "training-operator-webhook-cert"  # noqa: S105 - its name
 _CONFIGURATION = "validator.training-operator.kubeflow.org"
 _SCHEMES = ("tfjob", "pytorchjob", "xgboostjob", "paddlejob", "jaxjob")
 _MPI = "mpijob"
-_ROTATED = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108 - `pkg/cert/cert.go` has no other
-"""Where the rotator looks whether a pod would have mounted the certificate. Only the existence of the file counts."""
 
 
 @contextmanager
@@ -55,12 +52,12 @@ def started(cluster: Cluster, programs: Programs, *, mpi: bool, gang: str = "") 
     def ready() -> bool:
         certificate = folder / "k8s-webhook-server/serving-certs"
         if not certificate.exists() and webhooks.mount(cluster, NAMESPACE, _SECRET, certificate):
-            (_ROTATED / "tls.crt").touch()
+            (ROTATED / "tls.crt").touch()
         return certificate.exists() and answers(f"http://127.0.0.1:{health}/readyz")
 
     # the webhook server exits if it starts before its certificate is there
-    _ROTATED.mkdir(parents=True, exist_ok=True)
-    (_ROTATED / "tls.crt").unlink(missing_ok=True)
+    ROTATED.mkdir(parents=True, exist_ok=True)
+    (ROTATED / "tls.crt").unlink(missing_ok=True)
     with programs.started("training-operator", arguments, ready, environment) as controller:
         yield controller
 
