@@ -8,6 +8,39 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_PAINTED = """\
+() => new Promise(done => {
+  const look = () => {
+    const [paint] = performance.getEntriesByName('first-contentful-paint');
+    paint ? done(paint.startTime) : setTimeout(look, 20);
+  };
+  look();
+})"""
+_SEARCH = """\
+text => {
+  const start = performance.now();
+  const field = document.getElementById('search');
+  field.value = text;
+  field.dispatchEvent(new Event('input'));
+  document.body.offsetHeight;
+  return performance.now() - start;
+}"""
+
+
+def painted(page: Any) -> float:
+    """Milliseconds until the page shows something: the least of three times."""
+    times = []
+    for _ in range(3):
+        page.reload()
+        times.append(page.evaluate(_PAINTED))
+    return float(min(times))
+
+
+def searched(page: Any, text: str) -> float:
+    """Milliseconds that a search takes."""
+    return float(page.evaluate(_SEARCH, text))
+
+
 class Browser:
     """Contexts of Chromium without network."""
 

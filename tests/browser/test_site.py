@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from gen.commands.documentation import VARIABLE
 from gen.commands.site import Request, run
+from tests.browser.support import painted, searched
 from tests.browser.test_plan import EVIL, NAME, harmless, poisoned
 from tests.history import JOB
 
@@ -36,6 +38,43 @@ def committed(history: History) -> History:
     history.job(JOB, name="demo")
     history.commit("first")
     return history
+
+
+JOBS = 1000
+
+
+@pytest.mark.parametrize("mistake", ["", "gpu: 1\n"])
+def test_a_site_of_a_thousand_jobs_is_painted_at_once(
+    history: History, browser: Browser, tmp_path: Path, mistake: str
+) -> None:
+    """Also with a finding about each job, and a job with a long history."""
+    history.overlay(OVERLAY.replace("640", "64000"))
+    for attempt in range(1, 20):
+        history.job(f"{JOB}attempt: {attempt}\n", name="demo")
+        history.commit("again")
+    for index in range(JOBS):
+        history.job(f"{JOB}accelerator: h100\n{mistake}", name=f"job-{index}")
+    found = texts(history, tmp_path / "site")
+    assert {path: size for path, text in found.items() if (size := len(text.encode())) >= 3_000_000} == {}
+    for path, text in found.items():
+        page = browser.open(text)
+        assert painted(page) < 1000, path
+    page = browser.open(found["index.html"])
+    assert page.locator(".row").count() == JOBS + 1
+    assert searched(page, "job-77") < 1000
+    assert page.locator(".row:visible").count() == 11
+
+
+def test_findings_link_to_their_explanation(
+    committed: History, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "https://docs.example.com/gen")
+    committed.job(JOB + "gpu: 1\n", name="demo")
+    for path in ("index.html", "jobs/team/demo.html"):
+        page = browser.open(texts(committed, tmp_path / path.partition(".")[0].replace("/", "-"))[path])
+        link = page.locator(".finding a").first
+        assert link.inner_text() == "unknown-field"
+        assert link.get_attribute("href") == "https://docs.example.com/gen/findings.html#unknown-field"
 
 
 def texts(history: History, folder: Path) -> dict[str, str]:
