@@ -15,6 +15,7 @@ from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.options import Root
 from gen.commands.progress import progress_bar
 from gen.commands.result import VIOLATIONS, Result
+from gen.commands.terminal import reads_terminal
 from gen.diagnostics import Findings, Location, UsageError, counted, did_you_mean
 from gen.edit.imported import check_text, text_of
 from gen.edit.needs import clashes, conflicts, fragment, missing, undeclared, uses
@@ -85,6 +86,8 @@ def run(request: Request) -> Result[Report]:
         raise UsageError(f"no {overlay_file(request.overlay)} found: {did_you_mean(request.overlay, overlays)}")
     found = Findings()
     importer = IMPORTERS[request.importer]
+    if not request.source and reads_terminal():
+        raise UsageError("missing argument: name a file, or `-` for standard input; `gen import --help` lists more")
     given = _given_files(root, request) if importer.reads_files else _given(root, request)
     jobs = importer().read(given, found)
     texts = _texts(root, jobs, found)

@@ -42,10 +42,14 @@ class LiveRequest:
 
 def ask(request: LiveRequest, jobs: Sequence[str], found: Findings) -> tuple[Path, list[Question]]:
     """The repository, and what to ask each of its clusters. UsageError without the client."""
+    from gen.cluster.client import require_client  # noqa: PLC0415 - `gen status --help` does not need it
+
+    require_client()
+    chosen = chosen_files(repository(request.root), jobs)  # a misspelt name is reported before clusters are
     folder, targets = reached(request, found)
     from gen.cluster.read import questions  # noqa: PLC0415 - as above
 
-    asked = questions(folder, targets, chosen_files(folder, jobs))
+    asked = questions(folder, targets, chosen)
     if jobs and targets and not asked:
         names = ", ".join(f"`{name}`" for name in jobs)
         raise UsageError(f"no run of {names} is rendered in these overlays: run `gen render`, or see `gen list`")

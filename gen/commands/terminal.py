@@ -20,6 +20,11 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def reads_terminal() -> bool:
+    """Whether somebody would have to type the standard input."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def terminal(root: Path | None = None) -> Terminal:
     """The standard output; with links to files of the repository if `root` is given.
 

@@ -18,6 +18,7 @@ from gen.diagnostics import Severity, UsageError, counted
 from gen.overlay.extensions import load_extensions
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
+from gen.repository.layout import is_input
 from gen.repository.root import find_root
 
 FORMATS = REPORTERS
@@ -68,5 +69,7 @@ def run(request: Request) -> Result[Report]:
     what = f"{counted(done.objects, 'object')} in {counted(done.files, 'file')}"
     summary = f"{what}: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
     summary = f"{summary}, {notes} silenced" if notes else summary
+    if any(item.code == "not-an-object" and is_input(item.place.file) for item in done.findings.items):
+        summary = f"{summary}\n`gen check` checks jobs and overlays, which are not manifests"
     report = Report(tuple(done.findings), (), summary, root=Path())
     return Result(output=report, exit_code=int(done.findings.failed()))

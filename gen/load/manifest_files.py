@@ -30,7 +30,7 @@ def named_files(names: Iterable[str]) -> Iterator[str]:
         elif path.exists():
             yield path.as_posix()
         else:
-            raise UsageError(f"there is no {name}")
+            raise UsageError(f"`{name}` does not exist; name a file, a folder, or `{STDIN}` for standard input")
 
 
 def _below(folder: str) -> Iterator[str]:

@@ -136,14 +136,14 @@ def _contents(out: bytes) -> Iterator[tuple[str, bytes]]:
 def _git(root: Path, *arguments: str, given: bytes | None = None) -> bytes:
     done = _tried(root, *arguments, given=given)
     if done.returncode != 0:
-        raise UsageError(f"a plan requires a Git commit to compare with, but Git failed in {root}: {reason(done)}")
+        raise UsageError(f"a Git commit is required, but Git failed in {root}: {reason(done)}")
     return done.stdout
 
 
 def _tried(root: Path, *arguments: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     done = run_git(root, *arguments, given=given)
     if done is None:
-        raise UsageError("a plan requires `git`, which is not installed")
+        raise UsageError("`git` is required, but not installed")
     return done
 
 

@@ -41,7 +41,8 @@ def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[Jo
             chosen.update(named)
             continue
         everything = all_jobs(root, found) if everything is None else everything
-        matching = [job for job in everything if fnmatchcase(job.key, _relative(root, pattern))]
+        forms = {_relative(root, pattern), job_key(pattern)}  # from the working folder, and as `<namespace>/<job>`
+        matching = [job for job in everything if any(fnmatchcase(job.key, form) for form in forms)]
         if not matching:
             near = did_you_mean(pattern, (job.key for job in everything[:2000]), otherwise="no jobs exist")
             raise UsageError(f"no job matches `{pattern}`: {near}")

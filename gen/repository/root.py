@@ -17,11 +17,14 @@ def find_root(start: Path) -> Path:
     for folder in (start, *start.parents):
         if not _missing(folder):
             return checked_root(folder)
-    raise UsageError(f"no {JOBS}/ and {OVERLAYS}/ in {start} or any parent folder; name the repository with --root")
+    hint = "name the repository with --root, or create one with `gen init DIR`"
+    raise UsageError(f"no {JOBS}/ and {OVERLAYS}/ in {start} or any parent folder; {hint}")
 
 
 def checked_root(root: Path) -> Path:
     """The resolved path of a folder that the user names as the repository. UsageError if it is not one."""
+    if not os.path.isdir(root):  # noqa: PTH112 - never raises
+        raise UsageError(f"{root} is not a folder; name the repository with --root")
     if missing := _missing(root):
         raise UsageError(f"{root} has no folder {missing}/")
     for name in (JOBS, OVERLAYS):

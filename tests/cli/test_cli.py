@@ -266,3 +266,35 @@ def test_an_invalid_number_is_named(value: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("gen: invalid value for `--parallel`: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_unusable_paths_are_named_with_what_to_do(repo: Repository, tmp_path: Path) -> None:
+    said = {
+        ("render", "--root", "nowhere"): "nowhere is not a folder; name the repository with --root\n",
+        ("validate", "nowhere"): "`nowhere` does not exist; name a file, a folder, or `-` for standard input\n",
+        ("list",): f"no jobs/ and overlays/ in {tmp_path} or any parent folder; name the repository with --root, "
+        "or create one with `gen init DIR`\n",
+    }
+    for arguments, expected in said.items():
+        done = gen(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (2, f"gen: {expected}")
+    repo.job(JOB)
+    done = gen("validate", "jobs", cwd=repo.root)
+    assert done.returncode == 1
+    assert done.stdout.endswith("\n`gen check` checks jobs and overlays, which are not manifests\n")
+
+
+@pytest.mark.parametrize("command", ["status", "logs", "tensorboard", "retire"])
+def test_a_misspelled_job_is_reported_before_clusters(repo: Repository, command: str) -> None:
+    repo.job(JOB)
+    done = gen(command, "team/dmeo", cwd=repo.root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gen: no job matches `team/dmeo`: did you mean `team/demo`?\n"
+
+
+@pytest.mark.parametrize("pattern", ["team/d*", "d*", "team/demo", "demo", "demo.yaml"])
+def test_a_job_is_named_from_its_folder_or_from_the_top(repo: Repository, pattern: str) -> None:
+    repo.job(JOB)
+    repo.job(JOB, name="other")
+    done = gen("render", pattern, cwd=repo.root / "jobs/team")
+    assert done.stdout.endswith("1 job in 1 overlay: wrote 1, removed 0, 0 unchanged\n")

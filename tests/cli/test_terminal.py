@@ -48,12 +48,12 @@ def on_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment: st
 
 
 def run_on_terminal(command: list[str], *, cwd: Path, columns: int = 80, **environment: str) -> str:
-    """What a terminal receives from a program."""
+    """What a terminal receives from a program, whose standard input it is, too."""
     own, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     kept = {name: value for name, value in os.environ.items() if name not in INHERITED}
     env = {**kept, "TERM": "xterm", **environment}
-    with subprocess.Popen(command, cwd=cwd, stdout=other, stderr=other, env=env) as process:
+    with subprocess.Popen(command, cwd=cwd, stdin=other, stdout=other, stderr=other, env=env) as process:
         os.close(other)
         received = b"".join(iter(lambda: _read(own), b""))
         process.wait()
@@ -160,3 +160,8 @@ def test_an_interrupted_run_says_so_and_the_next_one_ends_the_work(
     assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
     assert repo.render()[1] == 0
     assert not list((repo.root / "rendered").rglob(".*"))
+
+
+def test_an_import_without_a_source_does_not_wait_for_typing(repo: Repository) -> None:
+    shown = run_on_terminal([sys.executable, "-m", "gen", "import", "arena"], cwd=repo.root)
+    assert shown == "gen: missing argument: name a file, or `-` for standard input; `gen import --help` lists more\n"

@@ -208,7 +208,7 @@ def merged_report(history: History, form: str, **options: str) -> str:
 def test_a_folder_without_git(tmp_path: Path) -> None:
     Repository.at(tmp_path / "repo")
     said = refusal(History(tmp_path / "repo"))
-    assert "a plan requires a Git commit" in said
+    assert "a Git commit is required" in said
     assert "not a git repository" in said
 
 
@@ -254,7 +254,7 @@ def test_a_shallow_clone_says_how_to_deepen_it(merged: History, tmp_path: Path) 
 
 def test_without_the_program(merged: History, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "requires `git`, which is not installed" in refusal(merged)
+    assert refusal(merged) == "`git` is required, but not installed"
 
 
 def test_rendered_as_a_link(merged: History) -> None:
