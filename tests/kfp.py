@@ -51,6 +51,12 @@ class Step:
         return [_OUTPUT.sub(lambda match: outputs.get(match[1], "/dev/null"), word) for word in words]
 
 
+def defining(overlay: str) -> str:
+    """The overlay of the tests with Kubeflow Pipelines, and a grant for all namespaces."""
+    granted = overlay.replace('  "*":\n', '  "*":\n    kfp: true\n')
+    return granted.replace("{argo:", "{kfp: {image: tools:1}, argo:")
+
+
 def steps_of(version: Body) -> dict[str, Step]:
     spec: dict[str, Any] = version["spec"]["pipelineSpec"]
     tasks = spec["root"]["dag"]["tasks"]

@@ -8,6 +8,8 @@ import pytest
 
 from gen.cluster.wanted import wanted_runs
 from gen.repository.layout import JobFile
+from tests.kfp import defining
+from tests.support import OVERLAY
 
 if TYPE_CHECKING:
     from tests.support import Repository
@@ -28,6 +30,15 @@ def test_runs_and_schedules_are_wanted(repo: Repository) -> None:
     ]
     (one,) = wanted_runs(repo.root, ("dev",), {JobFile("team", "later")})
     assert one.source == JobFile("team", "later")
+
+
+def test_a_definition_is_not_wanted(repo: Repository) -> None:
+    """Git does not know its runs."""
+    repo.overlay(defining(OVERLAY))
+    repo.job("kind: pipeline\nkfp: {}\nimage: a:1\nsteps: {one: {kind: batch, command: x}}\n")
+    repo.render()
+    assert repo.rendered()
+    assert wanted_runs(repo.root, ("dev",), None) == []
 
 
 @pytest.mark.parametrize(

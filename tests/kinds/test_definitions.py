@@ -10,7 +10,7 @@ import yaml
 
 from gen.kinds import KINDS
 from gen.render.plan.definition import MOST_DEFINED
-from tests.kfp import steps_of
+from tests.kfp import defining, steps_of
 from tests.support import HERE, OVERLAY
 
 if TYPE_CHECKING:
@@ -30,11 +30,7 @@ VERSIONS = sorted(HERE.glob("golden/*/rendered/*/jobs/*/*/pipelineversion-*.yaml
 
 @pytest.fixture(autouse=True)
 def _granted(repo: Repository) -> None:
-    repo.overlay(defined())
-
-
-def defined(text: str = OVERLAY) -> str:
-    return text.replace('  "*":\n', '  "*":\n    kfp: true\n').replace("{argo:", "{kfp: {image: tools:1}, argo:")
+    repo.overlay(defining(OVERLAY))
 
 
 @pytest.mark.parametrize("path", VERSIONS, ids=lambda path: path.stem)
@@ -72,7 +68,7 @@ def test_a_parameter_is_an_input_of_the_pipeline_and_of_the_steps_that_use_it(re
 
 
 def test_nobody_changes_a_parameter_of_the_overlay(repo: Repository) -> None:
-    repo.overlay(defined(OVERLAY + 'params: {rate: "0.5"}\n'))
+    repo.overlay(defining(OVERLAY + 'params: {rate: "0.5"}\n'))
     repo.job(JOB)
     assert repo.codes() == ["not-granted"]
 
@@ -82,7 +78,7 @@ def test_the_metadata_of_an_object_is_a_part_of_the_version(repo: Repository) ->
     repo.job(JOB)
     before = repo.one("PipelineVersion")
     patch = "patches: [{target: {kind: Job}, patch: 'metadata: {annotations: {example.com/a: b}}'}]\n"
-    repo.overlay(defined(OVERLAY + patch))
+    repo.overlay(defining(OVERLAY + patch))
     after = repo.one("PipelineVersion")
     assert before["spec"] != after["spec"]
     assert before["metadata"]["name"] != after["metadata"]["name"]
@@ -90,7 +86,7 @@ def test_the_metadata_of_an_object_is_a_part_of_the_version(repo: Repository) ->
 
 def test_a_patch_that_removes_the_place_of_an_object_is_no_bug(repo: Repository) -> None:
     patch = "[{op: remove, path: /spec/pipelineSpec/deploymentSpec}]"
-    repo.overlay(defined(f"{OVERLAY}patches: [{{target: {{kind: PipelineVersion}}, patch: '{patch}'}}]\n"))
+    repo.overlay(defining(f"{OVERLAY}patches: [{{target: {{kind: PipelineVersion}}, patch: '{patch}'}}]\n"))
     repo.job(JOB)
     assert "deploymentSpec" not in repo.one("PipelineVersion")["spec"]["pipelineSpec"]
 
@@ -136,7 +132,7 @@ def test_a_version_follows_the_overlay(repo: Repository) -> None:
     """It starts nothing, so it is not kept like a run."""
     repo.job(JOB)
     before = repo.one("PipelineVersion")["metadata"]["name"]
-    repo.overlay(defined().replace("tools:1", "tools:2"))
+    repo.overlay(defining(OVERLAY).replace("tools:1", "tools:2"))
     assert repo.one("PipelineVersion")["metadata"]["name"] != before
 
 
@@ -152,13 +148,13 @@ def test_an_object_must_fit_into_an_argument_and_a_workflow(steps: int, size: in
 
 
 def test_one_run_counts_for_the_quota(repo: Repository) -> None:
-    repo.overlay(defined(OVERLAY.replace('  "*":\n', '  "*":\n    gpus: 7\n')))
+    repo.overlay(defining(OVERLAY.replace('  "*":\n', '  "*":\n    gpus: 7\n')))
     repo.job(JOB.replace("kind: pytorch,", "kind: pytorch, gpus: 8, cpu: 1, memory: 1Gi,"))
     assert "over-quota" in repo.codes()
 
 
 def test_no_message_and_no_account_of_argo_is_in_a_version(repo: Repository) -> None:
-    repo.overlay(defined(OVERLAY.replace("reader:", "notify: {secret: hook}, reader:")))
+    repo.overlay(defining(OVERLAY.replace("reader:", "notify: {secret: hook}, reader:")))
     repo.job(JOB)
     text = json.dumps(repo.one("PipelineVersion"))
     assert "hook" not in text

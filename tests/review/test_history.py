@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from gen.review.history import run_history
 from tests.history import JOB
+from tests.kfp import defining
+from tests.support import OVERLAY
 
 if TYPE_CHECKING:
     from tests.history import History
@@ -27,6 +29,14 @@ def test_events_of_a_job(history: History) -> None:
     assert [event.what for event in events] == ["removed", "finished", "added", "added"]
     assert events[-1].run == first
     assert (events[0].commit, events[0].overlay, events[0].author) == (history.git("rev-parse", "HEAD"), "dev", "t")
+
+
+def test_a_definition_is_not_a_run(history: History) -> None:
+    history.overlay(defining(OVERLAY))
+    history.job("kind: pipeline\nkfp: {}\nimage: a:1\nsteps: {one: {kind: batch, command: x}}\n")
+    history.job(JOB, name="other")
+    history.commit("first")
+    assert set(run_history(history.root)) == {"jobs/team/other.yaml"}
 
 
 def test_edited_files_and_other_names_are_not_read(history: History) -> None:

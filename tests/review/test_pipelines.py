@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.report.plan.text import as_text
 from tests.history import branch
+from tests.kfp import defining
 from tests.support import OVERLAY
 
 if TYPE_CHECKING:
@@ -92,8 +93,7 @@ def test_a_suspended_pipeline_goes_on_until_it_is_removed(history: History) -> N
 
 def test_a_definition_starts_and_stops_nothing(history: History) -> None:
     """People start the runs of a pipeline with `kfp`, and they go on without it."""
-    more = OVERLAY.replace('  "*":\n', '  "*":\n    kfp: true\n').replace("{argo:", "{kfp: {image: tools:1}, argo:")
-    history.overlay(more)
+    history.overlay(defining(OVERLAY))
     history.job(JOB.replace("python", "sh"), name="other")
     branch(history)
     job = JOB + "kfp: {}\n"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen.kinds.pipeline import FOLDER
-from tests.kfp import Step, steps_of
+from tests.kfp import Step, defining, steps_of
+from tests.support import OVERLAY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,8 +40,7 @@ esac
 
 @pytest.fixture
 def step(repo: Repository) -> Step:
-    text = (repo.root / "overlays/dev/overlay.yaml").read_text("utf-8")
-    repo.overlay(text.replace('  "*":\n', '  "*":\n    kfp: true\n').replace("{argo:", "{kfp: {image: tools:1}, argo:"))
+    repo.overlay(defining(OVERLAY))
     repo.job(JOB)
     (step,) = steps_of(repo.one("PipelineVersion")).values()
     return step
