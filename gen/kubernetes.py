@@ -141,7 +141,7 @@ def present(**fields: Any) -> Body:
 
     Null and empty fields would show as differences in a GitOps engine, so none is ever rendered.
     """
-    return {name: value for name, value in fields.items() if value is not None and value not in ("", [], (), {})}
+    return {name: value for name, value in fields.items() if value or value == 0}
 
 
 def at(body: Any, *route: str | int) -> Any:

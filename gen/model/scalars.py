@@ -7,6 +7,7 @@ scalar and keeps it as written. The JSON Schema forms are for editors, which see
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -129,6 +130,7 @@ def matching(
 ) -> Before:
     """Accept strings that match; `meant` makes a valid string of one that does not, for the remedy."""
 
+    @lru_cache(maxsize=1024)  # jobs have the same names
     def fits(text: str) -> bool:
         return len(judged := with_hash(text)) <= limit and pattern.fullmatch(judged) is not None
 

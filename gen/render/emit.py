@@ -118,6 +118,9 @@ def _mapping(out: list[str], body: Body, indent: str) -> None:
         elif kind is dict and value:
             out.append(f"{indent}{scalar(key)}:\n")
             _mapping(out, value, indent + "  ")
+        elif kind is list and value:
+            out.append(f"{indent}{scalar(key)}:\n")
+            _sequence(out, value, indent)
         else:
             _entry(out, f"{indent}{scalar(key)}:", value, indent)
 

@@ -9,6 +9,7 @@ import orjson
 from msgspec import Struct
 
 from gen.resources import RESOURCES, resource_of_object
+from gen.resources.engines import is_finished
 from gen.resources.pods import is_template, pod_sets, templates_by_shape
 
 if TYPE_CHECKING:
@@ -83,6 +84,11 @@ class ObjectView(Struct, frozen=True, dict=True):
     def metadata(self) -> Body:
         metadata: Body = self.body.get("metadata") or {}
         return metadata
+
+    @cached_property
+    def finished(self) -> bool:
+        """Whether some engine must leave the object alone, as it does with a finished run."""
+        return is_finished(self.metadata)
 
     @cached_property
     def spec(self) -> Body:

@@ -39,7 +39,7 @@ def report_texts(source: Source, model: type[Job], found: Findings) -> None:
     """Report comments that cut off a part of a value, and commands with lines or characters that mislead."""
     if not isinstance(source.data, dict):
         return
-    if any(map(_may_cut, source.text.split("\n"))):
+    if " #" in source.text and any(map(_may_cut, source.text.split("\n"))):
         _report_cut(source, model, found)
     for route, command in _commands(source.data):
         _report_joined(source, route, command, found)

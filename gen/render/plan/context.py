@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -39,7 +40,7 @@ def role_value(job: Job, role: Role, field: str) -> Any:
     return getattr(job, field)
 
 
-class Context(Struct, frozen=True):
+class Context(Struct, frozen=True, dict=True):
     """One run in one overlay, while its plan is made."""
 
     run: JobRun
@@ -50,7 +51,7 @@ class Context(Struct, frozen=True):
     found: Findings
     pins: RunPins
 
-    @property
+    @cached_property
     def given(self) -> JobInput:
         return self.run.given
 
@@ -59,7 +60,7 @@ class Context(Struct, frozen=True):
         """Name of the run without the hash."""
         return self.run.name
 
-    @property
+    @cached_property
     def job(self) -> Job:
         return self.run.given.job
 

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from gen.diagnostics import Severity
 from gen.kubernetes import at
-from gen.resources.engines import is_finished
 from gen.rules.fault import Fault
 from gen.rules.gitops.runs import RUNS, having, route_of
 from gen.rules.object_view import ObjectView
@@ -28,7 +27,7 @@ def _advice(name: str, kinds: Having, *, reason: str, remedy: str) -> Callable[[
 
     def make(find: Find) -> Rule:
         def of_active(view: ObjectView) -> Faults:
-            if not is_finished(view.metadata):
+            if not view.finished:
                 yield from find(view)
 
         return replace(
