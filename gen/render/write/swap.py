@@ -1,8 +1,8 @@
 """Writing of files, so that each of them is either old or new at any moment.
 
-All new files go to a staging folder first, so that a full disk is noticed before anything changes. Then they are
-renamed over their targets, and surplus files are removed. A killed run leaves at most the staging folder and some
-renamed files; the next run finishes the work.
+All new files go to a staging folder first, so that a full disk is noticed before anything changes. Then new folders are
+renamed with all of their files, the other files are renamed over their targets, and surplus files are removed. A killed
+run leaves at most the staging folder and some renamed files; the next run finishes the work.
 """
 
 from __future__ import annotations
@@ -56,14 +56,27 @@ def apply(root: Path, comparison: Comparison) -> None:
 
 def _write(root: Path, staging: Path, changes: list[Change], folders: Folders) -> None:
     path = STAGING
+    added: dict[str, tuple[int, str]] = {}
+    """New folders, each with its name in the staging folder and its first file."""
+    replaced: list[tuple[int, str]] = []
     try:
         for number, change in enumerate(changes):
             path = change.path
-            folders.make(path.rpartition("/")[0])
-            _create(f"{staging}/{number}", (change.new or "").encode())
-        for number, change in enumerate(changes):
-            path = change.path
-            os.rename(f"{staging}/{number}", f"{root}/{path}")  # noqa: PTH104 - a tenth of the time of a Path
+            folder, _, name = path.rpartition("/")
+            if folders.check(folder):
+                replaced.append((number, path))
+                new = f"{staging}/{number}"
+            else:
+                if folder not in added:
+                    os.mkdir(f"{staging}/{number}")  # noqa: PTH102 - a tenth of the time of a Path
+                    added[folder] = number, path
+                new = f"{staging}/{added[folder][0]}/{name}"
+            _create(new, (change.new or "").encode())
+        for folder, (number, path) in sorted(added.items()):  # noqa: B007 - an error names the file
+            folders.make(folder.rpartition("/")[0])
+            os.rename(f"{staging}/{number}", f"{root}/{folder}")  # noqa: PTH104 - as above
+        for number, path in replaced:
+            os.rename(f"{staging}/{number}", f"{root}/{path}")  # noqa: PTH104 - as above
     except OSError as error:
         raise _refused(path, error) from error
 

@@ -94,3 +94,22 @@ def test_two_runs_do_not_write_at_once(repo: Repository) -> None:
     finally:
         os.close(descriptor)
     assert repo.render()[1] == 0
+
+
+def test_new_folders_are_renamed_with_their_files_before_any_file_is_replaced(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs(repo, {"a": 1})
+    assert repo.render()[1] == 0
+    jobs(repo, {"a": 2, "b": 1})
+    renamed: list[str] = []
+    rename = os.rename
+
+    def noted(source: str, target: str) -> None:
+        renamed.append(os.path.relpath(target, repo.root / "rendered/dev/jobs/team"))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", noted)
+    assert repo.render()[1] == 0
+    assert renamed == ["b", "a/job-a.yaml", "a/service-a.yaml"]
+    assert repo.check()[1] == 0
