@@ -74,7 +74,7 @@ def _fix(request: Request) -> Result[Report]:
     write_fixes(root, fixes)
     result = check(request, request.cache)
     text = f"{fixes.summary(done=True)}\n{result.output.summary}"
-    return replace(result, output=replaced(result.output, summary=text, edits=fixes.edits))
+    return replaced(result, output=replaced(result.output, summary=text, edits=fixes.edits))
 
 
 def _check_staged(request: Request) -> Result[Report]:
