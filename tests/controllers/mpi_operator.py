@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tests.controllers.programs import START_S, answers
-from tests.controllers.waiting import wait
+from tests.controllers.programs import answers, wait_for_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +22,7 @@ _HEALTH_PORT = 8080
 def started(cluster: Cluster, programs: Programs, *, gang: str = "") -> Iterator[Controller]:
     """`gang` is the scheduler of its groups of pods."""
     programs.path("mpi-operator")
-    # another test run on the same machine may have it
-    wait(lambda: _is_free(_HEALTH_PORT), f"free port {_HEALTH_PORT}", START_S)
+    wait_for_port(_HEALTH_PORT)
     cluster.install(programs.definitions("mpi-operator"))
     # for the lease of its leader election, which cannot be switched off
     cluster.add_namespaces([NAMESPACE])
@@ -44,8 +41,3 @@ def started(cluster: Cluster, programs: Programs, *, gang: str = "") -> Iterator
 def _leads(cluster: Cluster) -> bool:
     lease = cluster.client.get(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/mpi-operator")
     return lease.status == 200 and answers(f"http://127.0.0.1:{_HEALTH_PORT}/healthz")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0

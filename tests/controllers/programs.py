@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import ssl
 import urllib.request
 from contextlib import contextmanager
@@ -89,6 +90,16 @@ class Programs:
                 raise RuntimeError(f"{name} did not become ready:\n{controller.tail()}") from error
             yield controller
             assert process.poll() is None, f"{name} exited:\n{controller.tail()}"
+
+
+def wait_for_port(port: int) -> None:
+    """For programs without a flag for a port: another test run on the same machine may have it."""
+    wait(lambda: _is_free(port), f"free port {port}", START_S)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 def answers_over_tls(port: int) -> bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tests.controllers.programs import START_S, answers
-from tests.controllers.waiting import wait
+from tests.controllers.programs import answers, wait_for_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +32,7 @@ _CONFIGURATION = {
 def started(cluster: Cluster, programs: Programs) -> Iterator[Controller]:
     for name in ("workflow-controller", "argoexec"):
         programs.path(name)
-    # another test run on the same machine may have it
-    wait(lambda: _is_free(_HEALTH_PORT), f"free port {_HEALTH_PORT}", START_S)
+    wait_for_port(_HEALTH_PORT)
     cluster.install(programs.definitions("workflow-controller", "full"))
     cluster.add_namespaces([NAMESPACE])
     cluster.apply(_CONFIGURATION)
@@ -50,8 +47,3 @@ def started(cluster: Cluster, programs: Programs) -> Iterator[Controller]:
     healthy = f"http://127.0.0.1:{_HEALTH_PORT}/healthz"
     with programs.started("workflow-controller", arguments, lambda: answers(healthy), environment) as controller:
         yield controller
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
