@@ -82,7 +82,7 @@ class Cluster:
             base = f"/apis/{version}" if group else f"/api/{version}"
             if kind in self._resources_of(base):
                 body = {"apiVersion": version, "kind": kind, "metadata": {"namespace": namespace}}
-                listed = self._listed(self._collection(body))
+                listed = self.listed(self._collection(body))
                 return [{"apiVersion": version, "kind": kind, **item} for item in listed]
         raise AssertionError(f"the server knows no {kind} of {group}")
 
@@ -90,8 +90,8 @@ class Cluster:
         """What the server says of a kind of an API version that it serves; None for an unknown kind."""
         return self._resources_of(base).get(kind)
 
-    def _listed(self, path: str) -> list[Body]:
-        """The store of a resource that was defined just now may need a moment more (429)."""
+    def listed(self, path: str) -> list[Body]:
+        """The objects of a collection. The store of a new resource may need a moment more (429)."""
         deadline = time.monotonic() + _ESTABLISHED_S
         while (response := self.client.get(path)).status == 429:
             assert time.monotonic() < deadline, response.message

@@ -89,8 +89,8 @@ class Node:
 
     def _watch(self) -> None:
         while not self._ended.wait(_POLL_S):
-            listed = self.cluster.client.get(f"/api/v1/pods?labelSelector={_WORKFLOW}").body["items"]
-            live = {body["metadata"]["uid"]: body for body in listed}
+            pods = self.cluster.listed(f"/api/v1/pods?labelSelector={_WORKFLOW}")
+            live = {body["metadata"]["uid"]: body for body in pods}
             for uid, body in live.items():
                 if uid not in self._pods:
                     self._pods[uid] = PodProcesses(self.cluster, body, self.work / uid, self.argoexec)
@@ -104,7 +104,7 @@ class Node:
 
     def _shut_down(self) -> set[tuple[str, str]]:
         """Namespaces and names of workflows to end. The controller signals their containers through the kubelet."""
-        workflows = self.cluster.client.get("/apis/argoproj.io/v1alpha1/workflows").body["items"]
+        workflows = self.cluster.listed("/apis/argoproj.io/v1alpha1/workflows")
         ended = [body["metadata"] for body in workflows if body["spec"].get("shutdown")]
         return {(metadata["namespace"], metadata["name"]) for metadata in ended}
 
