@@ -45,6 +45,7 @@ EXPLAINED = {
     "required kind": "as apiVersion",
     "required metadata": "an object needs a name",
     "required name": "the webhook of JobSet names the rules of a failure policy",
+    "status: only here": "the script gives one to each kind, and a Pipeline has none",
     "replica map: named": "the CRD takes any key, and patches find containers by the names of these",
 }
 """Intended differences, as `difference` reports them."""
