@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gen.diagnostics import Findings, UsageError, counted
-from gen.edit.fix import MAX_FIXES, fixed, fixed_alone
+from gen.edit.fix import fixed, fixed_alone
 from gen.edit.judged import job_findings
 from gen.load import source_of
 from gen.overlay.read import OverlayReader
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.repository.layout import JobFile
 
+MAX_ALONE: Final = 100
+"""Fixes that are tried by themselves; strangers write the files, and each takes a render of its job."""
 _BOM: Final = "\ufeff"
 
 
@@ -71,13 +73,16 @@ def fixes_alone(root: Path, findings: Sequence[Diagnostic]) -> dict[Diagnostic, 
     jobs = [file for file in wanted if is_job(file)]
     judges = (*(_overlays(root, ()) if len(wanted) > len(jobs) else ()), *(_jobs(root, jobs) if jobs else ()))
     edits: dict[Diagnostic, Edit] = {}
+    left = MAX_ALONE
     for file, judge in judges:
-        text = _text(root, file) if file in wanted else None
+        text = _text(root, file) if file in wanted and left else None
         if text is None:
             continue
         mark = _BOM if text.startswith(_BOM) else ""
         found = judge(text.removeprefix(_BOM))
-        for item in [one for one in found if one in wanted[file]][:MAX_FIXES]:
+        items = [one for one in found if one in wanted[file]][:left]
+        left -= len(items)
+        for item in items:
             after = fixed_alone(text.removeprefix(_BOM), item, found, judge)
             if after is not None and not _shows_secret(text, after):
                 edits[item] = Edit(path=file, old=text, new=mark + after)

@@ -149,6 +149,14 @@ def test_a_fix_that_shows_a_secret_is_not_offered(repo: Repository) -> None:
         assert len([result for result in results(said) if "fixes" in result]) == said.count("sesame") == offered
 
 
+def test_few_of_many_fixes_are_tried_alone(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gen.commands.fix.MAX_ALONE", 3)
+    for name in ("a", "b", "c"):
+        repo.job(JOB.replace("\ngpus:", "\ngpu:").replace("timeout:", "time_out:"), name=name)
+    found = results(gen("check", "--output", "sarif", cwd=repo.root).stdout)
+    assert (len(found), len([result for result in found if "fixes" in result])) == (6, 3)
+
+
 def test_sarif_offers_fixes_of_overlays(repo: Repository) -> None:
     repo.job(JOB)
     text = (repo.root / "overlays/dev/overlay.yaml").read_text("utf-8")
