@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from yaml.cyaml import CSafeLoader
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from gen.diagnostics import Findings
 from gen.edit.change import Change, EditError, changed
 from gen.edit.scalar import scalar
+from gen.load.nodes import NodeLoader
 from gen.load.strict import parse
 from gen.regex import regex
 
@@ -98,7 +98,7 @@ class _Place:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.root: Any = CSafeLoader(text).get_single_node()
+        self.root: Any = NodeLoader(text).get_single_node()
 
     def splices(self, change: Change) -> Iterator[Splice]:
         trail = self._trail(change)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from yaml.cyaml import CParser, CSafeLoader  # type: ignore[attr-defined] # the stubs import it without saying so
+from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without saying so
 from yaml.error import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, SequenceNode
 from yaml.reader import ReaderError
@@ -21,6 +21,7 @@ from gen.load.compiled import read_compiled
 from gen.load.events import Refused, read_events
 from gen.load.go_yaml import as_kubectl
 from gen.load.manifest_policy import ManifestPolicy, extent
+from gen.load.nodes import NodeLoader
 from gen.load.yaml11 import resolved
 from gen.load.yaml_errors import explained, location
 
@@ -74,7 +75,7 @@ class Manifests:
         end = self.begins[document + 1][0] if document + 1 < len(self.begins) else len(self.text)
         if end - begin > MAX_PLACED:
             return None
-        loader = CSafeLoader(self.text[begin:end])
+        loader = NodeLoader(self.text[begin:end])
         try:
             return loader.get_node() if loader.check_node() else None
         except YAMLError:  # JSON that is not YAML

@@ -13,6 +13,7 @@ from yaml.nodes import MappingNode, SequenceNode
 
 from gen.diagnostics import Location
 from gen.findings.files import NOT_A_FILE, NOT_UTF_8, TOO_LARGE, UNREADABLE
+from gen.load.nodes import NodeLoader
 from gen.load.strict import Data, parse
 from gen.repository.safe_files import MAX_BYTES, NotRegularError, TooLargeError, linked_folder, read_regular
 
@@ -47,19 +48,6 @@ class Scalar(Struct, frozen=True):
     end: Location
 
 
-class _Places(CParser):
-    """Nodes without the tags of their values, whose resolution takes as long as the parsing."""
-
-    def resolve(self, kind: type, value: str | None, implicit: object) -> str:  # noqa: ARG002 - called by the parser
-        return ""
-
-    def descend_resolver(self, node: object, index: object) -> None:
-        """Called by the parser."""
-
-    def ascend_resolver(self) -> None:
-        """Called by the parser."""
-
-
 class Source(Struct, frozen=True, dict=True):
     """A parsed file. Places are looked up only when a finding needs one, by parsing the text again."""
 
@@ -71,7 +59,7 @@ class Source(Struct, frozen=True, dict=True):
 
     @cached_property
     def _root(self) -> Any:
-        return _Places(self.text).get_single_node()
+        return NodeLoader(self.text).get_single_node()
 
     @cached_property
     def _start(self) -> Location:
