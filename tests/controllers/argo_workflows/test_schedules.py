@@ -69,6 +69,7 @@ def test_the_next_run_replaces_the_previous_one(world: World, overlay: str, *, g
     world.wait(lambda: set(runs(world)) - {name}, "next run")
     give_time(10)
     assert (name in runs(world)) is goes_on
+    assert name not in dict(world.messages()), "its end sends no message"
     if goes_on:
         assert world.objects("Workflow", "argoproj.io")[name]["status"]["phase"] == "Failed"
 
