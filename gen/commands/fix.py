@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MAX_ALONE: Final = 100
 """Fixes that are tried by themselves; strangers write the files, and each takes a render of its job."""
+MAX_JUDGED: Final = 4 << 20
+"""Characters of files that are rendered for these fixes: each renders all of its file."""
 _BOM: Final = "\ufeff"
 
 
@@ -65,7 +67,10 @@ def find_fixes(root: Path, patterns: Sequence[str]) -> Fixes:
 
 
 def fixes_alone(root: Path, findings: Sequence[Diagnostic]) -> dict[Diagnostic, Edit]:
-    """The certain fix of each finding by itself, without those whose lines may show a secret."""
+    """The certain fix of each finding by itself, as far as the limits permit.
+
+    Those whose lines may show a secret are left out.
+    """
     wanted: dict[str, set[Diagnostic]] = {}
     for finding in findings:
         if finding.fixes:
@@ -73,15 +78,16 @@ def fixes_alone(root: Path, findings: Sequence[Diagnostic]) -> dict[Diagnostic, 
     jobs = [file for file in wanted if is_job(file)]
     judges = (*(_overlays(root, ()) if len(wanted) > len(jobs) else ()), *(_jobs(root, jobs) if jobs else ()))
     edits: dict[Diagnostic, Edit] = {}
-    left = MAX_ALONE
+    left, characters = MAX_ALONE, MAX_JUDGED
     for file, judge in judges:
         text = _text(root, file) if file in wanted and left else None
         if text is None:
             continue
         mark = _BOM if text.startswith(_BOM) else ""
         found = judge(text.removeprefix(_BOM))
-        items = [one for one in found if one in wanted[file]][:left]
+        items = [one for one in found if one in wanted[file]][: min(left, characters // max(len(text), 1))]
         left -= len(items)
+        characters -= len(items) * len(text)
         for item in items:
             after = fixed_alone(text.removeprefix(_BOM), item, found, judge)
             if after is not None and not _shows_secret(text, after):

@@ -14,6 +14,8 @@ from gen.report.sanitize import escape_json
 from gen.repository.layout import is_input
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gen.diagnostics import Diagnostic, Location
     from gen.report.documentation import Documentation
     from gen.report.report import Edit, Report
@@ -56,11 +58,12 @@ def _result(finding: Diagnostic, edit: Edit | None) -> dict[str, Any]:
         "message": {"text": text},
         "locations": [_place(finding.place)],
         **({"relatedLocations": related} if related else {}),
-        **({"fixes": [_fix(finding, edit)]} if edit is not None else {}),
+        **({"fixes": fixes} if edit is not None and (fixes := list(_fixes(finding, edit))) else {}),
     }
 
 
-def _fix(finding: Diagnostic, edit: Edit) -> dict[str, Any]:
+def _fixes(finding: Diagnostic, edit: Edit) -> Iterator[dict[str, Any]]:
+    """The edit as one fix; none if it has no replacements."""
     replacements = [
         {
             "deletedRegion": {
@@ -74,7 +77,8 @@ def _fix(finding: Diagnostic, edit: Edit) -> dict[str, Any]:
         for one in replacements_of(edit)
     ]
     change = {"artifactLocation": {"uri": _uri(edit.path)}, "replacements": replacements}
-    return {"description": {"text": finding.hint or finding.message}, "artifactChanges": [change]}
+    if replacements:
+        yield {"description": {"text": finding.hint or finding.message}, "artifactChanges": [change]}
 
 
 def _place(place: Location) -> dict[str, Any]:

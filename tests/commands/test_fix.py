@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.commands.fix import find_fixes, write_fixes
+from gen.commands.fix import MAX_JUDGED, find_fixes, write_fixes
 from tests.processes import gen
 from tests.report.sarif import results, with_fix
 from tests.support import cases, copy_case
@@ -155,6 +155,16 @@ def test_few_of_many_fixes_are_tried_alone(repo: Repository, monkeypatch: pytest
         repo.job(JOB.replace("\ngpus:", "\ngpu:").replace("timeout:", "time_out:"), name=name)
     found = results(gen("check", "--output", "sarif", cwd=repo.root).stdout)
     assert (len(found), len([result for result in found if "fixes" in result])) == (6, 3)
+
+
+def test_fixes_of_long_files_are_offered_up_to_a_limit(repo: Repository) -> None:
+    """Each is judged with the whole file, so that a few pull requests of large files could occupy a check for hours."""
+    comment = f"# {'x' * (MAX_JUDGED // 8)}\n"
+    broken = JOB.replace("gpus: 8", "gpu: 8").replace("timeout: 12h", "time_out: 12h")
+    jobs = [repo.job(broken + comment, name) for name in "abcdef"]
+    found = results(gen("check", "--output", "sarif", cwd=repo.root).stdout)
+    assert len(found) >= 2 * len(jobs)
+    assert len([result for result in found if "fixes" in result]) == 7  # the text is a little longer than an eighth
 
 
 def test_sarif_offers_fixes_of_overlays(repo: Repository) -> None:

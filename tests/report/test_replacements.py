@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gen.report.replacements import Position, Replacement, replacements_of
+from gen.report.replacements import MAX_COMPARED, Position, Replacement, replacements_of
 from gen.report.report import Edit
 
 
@@ -48,3 +48,21 @@ def test_the_replacements_make_the_new_text(old: str, new: str, end: str) -> Non
 def test_only_what_differs_is_replaced(old: str, new: str, expected: list[tuple[int, int, int, int, str]]) -> None:
     found = replacements_of(Edit(path="a", old=old, new=new))
     assert [(one.start.line, one.start.column, one.end.line, one.end.column, one.text) for one in found] == expected
+
+
+LINES_OF_A_JOB = 100_000
+
+
+def test_a_long_file_of_equal_lines_has_its_replacement_at_once() -> None:
+    """Comparing each line with each other took minutes for a file of 20,000 empty lines."""
+    rest = "\n" * LINES_OF_A_JOB
+    found = list(replacements_of(Edit(path="a", old=f"a: 1{rest}", new=f"b: 1{rest}")))
+    assert [replaced(f"a: 1{rest}", found), len(found)] == [f"b: 1{rest}", 1]
+
+
+@pytest.mark.parametrize(("lines", "replacements"), [(MAX_COMPARED - 2, 2), (MAX_COMPARED, 0), (LINES_OF_A_JOB, 0)])
+def test_replacements_that_are_far_apart_are_not_offered(lines: int, replacements: int) -> None:
+    """One for all lines between them would show lines that the edit does not change."""
+    rest = "\n" * lines
+    found = list(replacements_of(Edit(path="a", old=f"a: 1\n{rest}b: 1\n", new=f"{rest}b: 1\na: 1\n")))
+    assert len(found) == replacements
