@@ -34,12 +34,13 @@ _BETWEEN = r"""["']?\s*[=:]\s*["']?"""
 
 def _format(value: Any) -> Any:
     """The Pipelines SDK of Arena writes `PERCENTAGE` and `RAW`."""
-    if not _known_format(value):
-        raise refuse("`raw` or `percentage`", value, did_you_mean(str(value).lower(), _FORMATS))
+    if not isinstance(value, str) or not _known_format(value):
+        guess = did_you_mean(value.lower(), _FORMATS) if isinstance(value, str) else ""
+        raise refuse("`raw` or `percentage`", value, guess or "write one of the two words")
     return value.lower()
 
 
-def _known_format(value: Any) -> bool:
+def _known_format(value: str) -> bool:
     return value in {*_FORMATS, *(name.upper() for name in _FORMATS)}
 
 

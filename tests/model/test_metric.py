@@ -79,6 +79,9 @@ def test_whether_the_name_is_printed_first(pattern: str | None, first: bool) -> 
         "[{name: a, pattern: '{value};'}]",
         "[{name: a, pattern: 'a'}]",
         "loss",
+        "[{name: loss, format: {raw: 1}}]",
+        "[{name: loss, format: [raw]}]",
+        "[{name: loss, format: 1}]",
     ],
 )
 def test_invalid_metrics_are_refused(repo: Repository, value: str) -> None:
