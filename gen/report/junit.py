@@ -24,7 +24,7 @@ def junit(report: Report) -> str:
             if failed
             else ET.SubElement(case, "system-out")
         )
-        element.text = _replace_invalid(f"{finding.place}: {finding.message}. {finding.hint}")
+        element.text = _replace_invalid(f"{sanitize(str(finding.place))}: {finding.message}. {finding.hint}")
     for change in () if report.done else report.changes:
         failure = ET.SubElement(_case(suite, change.path, change.status.value), "failure", message=change.status.value)
         failure.text = "run `gen render` and commit the result"

@@ -32,6 +32,15 @@ def test_every_format_contains_codes_files_and_changes(name: str) -> None:
     assert REPORTERS[name](EMPTY)
 
 
+@pytest.mark.parametrize("name", list(REPORTERS))
+def test_the_name_of_a_file_begins_no_line(name: str) -> None:
+    """Strangers name files, and logs of CI take some lines for commands."""
+    finding = Diagnostic(Location("jobs/team/a\n::stop-commands::x.yaml"), "invalid-name", "a", "b")
+    said = REPORTERS[name](Report((finding,), (), "1 error"))
+    assert "stop-commands" in said
+    assert [line for line in said.splitlines() if line.strip().startswith("::stop")] == []
+
+
 def test_sarif_has_rules_results_and_regions() -> None:
     (run,) = json.loads(REPORTERS["sarif"](REPORT))["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["hand-edited", "not-selected", "unknown-field"]
