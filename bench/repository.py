@@ -47,7 +47,7 @@ workers: {workers}
 gpus: 8
 cpu: 32
 memory: 256Gi
-code: {{git: "https://example.com/team/project.git", ref: main}}
+code: {{git: "https://example.com/team/project.git", ref: 6c3e1f0a9d2b4c5e8f7a6b1c0d9e8f7a6b5c4d3e}}
 data:
   training-data: {{path: /data, readOnly: true}}
   nas: /logs
