@@ -49,7 +49,7 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_manifests_are_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no manifests"):
         validated(str(tmp_path))
-    with pytest.raises(UsageError, match="there is no"):
+    with pytest.raises(UsageError, match="does not exist"):
         validated(str(tmp_path / "none"))
 
 
