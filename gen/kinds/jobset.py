@@ -16,7 +16,7 @@ from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.names import JobName
-from gen.model.pods import MAX_PODS, RoleFields
+from gen.model.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.model.scalars import Positive
 from gen.resources.base import ANY_ITEM
 from gen.resources.jobset import COUNTS, FAILURE_REASONS, JOB_INDEX, JOBSET
@@ -87,7 +87,7 @@ class JobSetJob(IndexedJob):
 
     kind: Literal["jobset"]
     """Kind of job."""
-    roles: dict[JobName, ReplicatedJob] = Field(default_factory=dict)
+    roles: dict[JobName, ReplicatedJob] = Field(default_factory=dict, max_length=MAX_ROLES)
     """Replicated jobs by name, in the order in which they start. [default: one, named `worker`]"""
     success_policy: SuccessPolicy = SuccessPolicy(operator="All")
     """When the set succeeds."""

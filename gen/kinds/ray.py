@@ -18,7 +18,7 @@ from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm, alias_of
 from gen.model.names import JobName
-from gen.model.pods import MAX_PODS, RoleFields
+from gen.model.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.model.scalars import Count, Duration, Given, Positive, Text, Truth, matching
 from gen.regex import regex
 from gen.resources.base import ANY_ITEM
@@ -112,7 +112,7 @@ class RayJob(Job):
 
     kind: Literal["ray"]
     """Kind of job."""
-    roles: dict[JobName, RayRole] = Field(default_factory=dict)
+    roles: dict[JobName, RayRole] = Field(default_factory=dict, max_length=MAX_ROLES)
     """The head, as `head`, and worker groups by name. `head` does not get the GPUs, CPU and memory of the job.
     [default: a head and the group `worker`] In `K8sJobMode`, `submitter` is the pod that submits the job."""
     submission_mode: Literal["HTTPMode", "K8sJobMode", "SidecarMode"] = "HTTPMode"

@@ -16,7 +16,7 @@ from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.names import JobName
-from gen.model.pods import MAX_PODS, RoleFields
+from gen.model.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.model.scalars import Count, Duration, Positive, Text
 from gen.resources.base import ANY_ITEM
 from gen.resources.volcano import DEFAULT_QUEUE, DEFAULT_RETRIES, SCHEDULER, VOLCANO_JOB
@@ -109,7 +109,7 @@ class VolcanoJob(Job):
 
     kind: Literal["volcano"]
     """Kind of job."""
-    roles: dict[JobName, VolcanoTask] = Field(default_factory=dict)
+    roles: dict[JobName, VolcanoTask] = Field(default_factory=dict, max_length=MAX_ROLES)
     """Tasks by name. [default: `worker`] With the plugin `pytorch` or `mpi`, there is always a `master`."""
     plugins: dict[Plugin, tuple[Text, ...]] = {"env": (), "svc": ()}
     """Plugins with their arguments, such as `pytorch: [--port=23456]`. `svc` and `ssh` are added where others need

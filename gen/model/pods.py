@@ -40,6 +40,8 @@ Labels = Annotated[
 
 MAX_PODS = 100_000
 """More pods than a job may have: clusters have at most 150,000."""
+MAX_ROLES = 128
+"""Roles of a job. With `spread`, the pods of each name all others, so that the object grows with their square."""
 
 
 class EnvSource(Section):
