@@ -17,7 +17,8 @@ def test_installation(delivery: Delivery) -> None:
     delivery.commit()
     delivery.install()
     delivery.settles("Progressing", seconds=60)
-    assert errors(delivery.application() or {}) == ["successfully synced (all tasks run)"]
+    (message,) = errors(delivery.application() or {})
+    assert message.startswith("successfully synced"), "`all tasks run`, or `no more tasks` if it looked once more"
 
     delivery.argo.kubectl("delete", "-f", str(delivery.bundle))
     quiet()
