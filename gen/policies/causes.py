@@ -19,6 +19,12 @@ _ANY = -1
 """An item of a list: any that does not have what the expression reads."""
 
 
+class _Key(str):
+    """The key of an item of a mapping over which an expression loops."""
+
+    __slots__ = ()
+
+
 def cause(text: str, variables: Mapping[str, str], body: Any, fails: Callable[[Any], bool]) -> Route:
     """The most exact route of an object that an expression reads.
 
@@ -41,13 +47,16 @@ _MAX_ITEMS = 50
 
 
 def _alone(value: Any, route: Route) -> Any:
-    """An object whose lists contain only the items on a route."""
+    """An object whose lists, and mappings in loops, contain only the items on a route."""
     if not route:
         return value
     step, rest = route[0], route[1:]
     if isinstance(value, list) and isinstance(step, int):
         return [_alone(value[step], rest)]
-    return {**value, step: _alone(value[step], rest)} if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        kept = {} if isinstance(step, _Key) else value
+        return {**kept, str(step): _alone(value[step], rest)}
+    return value
 
 
 def _exactness(found: tuple[Route, bool]) -> tuple[int, bool]:
@@ -61,7 +70,8 @@ def _fitted(route: Route, value: Any, done: Route = ()) -> Iterator[tuple[Route,
         return
     step, rest = route[0], route[1:]
     if step == _ANY and isinstance(value, list | dict):
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        pairs = ((_Key(key), item) for key, item in value.items()) if isinstance(value, dict) else enumerate(value)
+        for key, item in pairs:
             yield from _fitted(rest, item, (*done, key))
         return
     inner = _inner(value, step)
@@ -88,6 +98,7 @@ class _Reader:
         self._texts = variables
         self._left = dict(variables)
         self._known: dict[str, Route | None] = {}
+        self._items_known: dict[str, Route | None] = {}
 
     def routes(self, node: Node, scope: Mapping[str, Route | None]) -> Iterator[Route]:
         """The routes that a tree reads; `scope` has the routes of the variables of loops."""
@@ -103,8 +114,7 @@ class _Reader:
             return
         if isinstance(node, Fold):
             yield from self.routes(node.over, scope)
-            over = self._route(node.over, scope)
-            item = (*over, _ANY) if over is not None else None
+            item = self._item(node.over, scope)
             inner = {**scope, node.variable: item, node.result_name: None}
             if node.second:
                 inner |= {node.variable: None, node.second: item}
@@ -123,6 +133,22 @@ class _Reader:
                 return self._of_variable(node.field)
             return self._step(node.operand, node.field, scope)
         return self._of_call(node, scope) if isinstance(node, Call) else None
+
+    def _item(self, node: Node, scope: Mapping[str, Route | None]) -> Route | None:
+        """The route of an item of a list or mapping, also of a list that `map` or `filter` makes."""
+        over = self._route(node, scope)
+        if over is not None:
+            return (*over, _ANY)
+        if isinstance(node, Select) and _is_variables(node.operand) and node.field in self._texts:
+            name = node.field
+            if name not in self._items_known:
+                self._items_known[name] = None
+                self._items_known[name] = self._item(parse(self._texts[name]), {})
+            return self._items_known[name]
+        made = _appended(node.step) if isinstance(node, Fold) else None
+        if not isinstance(node, Fold) or made is None or node.second:
+            return None
+        return self._route(made, {**scope, node.variable: self._item(node.over, scope), node.result_name: None})
 
     def _of_variable(self, name: str) -> Route | None:
         """Each found once, because variables can read each other several times."""
@@ -147,6 +173,13 @@ class _Reader:
     def _step(self, operand: Node, step: Any, scope: Mapping[str, Route | None]) -> Route | None:
         holder = self._route(operand, scope)
         return (*holder, step) if holder is not None and isinstance(step, str | int) else None
+
+
+def _appended(step: Node) -> Node | None:
+    """What a step of `map` or `filter` adds to its list."""
+    if isinstance(step, Call) and step.function == "_?_:_":
+        step = step.arguments[1]
+    return step.arguments[-1] if isinstance(step, Call) and step.function == "@append" else None
 
 
 def _is_variables(node: Node) -> bool:

@@ -10,7 +10,9 @@ import yaml
 
 from gen.check.policies import check_policy_files
 from gen.diagnostics import Findings
+from gen.policies.evaluate import verdicts
 from gen.policies.policy_set import PolicySet
+from gen.policies.request import request_for
 from gen.schemas.lookup import Kinds
 from tests.policies.support import EXAMPLES, findings
 from tests.support import PROJECT
@@ -66,6 +68,17 @@ def of(path: Path) -> PolicySet:
 
 def test_every_example_has_a_case() -> None:
     assert [path.stem for path in EXAMPLES] == sorted(DENIED)
+
+
+def test_the_cause_is_the_image_of_the_role_that_is_denied() -> None:
+    body = good()
+    route, value, _ = DENIED["approved-registries"]
+    worker = copy.deepcopy(body["spec"]["pytorchReplicaSpecs"]["Master"])
+    worker["template"]["spec"]["containers"][0]["image"] = value
+    body["spec"] = {"runPolicy": {}, "pytorchReplicaSpecs": {**body["spec"]["pytorchReplicaSpecs"], "Worker": worker}}
+    (path,) = [path for path in EXAMPLES if path.stem == "approved-registries"]
+    (verdict,) = verdicts(of(path), request_for(body))
+    assert verdict.cause == tuple("Worker" if step == "Master" else step for step in route)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
