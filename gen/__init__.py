@@ -4,3 +4,6 @@ __version__ = "0.1.0"
 
 DOCUMENTATION: str = ""
 """Address of the published documentation, `project.urls.Documentation` of the package; empty if there is none."""
+
+LIVE_EXTRA: str = "install gen from its source with the extra `live`, such as `pip install '.[live]'` in a checkout"
+"""Not by a name alone: whoever owns the name in an index chooses what is installed."""

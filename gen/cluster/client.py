@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from gen import LIVE_EXTRA
 from gen.cluster.errors import ClusterError, ExpiredError, NotFoundError
 from gen.diagnostics import UsageError
 from gen.findings.clusters import (
@@ -32,7 +33,6 @@ from gen.kubernetes import Body, at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-INSTALL: Final = "uv pip install 'gitops-gen[live]'"
 _BUSY: Final = frozenset({429, 500, 502, 503, 504})
 _ATTEMPTS: Final = 3
 _PAUSE_S: Final = 0.3
@@ -48,7 +48,7 @@ def require_client() -> None:
     try:
         import kubernetes  # noqa: F401, PLC0415 - an extra
     except ImportError:
-        raise UsageError(f"this command needs the Kubernetes client: {INSTALL}") from None
+        raise UsageError(f"this command needs the Kubernetes client: {LIVE_EXTRA}") from None
 
 
 def contexts(kubeconfig: str | None) -> tuple[dict[str, str], str]:

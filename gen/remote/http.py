@@ -14,6 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from msgspec import Struct
 
+from gen import LIVE_EXTRA
 from gen.diagnostics import UsageError
 from gen.findings.pins import REMOTE_ANSWER, REMOTE_UNREACHABLE
 from gen.remote.errors import RemoteError
@@ -22,7 +23,6 @@ from gen.remote.reference import is_local
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-INSTALL: Final = "uv pip install 'gitops-gen[live]'"
 AT_ONCE: Final = 8
 """Connections to one host."""
 _MOST_BYTES: Final = 8 << 20
@@ -50,7 +50,7 @@ def require_client() -> None:
     try:
         import urllib3  # noqa: F401, PLC0415 - an extra
     except ImportError:
-        raise UsageError(f"this command needs an HTTP client: {INSTALL}") from None
+        raise UsageError(f"this command needs an HTTP client: {LIVE_EXTRA}") from None
 
 
 class Http:
