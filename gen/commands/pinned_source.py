@@ -26,7 +26,7 @@ def checked_source(source: str) -> str:
             "invalid --source: expected `git+https://HOST/PATH@COMMIT` with a full commit, or "
             "`https://HOST/FILE.whl#sha256=DIGEST`, without credentials"
         )
-    return source
+    return _with_host(source)
 
 
 def installed_source() -> str:
@@ -36,7 +36,7 @@ def installed_source() -> str:
     except PackageNotFoundError:
         return ""
     source = _source(json.loads(record)) if record else ""
-    return source if _is_pinned(source) else ""
+    return _with_host(source) if _is_pinned(source) else ""
 
 
 def _source(record: dict[str, dict[str, str]]) -> str:
@@ -49,3 +49,8 @@ def _source(record: dict[str, dict[str, str]]) -> str:
 
 def _is_pinned(source: str) -> bool:
     return bool(_GIT.fullmatch(source) or _ARCHIVE.fullmatch(source))
+
+
+def _with_host(source: str) -> str:
+    """Pip reads no requirement with `git+file:` and an empty host."""
+    return source.replace("git+file:///", "git+file://localhost/")

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from packaging.requirements import Requirement
 
 from gen.commands import pinned_source
 from gen.diagnostics import UsageError
@@ -36,6 +37,12 @@ def test_requirements_pin_the_given_source(tmp_path: Path, source: str) -> None:
     assert code == 0
     assert _requirements(tmp_path / "new") == [f"gitops-gen @ {source}"]
     assert "CI fails until" not in report.summary
+
+
+def test_pip_reads_the_requirement_of_a_local_repository(tmp_path: Path) -> None:
+    initialised(tmp_path / "new", source=f"git+file:///srv/gen@{COMMIT}")
+    (line,) = _requirements(tmp_path / "new")
+    assert Requirement(line).url == f"git+file://localhost/srv/gen@{COMMIT}"
 
 
 @pytest.mark.parametrize(
