@@ -33,6 +33,7 @@ _PROFILES: Mapping[str, Mapping[str, type[Profile]]] = {
     "Schedulers of queues": QUEUES,
     "Services of object stores": STORES,
 }
+_PAGE = re.compile(r"(`docs/([a-z-]+\.md)`)")
 _LINK = re.compile(r"\[(\w+)\]\(#(\w+)\)")
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -148,9 +149,14 @@ def _table(definition: Mapping[str, Any], only: Iterable[str] | None = None) -> 
         field = properties[name]
         default = "required" if name in definition.get("required", ()) else _default(field)
         rows.append(
-            f"| `{name}` | {type_name(field, _linked)} | {default} | {field['description'].replace('|', '/')} |"
+            f"| `{name}` | {type_name(field, _linked)} | {default} | {_pages(field['description']).replace('|', '/')} |"
         )
     return "\n".join(rows) + "\n"
+
+
+def _pages(text: str) -> str:
+    """A text with links to the pages of `docs/` that it names."""
+    return _PAGE.sub(r"[\1](\2)", text)
 
 
 def _default(field: Mapping[str, Any]) -> str:

@@ -29,7 +29,12 @@ def documentation() -> Documentation:
 
 def help_line(otherwise: str = "") -> str:
     """The last line of help: where to read more. Help is shown for an invalid address, too."""
-    return f"Documentation: {site}/" if (site := _site()) else otherwise
+    return f"Documentation: {home(site)}" if (site := _site()) else otherwise
+
+
+def home(site: str) -> str:
+    """The first page. A folder of the disk has no server that chooses it."""
+    return f"{site}/index.html" if site.startswith("file:") else f"{site}/"
 
 
 def _site() -> str | None:

@@ -100,7 +100,8 @@ class JobFields(PodFields):
     workers: Annotated[Positive, Field(le=MAX_PODS)] = 1
     """Number of training pods."""
     code: Code | None = None
-    """Source code to fetch before the container starts."""
+    """Source code to fetch before the container starts, into `code/<name>` of the working directory. The command names
+    this path, such as `torchrun code/project/train.py`."""
     data: dict[str, Annotated[Annotated[MountPath, ShortForm] | Annotated[Mount, LongForm], ScalarOrMapping]] = Field(
         default_factory=dict
     )

@@ -18,6 +18,10 @@ class Documentation(Struct, frozen=True):
     site: str = ""
     """Address of its folder, without `/` at the end; empty if none is known."""
 
+    def start(self) -> str:
+        """The first page, as a file for sites on a disk, too. Empty without a site."""
+        return f"{self.site}/index.html" if self.site else ""
+
     def finding(self, name: str, file: str) -> str:
         """The explanation of a code or rule, for a finding in a file. Empty without a site, or for another name."""
         if not self.site:

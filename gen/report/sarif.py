@@ -28,7 +28,7 @@ def sarif(report: Report) -> str:
     in_inputs = {finding.code: finding.place.file for finding in report.findings if is_input(finding.place.file)}
     names = sorted({result["ruleId"] for result in results})
     rules = [_rule(name, in_inputs.get(name, ""), report.documentation) for name in names]
-    site = {"informationUri": report.documentation.site} if report.documentation.site else {}
+    site = {"informationUri": url} if (url := report.documentation.start()) else {}
     driver = {"name": "gen", "version": __version__, **site, "rules": rules}
     document = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

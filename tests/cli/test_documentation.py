@@ -31,6 +31,8 @@ def test_the_address_is_that_of_the_package() -> None:
 def test_help_ends_with_the_address(command: str, tmp_path: Path) -> None:
     arguments = [command, "--help"] if command else ["--help"]
     assert gen(*arguments, cwd=tmp_path, **{VARIABLE: f"{SITE}/"}).stdout.endswith(f"\n  Documentation: {SITE}/\n")
+    on_disk = gen(*arguments, cwd=tmp_path, **{VARIABLE: "file:///srv/site"}).stdout
+    assert on_disk.endswith("\n  Documentation: file:///srv/site/index.html\n")
     for address in ("", "not an address"):
         assert "Documentation" not in gen(*arguments, cwd=tmp_path, **{VARIABLE: address}).stdout
     assert set(COMMANDS) >= {command} - {""}

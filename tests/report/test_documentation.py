@@ -46,7 +46,7 @@ def test_formats_link_to_the_page(name: str) -> None:
     if name == "sarif":
         (run,) = json.loads(said)["runs"]
         assert [rule.get("helpUri") for rule in run["tool"]["driver"]["rules"]] == [None, page]
-        assert run["tool"]["driver"]["informationUri"] == SITE.site
+        assert run["tool"]["driver"]["informationUri"] == f"{SITE.site}/index.html"
     if name == "markdown":
         assert f"- [`{BOTH}`]({page}) at " in said
 
