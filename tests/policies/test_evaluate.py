@@ -7,11 +7,13 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from gen.policies.causes import cause
 from gen.policies.evaluate import verdicts
 from gen.policies.request import plural, request_for
 from tests.policies.support import GROUP, NAMESPACE, PARAMS, bases, findings, merged, policy_set
+from tests.support import PROJECT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -249,6 +251,17 @@ def test_the_cause_is_the_item_that_fails(tmp_path: Path) -> None:
     )
     (verdict,) = verdicts(policy_set(tmp_path, own, binding()), request_for(body))
     assert verdict.cause == ("spec", "containers", 1, "image")
+
+
+def test_a_policy_can_exempt_finished_runs(tmp_path: Path) -> None:
+    text = (PROJECT / "docs" / "policies.md").read_text("utf-8")
+    block = text[text.index("spec:\n  matchConditions:") :].partition("```")[0]
+    own = policy(**yaml.safe_load(block)["spec"])
+    policies = policy_set(tmp_path, own, binding())
+    finished = copy.deepcopy(POD)
+    finished["metadata"]["annotations"] = {"argocd.argoproj.io/hook": "Skip"}
+    assert findings(policies, POD) == DENIED
+    assert findings(policies, finished) == {}
 
 
 def test_a_set_can_be_sent_to_another_process(tmp_path: Path) -> None:
