@@ -20,7 +20,7 @@ LIVE = ["status", "retire", "logs", "top", "tensorboard"]
 @pytest.mark.parametrize("command", LIVE)
 def test_it_says_how_to_install_the_client(command: str, repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kubernetes", None)
-    with pytest.raises(UsageError, match=r"uv pip install 'gitops-gen\[live\]'"):
+    with pytest.raises(UsageError, match="install gen from its source with the extra `live`"):
         CliRunner().invoke(
             app,
             [

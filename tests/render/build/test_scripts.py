@@ -36,6 +36,11 @@ def bucket(store: StoreServer, tmp_path: Path) -> Path:
     return folder
 
 
+def _hear_interrupts() -> None:
+    """Like a runtime of containers. Programs in the background of a shell, and their children, ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Pod:
     """A container with the script `run.sh`, whose folder `/gen` is a temporary one."""
 
@@ -58,6 +63,7 @@ class Pod:
             text=True,
             env=self.env,
             cwd=self.folder,
+            preexec_fn=_hear_interrupts,  # noqa: PLW1509 - no other thread here
         )
 
     def run(self, options: Sequence[str], *command: str) -> tuple[int, str, str]:
