@@ -64,7 +64,8 @@ def map_parallel(
             busy = sum(not future.done() for future in handed.values())
             for _ in range(min(QUEUED_BATCHES * (processes - 1) - busy, len(batches))):
                 number, batch = batches.popleft()
-                handed[number] = pool.submit(_batch, batch)
+                with _interrupts_wait():
+                    handed[number] = pool.submit(_batch, batch)
             if batches:
                 number, batch = batches.popleft()
                 own.others = sum(len(future.result()) for future in handed.values() if future.done())
@@ -131,10 +132,25 @@ def _pool(processes: int, work: Callable[[Any], Any]) -> Iterator[Executor]:
         pool.shutdown(cancel_futures=True)
 
 
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Delay interrupts, here and in the processes that start meanwhile: an interrupted start prints a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start(work: Callable[[Any], Any]) -> None:
     global _task  # noqa: PLW0603 - the one piece of state of a worker process
     _task = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent, which ends its children
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `_interrupts_wait`
 
 
 def _batch(items: Sequence[Any]) -> list[Any]:

@@ -16,6 +16,7 @@ import pytest
 from tests.support import Repository
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TIMEOUT = 300
@@ -37,6 +38,16 @@ sys.argv = ["gen", "render", "--parallel", "3", "--no-cache"]
 from gen.__main__ import main
 main()
 """
+
+FOREVER = "[signal.pause() for _ in iter(int, 1)]"
+STARTING = """
+import os, signal
+def wait():
+    os.write({end}, b"x")
+    {forever}
+os.register_at_fork(after_in_child=wait)
+"""
+"""Other processes wait before they run any code of gen."""
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +79,21 @@ def test_a_bug_in_another_process_is_a_bug(many: Path) -> None:
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_interrupt_ends_all_processes(many: Path, times: int) -> None:
     """The other processes never end by themselves: without an end from outside, the run would wait for them."""
+    output = interrupted(many, lambda end: BROKEN.format(what=f"os.write({end}, b'x'); {FOREVER}"), times)
+    assert output == "gen: interrupted\n" or times > 1
+
+
+def test_an_interrupt_while_a_process_starts_is_reported_once(many: Path) -> None:
+    output = interrupted(many, lambda end: STARTING.format(end=end, forever=FOREVER) + BROKEN.format(what="pass"))
+    assert output == "gen: interrupted\n"
+
+
+def interrupted(root: Path, script: Callable[[int], str], times: int = 1) -> str:
+    """What a run prints that is interrupted when another process has written to the end of a pipe."""
     read, write = os.pipe()
-    script = BROKEN.format(what=f"os.write({write}, b'x'); [signal.pause() for _ in iter(int, 1)]")
-    command = [sys.executable, "-c", script]
+    command = [sys.executable, "-c", script(write)]
     with subprocess.Popen(
-        command, cwd=many, stderr=subprocess.PIPE, text=True, start_new_session=True, pass_fds=[write]
+        command, cwd=root, stderr=subprocess.PIPE, text=True, start_new_session=True, pass_fds=[write]
     ) as process:
         os.close(write)
         assert os.read(read, 1) == b"x", "another process works"
@@ -89,4 +110,4 @@ def test_an_interrupt_ends_all_processes(many: Path, times: int) -> None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130
-    assert output == "gen: interrupted\n" or times > 1
+    return output
