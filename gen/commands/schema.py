@@ -10,9 +10,11 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import orjson
 import typer
 from pydantic.json_schema import models_json_schema
 
@@ -26,6 +28,7 @@ from gen.model.profile import Profile
 from gen.model.step import STEPS_HAVE, Order
 from gen.overlay.extensions import load_extensions
 from gen.overlay.fields import overlay_fields
+from gen.overlay.grant import permissions
 from gen.regex import regex
 from gen.repository.root import find_root
 
@@ -147,7 +150,17 @@ def _used(definitions: Schema, *holders: Schema) -> Schema:
 
 
 def _definitions(models: Iterable[type[BaseModel]]) -> Schema:
-    wanted = list(models)
+    """Definitions of models and of all that they refer to, which the caller may change."""
+    definitions: Schema = orjson.loads(_definitions_text(tuple(models), tuple(permissions())))
+    return definitions
+
+
+@lru_cache(maxsize=4)
+def _definitions_text(wanted: tuple[type[BaseModel], ...], _permissions: tuple[str, ...]) -> bytes:
+    """The definitions as JSON. Making them takes as long as rendering hundreds of jobs.
+
+    The definition of a grant lists all permissions, and plugins add some.
+    """
     for model in wanted:
         model.model_rebuild()
     _, document = models_json_schema([(model, "validation") for model in wanted], ref_template=_TEMPLATE)
@@ -155,7 +168,8 @@ def _definitions(models: Iterable[type[BaseModel]]) -> Schema:
     definitions = document["$defs"]
     for name, definition in definitions.items():
         _describe(definition, by_name[name])
-    return {name: _short(_plain(definition), by_name[name]) for name, definition in sorted(definitions.items())}
+    plain = {name: _short(_plain(definition), by_name[name]) for name, definition in sorted(definitions.items())}
+    return orjson.dumps(plain)
 
 
 def _describe(definition: Schema, model: type[BaseModel]) -> None:

@@ -7,12 +7,15 @@ remove all others: kubectl and Argo CD hand the fields of a client-side apply ov
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gen.gitops.base import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from jinja2 import Template
 
     from gen.resources.base import Resource, Status
 
@@ -56,8 +59,6 @@ def health_settings(resources: Iterable[Resource]) -> Settings:
 
 def health_check(status: Status) -> str:
     """A Lua script over `obj`. Final states come first, because older conditions can still be true."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - 40 ms that most runs do not need
-
     states = (("Degraded", status.failed), ("Healthy", status.succeeded), ("Suspended", status.suspended))
     signs: dict[str, list[tuple[Any, str]]] = {"conditions": [], "phases": []}
     for health, sign in states:
@@ -65,14 +66,20 @@ def health_check(status: Status) -> str:
             signs["conditions"].append((sign, health))
         else:
             signs["phases"] += [(phase, health) for phase in sign or ()]
-    environment: Any = Environment(  # noqa: S701 - the result is not HTML
+    return _template().render(signs)
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - 40 ms that most runs do not need
+
+    environment = Environment(  # noqa: S701 - the result is not HTML
         loader=PackageLoader("gen"),
         keep_trailing_newline=True,
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    text: str = environment.get_template("health.lua.j2").render(signs)
-    return text
+    return environment.get_template("health.lua.j2")
 
 
 def notification_settings() -> Settings:

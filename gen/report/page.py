@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import html
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.regex import regex
@@ -36,11 +37,16 @@ def coded(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 
+@cache
+def _environment() -> Environment:
+    return environment(escape, {"coded": as_markup(coded)})
+
+
 def page(template: str, styles: tuple[str, ...], scripts: tuple[str, ...], values: Mapping[str, Any]) -> str:
     """A page from a template below `templates/`, with files of style and script beside it."""
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2
 
-    made = environment(escape, {"coded": as_markup(coded)})
+    made = _environment()
     style, script = ("".join(_source(made, name) for name in names) for names in (styles, scripts))
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "

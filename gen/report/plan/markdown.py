@@ -7,6 +7,7 @@ omitted, and the comment ends with their number.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.report.markdown import code_span, diff_block, explained_code, table_cell
@@ -15,6 +16,8 @@ from gen.report.templates import Phrase, as_markup, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence, Sized
+
+    from jinja2 import Template
 
     from gen.report.plan.view import PlanView
     from gen.review.review import Review
@@ -38,14 +41,6 @@ def comment(plan: PlanView, limit: int = MAX_LENGTH, pages: Mapping[str, str] | 
     """The comment, with at most `limit` characters. `pages` explain findings, by code."""
     from markupsafe import Markup  # noqa: PLC0415 - comes with Jinja2
 
-    filters = {
-        "code": as_markup(lambda value: code_span(str(value))),
-        "explained": as_markup(lambda code: explained_code(code, (pages or {}).get(code, ""))),
-        "diff": as_markup(diff_block),
-        "counted": _counted,
-        "sentence": _sentence,
-    }
-    template = environment(table_cell, filters).get_template("plan/plan.md.j2")
     parts: list[_Part] = []
 
     def part(title: str, share: float, caller: Callable[[], str]) -> str:
@@ -53,10 +48,23 @@ def comment(plan: PlanView, limit: int = MAX_LENGTH, pages: Mapping[str, str] | 
         return Markup()
 
     marks = {"entry": Markup(_ENTRY), "foot": Markup(_FOOT)}  # noqa: S704 - constants
-    module: Any = template.make_module({"plan": plan, "part": part, "limit": MAX_NAMES, **marks})
+    values = {"plan": plan, "part": part, "limit": MAX_NAMES, "pages": pages or {}}
+    module: Any = _template().make_module({**values, **marks})
     top = str(module)
     fitted, omitted = _fit(parts, limit - _RESERVED - len(top))
     return top + fitted + (str(module.omitted(omitted)) if omitted else "")
+
+
+@cache
+def _template() -> Template:
+    filters = {
+        "code": as_markup(lambda value: code_span(str(value))),
+        "explained": as_markup(lambda code, pages: explained_code(code, pages.get(code, ""))),
+        "diff": as_markup(diff_block),
+        "counted": _counted,
+        "sentence": _sentence,
+    }
+    return environment(table_cell, filters).get_template("plan/plan.md.j2")
 
 
 def _counted(title: str, entries: Sized) -> Phrase:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gen.report.plan.view import plan_view
@@ -11,6 +12,8 @@ from gen.report.text import finding_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from jinja2 import Template
 
     from gen.report.plan.view import CostView, PlanView, UsageView
     from gen.review.review import Review
@@ -26,9 +29,13 @@ def as_text(review: Review) -> str:
 
 
 def text(plan: PlanView) -> str:
+    return _template().render(plan=plan, limit=MAX_ENTRIES)
+
+
+@cache
+def _template() -> Template:
     filters = {"finding_lines": finding_lines, "pad": str.ljust, "usage_table": usage_table, "cost_table": cost_table}
-    template = environment(sanitize, filters).get_template("plan/plan.txt.j2")
-    return template.render(plan=plan, limit=MAX_ENTRIES)
+    return environment(sanitize, filters).get_template("plan/plan.txt.j2")
 
 
 def usage_table(rows: Iterable[UsageView]) -> list[str]:
