@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,11 +14,13 @@ import yaml
 from hypothesis import HealthCheck, settings
 
 from tests.history import History
-from tests.support import OVERLAY, Repository
+from tests.support import OVERLAY, Repository, copy_case
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from gen.report.report import Report
 
 # what `yaml.safe_load` and `yaml.safe_dump` use: libyaml takes a tenth of the time
 yaml.SafeLoader, yaml.SafeDumper = yaml.CSafeLoader, yaml.CSafeDumper  # type: ignore[misc,assignment] # same interface
@@ -24,6 +29,9 @@ yaml.SafeLoader, yaml.SafeDumper = yaml.CSafeLoader, yaml.CSafeDumper  # type: i
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# the program disables the collector; among the objects of all tests, it takes a tenth of the time
+gc.set_threshold(20_000, 20, 20)
+
 # a slow machine is not a failure
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -31,6 +39,18 @@ settings.load_profile("untimed")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the expected files of cases")
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves never become garbage."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Pytest collects ten times at the end, to find errors in finalizers."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -51,12 +71,29 @@ def repo(tmp_path: Path) -> Repository:
     return Repository.at(tmp_path / "repo")
 
 
-@pytest.fixture
-def history(tmp_path: Path) -> History:
-    """One overlay, and a commit with no job on `main`; the work tree is on a branch."""
-    repository = History.at(tmp_path / "repo")
-    repository.git("init", "--quiet", "--initial-branch=main")
+@pytest.fixture(scope="session")
+def _begun(tmp_path_factory: pytest.TempPathFactory) -> History:
+    repository = History.at(tmp_path_factory.mktemp("begun") / "repo")
+    repository.git("init", "--quiet", "--initial-branch=main", "--template=")
     repository.overlay(OVERLAY)
     repository.git("add", "--all")
     repository.git("commit", "--quiet", "--message", "begin")
     return repository
+
+
+@pytest.fixture
+def history(_begun: History, tmp_path: Path) -> History:
+    """One overlay, and a commit with no job on `main`; the work tree is on a branch."""
+    return History(shutil.copytree(_begun.root, tmp_path / "repo"))
+
+
+@pytest.fixture(scope="session")
+def rendered_case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], tuple[Repository, Report, int]]:
+    """The first render of a case folder, once for all tests: repository, report and exit code."""
+
+    @cache
+    def render(case: Path) -> tuple[Repository, Report, int]:
+        repository = copy_case(case, tmp_path_factory.mktemp("case") / "repo")
+        return repository, *repository.render()
+
+    return render

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tests.source_tree import walk
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -82,7 +84,7 @@ def effects(tree: ast.Module) -> set[tuple[str, str]]:
     """Each effect with the name that has it, such as `("disk", "os.scandir")`."""
     aliases = dict(_aliases(tree))
     found = {(MODULES[name], name) for name in _imported(tree) if name in MODULES}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         name = _dotted(node, aliases)
         if name is not None and (effect := _of_name(name)) is not None:
             found.add((effect, name))
@@ -93,7 +95,7 @@ def effects(tree: ast.Module) -> set[tuple[str, str]]:
 
 def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Local names of imported modules and of what is imported from them."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield (alias.asname, alias.name) if alias.asname else (alias.name.split(".")[0],) * 2
@@ -103,8 +105,8 @@ def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 def _imported(tree: ast.Module) -> Iterator[str]:
     """Every imported module, with the packages that it is in. Imports for types only have no effect."""
-    skipped = {id(inner) for node in ast.walk(tree) if _is_type_checking(node) for inner in ast.walk(node)}
-    for node in ast.walk(tree):
+    skipped = {id(inner) for node in walk(tree) if _is_type_checking(node) for inner in walk(node)}
+    for node in walk(tree):
         if id(node) in skipped:
             continue
         if isinstance(node, ast.Import):

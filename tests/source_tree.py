@@ -27,8 +27,14 @@ def tree(module: str) -> ast.Module:
     return ast.parse(modules()[module].read_text("utf-8"))
 
 
+@cache
+def walk(root: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a tree, which many tests look at. It takes as long to walk as to parse."""
+    return tuple(ast.walk(root))
+
+
 def strings(module: str) -> Iterator[str]:
     """String literals and docstrings."""
-    for node in ast.walk(tree(module)):
+    for node in walk(tree(module)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value

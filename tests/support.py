@@ -140,11 +140,13 @@ def tree(folder: Path) -> dict[str, str]:
 
 def copy_case(case: Path, root: Path) -> Repository:
     """The inputs of a case folder; one without overlays gets the ordinary one."""
-    repository = Repository.at(root)
+    repository = Repository(root)
     for name in ("jobs", "overlays"):
         if (case / name).exists():
-            shutil.rmtree(root / name)
             shutil.copytree(case / name, root / name)
+    (root / "jobs").mkdir(parents=True, exist_ok=True)
+    if not (case / "overlays").exists():
+        repository.overlay(OVERLAY)
     return repository
 
 

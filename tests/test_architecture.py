@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.source_tree import modules, tree
+from tests.source_tree import modules, tree, walk
 from tests.support import HERE, PROJECT
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def row(module: str) -> int:
 
 def imports(module: str) -> Iterator[Import]:
     """Modules of gen that a module imports, also late and for type checking."""
-    for node in ast.walk(tree(module)):
+    for node in walk(tree(module)):
         if isinstance(node, ast.Import):
             yield from (Import(module, alias.name) for alias in node.names if alias.name.startswith("gen."))
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "gen":
@@ -78,6 +79,7 @@ def imports(module: str) -> Iterator[Import]:
                 yield Import(module, inner if inner in modules() else str(node.module))
 
 
+@cache
 def every_import() -> list[Import]:
     """Those of the program, without what is taken from the top: the version."""
     return [one for module in modules() if module != "gen" for one in imports(module) if one.imported != "gen"]
@@ -116,13 +118,13 @@ def test_one_file_talks_to_clusters_and_only_reads() -> None:
     imported = {
         module
         for module in modules()
-        for node in ast.walk(tree(module))
+        for node in walk(tree(module))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         if client & {alias.name.split(".")[0] for alias in node.names}
         or (isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in client)
     }
     assert imported == {"gen.cluster.client", "gen.remote.http"}
-    texts = {node.value for node in ast.walk(tree("gen.cluster.client")) if isinstance(node, ast.Constant)}
+    texts = {node.value for node in walk(tree("gen.cluster.client")) if isinstance(node, ast.Constant)}
     assert texts & {"GET", "POST", "PUT", "PATCH", "DELETE"} == {"GET"}
 
 
@@ -151,8 +153,8 @@ USES_OF_CLOCKS = {
 
 
 def imports_clock(module: ast.Module) -> bool:
-    names = {alias.name for node in ast.walk(module) if isinstance(node, ast.Import) for alias in node.names}
-    names |= {str(node.module) for node in ast.walk(module) if isinstance(node, ast.ImportFrom)}
+    names = {alias.name for node in walk(module) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in walk(module) if isinstance(node, ast.ImportFrom)}
     return bool({name.partition(".")[0] for name in names} & CLOCKS)
 
 

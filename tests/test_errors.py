@@ -16,9 +16,12 @@ from tests.remedies import apply, is_followed, suggested, texts
 from tests.support import Repository, cases, copy_case
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gen.report.report import Report
+
+    Render = Callable[[Path], tuple[Repository, Report, int]]
 
 CASES = cases("errors")
 
@@ -28,9 +31,8 @@ def report_has_errors(report: Report) -> bool:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_mistake_is_explained_and_nothing_is_written(case: Path, tmp_path: Path, update_golden: bool) -> None:
-    repo = copy_case(case, tmp_path / "repo")
-    report, code = repo.render()
+def test_a_mistake_is_explained_and_nothing_is_written(case: Path, rendered_case: Render, update_golden: bool) -> None:
+    repo, report, code = rendered_case(case)
     said = text(report)
     if update_golden:
         (case / "expected.txt").write_text(said, "utf-8")
@@ -49,10 +51,10 @@ SUGGESTING = [case for case in CASES if "    did you mean `" in (case / "expecte
 
 
 @pytest.mark.parametrize("case", SUGGESTING, ids=lambda case: case.name)
-def test_a_suggested_name_or_value_ends_the_finding(case: Path, tmp_path: Path) -> None:
+def test_a_suggested_name_or_value_ends_the_finding(case: Path, tmp_path: Path, rendered_case: Render) -> None:
     """Each suggestion is written where the finding is, without thinking."""
     repo = copy_case(case, tmp_path / "repo")
-    findings = [finding for finding in repo.render()[0].findings if suggested(finding)]
+    findings = [finding for finding in rendered_case(case)[1].findings if suggested(finding)]
     for finding in reversed(findings):
         assert apply(finding, repo.root), f"nothing to replace at {finding.place}"
     left = {(finding.place.file, finding.code, finding.message) for finding in repo.render()[0].findings}
@@ -60,11 +62,12 @@ def test_a_suggested_name_or_value_ends_the_finding(case: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("case", MENDED, ids=lambda case: case.name)
-def test_the_remedies_are_followed_and_work(case: Path, tmp_path: Path) -> None:
+def test_the_remedies_are_followed_and_work(case: Path, tmp_path: Path, rendered_case: Render) -> None:
     """`mended/` has the files after someone has followed the hints."""
-    repo = copy_case(case, tmp_path / "repo")
-    findings = [finding for finding in repo.render()[0].findings if finding.severity is not Severity.NOTE]
-    before = texts(repo.root)
+    broken, report, _ = rendered_case(case)
+    findings = [finding for finding in report.findings if finding.severity is not Severity.NOTE]
+    before = texts(broken.root)
+    repo = Repository(shutil.copytree(broken.root, tmp_path / "repo"))
     for name in ("jobs", "overlays"):
         if (case / "mended" / name).exists():
             shutil.rmtree(repo.root / name)

@@ -16,7 +16,7 @@ from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-from tests.source_tree import modules, strings, tree
+from tests.source_tree import modules, strings, tree, walk
 
 FOLDERS = {"JOBS": "jobs", "OVERLAYS": "overlays", "RENDERED": "rendered"}
 PATH = re.compile(rf"(?:.*[^\w-])?(?:{'|'.join(FOLDERS.values())})/\S*|rendered|overlay\.yaml")
@@ -27,9 +27,9 @@ def written_paths(module: ast.Module) -> Iterator[str]:
 
     A text with a space in it is a message, which may name such a path to people.
     """
-    docstrings = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
-    parts = {id(part) for node in ast.walk(module) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(module):
+    docstrings = {id(node.value) for node in walk(module) if isinstance(node, ast.Expr)}
+    parts = {id(part) for node in walk(module) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in walk(module):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             inner = node.left.right if isinstance(node.left, ast.BinOp) else node.left
             if isinstance(inner, ast.Name) and inner.id in FOLDERS:
@@ -79,7 +79,7 @@ IDENTITY = re.compile(r"\{\} \{\}/\{\}.*")
 
 def written_identities(module: ast.Module) -> Iterator[str]:
     """`Kind namespace/name` that a module puts together."""
-    for node in ast.walk(module):
+    for node in walk(module):
         if isinstance(node, ast.JoinedStr) and IDENTITY.fullmatch(flattened(node)):
             yield ast.unparse(node)
 
@@ -138,7 +138,7 @@ def facts_in(node: ast.Module, module: str) -> Iterator[str]:
     if module.startswith("gen.resources"):
         return
     names, routes = known_names(), known_routes()
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Constant) and inner.value in names:
             yield str(inner.value)
         if isinstance(inner, ast.Tuple | ast.Call):

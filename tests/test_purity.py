@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from tests.effects import effects
-from tests.source_tree import modules, tree
+from tests.source_tree import modules, tree, walk
 
 ALLOWED = {
     "gen.__main__": ({"environment", "processes", "terminal"}, "starts and ends the program"),
@@ -119,7 +119,7 @@ def test_no_files_of_users_are_cached_for_the_life_of_the_process() -> None:
 
 def caches(tree: ast.Module) -> bool:
     """Whether a function keeps its results for the life of the process."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in walk(tree) if isinstance(node, ast.FunctionDef)]
     decorators = {ast.unparse(one).partition("(")[0] for function in functions for one in function.decorator_list}
     return bool({"cache", "lru_cache", "functools.cache", "functools.lru_cache"} & decorators)
 

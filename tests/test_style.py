@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.source_tree import modules, tree, walk
 from tests.support import PROJECT
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ class Message:
         return next((match.group() for regex in ODD_PHRASES if (match := re.search(regex, self.text))), "")
 
 
-def messages_in(source: str, file: str) -> Iterator[Message]:
+def messages_in(module: ast.Module, file: str) -> Iterator[Message]:
     """Messages in calls of `REPORTING`, in `VARIABLES`, and in tuples of a route and a message that rules yield."""
-    for node in ast.walk(ast.parse(source)):
+    for node in walk(module):
         values: list[ast.expr] = []
         if isinstance(node, ast.Call) and name_of(node.func) in REPORTING:
             values = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -120,8 +121,8 @@ def texts(value: ast.expr) -> Iterator[str]:
 @cache
 def messages() -> list[Message]:
     """All messages of the program."""
-    files = sorted((PROJECT / "gen").rglob("*.py"))
-    return [one for path in files for one in messages_in(path.read_text("utf-8"), str(path.relative_to(PROJECT)))]
+    files = {module: str(path.relative_to(PROJECT)) for module, path in modules().items()}
+    return [one for module, file in files.items() for one in messages_in(tree(module), file)]
 
 
 def listed(found: list[Message]) -> str:
@@ -160,7 +161,7 @@ def test_messages_have_no_odd_phrases() -> None:
     ],
 )
 def test_a_message_against_the_style_is_detected(source: str, check: str) -> None:
-    assert any(getattr(message, check) for message in messages_in(source, "x.py"))
+    assert any(getattr(message, check) for message in messages_in(ast.parse(source), "x.py"))
 
 
 @pytest.mark.parametrize(
@@ -174,6 +175,7 @@ def test_names_and_ellipses_are_allowed(text: str) -> None:
     assert not message.odd_phrase
 
 
+@pytest.mark.slow
 def test_prose_has_few_odd_phrases() -> None:
     tool = PROJECT.parent / "shared/tools/plain_english.py"
     if not tool.exists():

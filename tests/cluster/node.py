@@ -125,7 +125,7 @@ def node(cluster: Cluster, certificate: Path) -> Iterator[Node]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, certificate.with_suffix(".key"))
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
     live = cluster.apply(body)
     status = {

@@ -77,7 +77,7 @@ def exporter(address: str, text: bytes, status: int = 200) -> Iterator[int]:
                 self.wfile.write(text)
 
     server = ThreadingHTTPServer((address, 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield server.server_address[1]
     finally:

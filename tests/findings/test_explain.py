@@ -14,7 +14,8 @@ from gen.render.write import Status
 from gen.report.explain import explain, list_findings
 from gen.report.explanation import explanation
 from gen.rules.catalogue import CATALOGUE
-from tests.support import HERE, PROJECT
+from tests.source_tree import modules, tree, walk
+from tests.support import HERE
 
 MAKERS = {"error", "warning", "Refused", "Diagnostic", "Problem", "_Said", "Breach"}
 """Functions that are called with the name of a finding."""
@@ -25,8 +26,8 @@ SHOWN = re.compile(r": (?:error|warning|note): .* \[([a-z-]+)\]$", re.MULTILINE)
 def reported() -> set[str]:
     """Names of findings in the calls that report them: a string, or the constant of a code."""
     found = {status.value for status in Status}
-    for path in (PROJECT / "gen").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for module in modules():
+        for node in walk(tree(module)):
             if not isinstance(node, ast.Call):
                 continue
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -55,8 +56,8 @@ def test_every_finding_in_expected_outputs_is_explained() -> None:
 
 
 def test_every_code_is_used() -> None:
-    sources = [path for path in (PROJECT / "gen").rglob("*.py") if "findings" not in path.parts]
-    used = {name_of(node) for path in sources for node in ast.walk(ast.parse(path.read_text("utf-8")))}
+    sources = [module for module in modules() if "findings" not in module.split(".")]
+    used = {name_of(node) for module in sources for node in walk(tree(module))}
     assert sorted(CODES.keys() - used) == []
 
 

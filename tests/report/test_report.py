@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,7 +14,13 @@ from gen.render.write import Change, Status
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
 from tests.report.sarif import results, validator
-from tests.support import HERE, cases, copy_case
+from tests.support import HERE, cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.support import Repository
 
 PLACE = Location("jobs/team/a,b:c.yaml", 3, 7)
 ERROR = Diagnostic(PLACE, "unknown-field", "unknown field `a` <b> & \x1b[31m%", 'a "hint"', ((PLACE, "here"),))
@@ -61,11 +68,10 @@ def test_junit_is_xml_with_failures_for_errors_and_changes() -> None:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Report]:
+def reports(rendered_case: Callable[[Path], tuple[Repository, Report, int]]) -> list[Report]:
     """Reports of every error case, and some special ones."""
     odd = Diagnostic(Location("jobs/a b/ü%#?.yaml"), "odd", "a\ufffe\x00b", "", severity=Severity.NOTE)
-    repos = (copy_case(case, tmp_path_factory.mktemp("case") / "repo") for case in cases("errors"))
-    return [REPORT, EMPTY, Report((odd,), (), ""), *(repo.render()[0] for repo in repos)]
+    return [REPORT, EMPTY, Report((odd,), (), ""), *(rendered_case(case)[1] for case in cases("errors"))]
 
 
 def test_sarif_is_valid(reports: list[Report]) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
+import ryaml
 
 from gen.diagnostics import BugError
 from gen.kinds import KINDS
@@ -109,7 +109,7 @@ def upstream(file: str, version: str) -> Schema:
     path = SHARED / "crds" / file
     if not path.exists():
         pytest.skip("the upstream CRDs are not here")
-    crd = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
+    crd = ryaml.loads(path.read_text("utf-8"))  # type: ignore[attr-defined] # not exported by its stubs
     (found,) = [entry for entry in crd["spec"]["versions"] if entry["name"] == version]
     schema: Schema = found["schema"]["openAPIV3Schema"]
     return schema
