@@ -234,6 +234,34 @@ def test_a_gang_has_the_labels_that_arena_writes(repo: Repository) -> None:
         assert labels["pod-group.scheduling.sigs.k8s.io/name"].startswith("new-")
 
 
+ANNOTATED = "arena submit etjob --name=new --image=a/b:1 --workers=2 --annotation=a=common --annotation=b=common {} 'x'"
+
+
+@pytest.mark.parametrize(
+    ("flags", "launcher", "worker"),
+    [
+        ("", {}, {}),
+        ("--launcher-annotation=b=own", {"b": "own"}, {}),
+        ("--worker-annotation=c=own", {}, {"c": "own"}),
+        ("--launcher-annotation=b=own --worker-annotation=c=own", {"b": "own"}, {"c": "own"}),
+    ],
+)
+def test_annotations_of_a_role_are_added_to_the_common_ones(
+    repo: Repository, flags: str, launcher: dict[str, str], worker: dict[str, str]
+) -> None:
+    repo.overlay('kubernetes: "1.34"\n')
+    file = script(repo.root.parent, ANNOTATED.format(flags))
+    assert run_import(repo.root, file, namespace="team", overlay="dev", yes=True)[1] == 0
+    roles = repo.one("MPIJob")["spec"]["mpiReplicaSpecs"]
+    for role, own in (("Launcher", launcher), ("Worker", worker)):
+        annotations = roles[role]["template"]["metadata"]["annotations"]
+        assert {key: annotations.get(key) for key in "abc" if key in annotations} == {
+            "a": "common",
+            "b": "common",
+            **own,
+        }
+
+
 def test_a_profile_of_the_overlay_stays(repo: Repository) -> None:
     overlay = repo.overlay('kubernetes: "1.34"\nvolumes: {claim: {emptyDir: {}}}\n')
     before = overlay.read_text()
@@ -245,7 +273,8 @@ def test_a_profile_of_the_overlay_stays(repo: Repository) -> None:
 VOLCANO = ("volcanojob", *next(kind.aliases for kind in TYPES if kind.name == "volcanojob"))
 COMMANDS = st.text(
     st.sampled_from("abc XYZ019 '\"$`\\|&;<>(){}[]#*?~!=%-_.:/@\n\té训{}{%"), min_size=1, max_size=40
-).filter(lambda text: text.strip() and not text.startswith("-"))
+).filter(lambda text: text.strip() and not text.startswith(("-", "==")))
+"""Not `==`, which the grammar takes for an operator if it has no quotes; gen reports it as invalid syntax."""
 
 
 @st.composite
@@ -275,7 +304,7 @@ def test_two_hundred_command_lines_import_and_render(tmp_path_factory: pytest.Te
     plain = overlay.read_text().replace("gpus: 16", "gpus: 1000000")
     job = root / "jobs/team-a/generated.yaml"
 
-    @settings(max_examples=200, derandomize=True)
+    @settings(max_examples=200)
     @given(command_lines())
     def check_one(words: list[str]) -> None:
         # no default of a field that a kind rejects

@@ -52,8 +52,7 @@ def elastic(draft: Draft) -> None:
     for flag in ("cpu", "memory"):
         draft.carry(flag, "roles", "launcher", flag)
     placement(draft, {"launcher": "launcher-selector"}, roles=("worker",), every=("launcher", "worker"))
-    role_annotations(draft, "launcher-annotation", "launcher")
-    role_annotations(draft, "worker-annotation", "worker")
+    role_annotations(draft, {"launcher": "launcher-annotation", "worker": "worker-annotation"})
     hint = "use `kind: pytorch` with `elastic`, if the program can train with torchrun"
     for flag in ("max-workers", "min-workers"):
         draft.lose(flag, "an MPIJob has a fixed number of workers", hint)

@@ -87,10 +87,22 @@ def _set_metadata(draft: Draft, entry: tuple[str, str], value: Value, fields: li
     draft.metadata(*entry, *fields, place=value.place)
 
 
-def role_annotations(draft: Draft, flag: str, role: str) -> None:
-    for value in draft.given.every(flag):
-        if (found := pair(draft, flag, value)) is not None:
-            draft.metadata(*found, f"roles.{role}.podAnnotations", place=value.place)
+def role_annotations(draft: Draft, own: dict[str, str]) -> None:
+    """Annotations of all roles of the job (role: flag). Arena's chart adds them to those of `--annotation`.
+
+    In gen, `podAnnotations` of a role replace those of the job.
+    """
+    common: Fields = draft.fields.get("podAnnotations", {})
+    for role, flag in own.items():
+        for value in draft.given.every(flag):
+            if (found := pair(draft, flag, value)) is not None:
+                draft.metadata(*found, f"roles.{role}.podAnnotations", place=value.place)
+    roles: Fields = draft.fields.get("roles", {})
+    replaced = [role for role in own if "podAnnotations" in roles.get(role, {})]
+    for role in replaced:
+        roles[role]["podAnnotations"] = {**common, **roles[role]["podAnnotations"]}
+    if len(replaced) == len(own):
+        draft.fields.pop("podAnnotations", None)
 
 
 def selector(draft: Draft, flag: str) -> Fields:
