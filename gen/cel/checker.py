@@ -143,14 +143,15 @@ class _Checker:
         for overload in FUNCTIONS[node.function]:
             if overload.method != method or len(overload.parameters) != len(arguments):
                 continue
+            fresh = before.trial()
+            *parameters, result = fresh.instance((*overload.parameters, overload.result))
+            if not all(fresh.accepts(one, given) for one, given in zip(parameters, arguments, strict=True)):
+                continue
             if not self._environment.has(overload.since):
                 since.append(overload.since)
                 continue
-            fresh = before.trial()
-            *parameters, result = fresh.instance((*overload.parameters, overload.result))
-            if all(fresh.accepts(one, given) for one, given in zip(parameters, arguments, strict=True)):
-                first = first or fresh
-                results.append(first.of(result))
+            first = first or fresh
+            results.append(first.of(result))
         if first is None:
             if since:
                 raise unavailable(node.function, min(since), node.at)

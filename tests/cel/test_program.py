@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gen.cel.errors import CelError, CompileError, CostError, NotEvaluatedError
+from gen.cel.errors import CelError, CompileError, CostError, NotEvaluatedError, UnavailableError
 from gen.cel.program import Environment, compile_expression
 from gen.cel.types import DYN, INT, STRING, Type, list_of, map_of
 from gen.cel.values import Opaque
@@ -177,3 +177,18 @@ def test_only_a_cluster_knows_permissions() -> None:
     program = compile_expression("authorizer.group('').resource('pods').check('get').allowed() || true", environment)
     with pytest.raises(NotEvaluatedError):
         program.evaluate({"authorizer": Opaque("kubernetes.authorization.Authorizer", None)})
+
+
+@pytest.mark.parametrize(
+    ("expression", "since"),
+    [("[1].reverse()", 35), ("object.reverse()", 35), ("'a'.reverse()", None), ("[1].existsOne(v, v == 1)", None)],
+)
+def test_a_newer_function_is_that_of_the_types_of_its_arguments(expression: str, since: int | None) -> None:
+    with pytest.raises(UnavailableError) as raised:
+        compile_expression(expression, Environment({"object": DYN}, minor=34))
+    assert raised.value.since == since
+
+
+def test_arguments_of_no_version_are_not_of_a_newer_one() -> None:
+    with pytest.raises(CompileError, match=r"^found no matching overload for 'reverse' applied to 'int.\(\)'$"):
+        compile_expression("1.reverse()", Environment({}, minor=34))
