@@ -115,6 +115,22 @@ def test_annotations_of_engines_are_in_one_place() -> None:
             assert [text for text in strings(module) if text.startswith(prefixes)] == [], module
 
 
+SLOW = {"AfterValidator", "BeforeValidator", "WithJsonSchema"}
+"""What `gen.model.validators` has faster ones for."""
+
+
+def slow_annotations(module: ast.Module) -> list[str]:
+    imported = (node for node in ast.walk(module) if isinstance(node, ast.ImportFrom))
+    names = (one.name for node in imported if node.module == "pydantic" for one in node.names)
+    return sorted(SLOW.intersection(names))
+
+
+def test_annotations_of_fields_are_those_that_are_built_fast() -> None:
+    assert slow_annotations(ast.parse("from pydantic import AfterValidator, Field")) == ["AfterValidator"]
+    found = {module for module in modules() if slow_annotations(tree(module))}
+    assert found == {"gen.model.validators"}
+
+
 def test_a_fact_in_two_places_is_found() -> None:
     source = """
 RUNS = ("PyTorchJob", "kubeflow.org/TFJob")

@@ -4,11 +4,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator
-
 from gen.model.base import Section
 from gen.model.scalars import Count, Duration, Given, refuse, schema
 from gen.model.synonyms import SCHEDULE
+from gen.model.validators import After
 
 _MAX_TIMES = 400
 """The longest schedule without repetitions, a list of all values of each field, has 391 characters."""
@@ -21,7 +20,7 @@ def _short_enough(value: str) -> Any:
     return value
 
 
-CronText = Annotated[Given, AfterValidator(_short_enough), schema("string", "string", maxLength=_MAX_TIMES)]
+CronText = Annotated[Given, After(_short_enough), schema("string", "string", maxLength=_MAX_TIMES)]
 
 
 class History(Section):
