@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Struct
 from pydantic import Field
@@ -97,6 +97,8 @@ class Engine(Profile, ABC):
     """Folder of the Git repository that contains `rendered/`. [default: the top]"""
     namespace: ObjectName
     """Namespace of the engine."""
+    refuses_definitions: ClassVar[str] = ""
+    """Why the engine cannot apply definitions of pipelines; empty if it can."""
 
     @property
     def destination(self) -> str | None:

@@ -6,7 +6,7 @@ depends on another. Facts about Flux are from its documentation and source, see 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from gen.gitops.base import Engine, Site, Workload
 from gen.kubernetes import MANAGED_BY, Body, present
@@ -39,6 +39,8 @@ class Flux(Engine):
     alerts in that namespace. [default: the one of Flux]"""
     notify: ObjectName | None = None
     """Provider in that namespace that is notified of objects that could not be applied."""
+    refuses_definitions: ClassVar[str] = "it checks a version before it creates the Pipeline"
+    # it tries all objects of a Kustomization before it applies the first (`docs/pipelines.md`)
 
     def objects(self, site: Site) -> tuple[Body, ...]:
         jobs = (self._jobs(site, namespace) for namespace in site.namespaces)

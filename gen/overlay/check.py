@@ -15,6 +15,7 @@ from gen.findings.grants import (
 )
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
+from gen.gitops import ENGINES as CLASSES
 from gen.kinds import KINDS
 from gen.kinds.meant import kind_meant
 from gen.model.annotations import fields_at
@@ -26,6 +27,7 @@ from gen.networks import POD_NETWORK
 from gen.overlay.fields import VolumeFields
 from gen.overlay.grant import known_permissions
 from gen.overlay.prices import check_prices
+from gen.resources.engines import ENGINES
 from gen.schemas.registry import minor_version, versions
 from gen.storage.base import RESERVED_VOLUMES, SETTINGS
 
@@ -138,12 +140,15 @@ def _pipelines(fields: OverlayFields, layers: Layers, found: Findings) -> None:
 
 
 def _definitions(fields: OverlayFields, layers: Layers, found: Findings) -> None:
-    """Flux first tries all objects of a Kustomization, and its Pipelines do not exist yet."""
-    defined = fields.pipelines is not None and fields.pipelines.kfp is not None
-    if defined and fields.gitops is not None and "flux" in fields.gitops.engines:
-        message = "Flux cannot apply pipelines with `kfp`: it checks a version before it creates the Pipeline"
-        hint = "remove `pipelines.kfp`, or apply the overlay with Argo CD"
-        found.error(INVALID_VALUE, layers.place(("pipelines", "kfp"), key=True), message, hint)
+    """Report engines that cannot apply definitions of pipelines."""
+    if fields.pipelines is None or fields.pipelines.kfp is None or fields.gitops is None:
+        return
+    able = " or ".join(ENGINES[name].title for name, engine in CLASSES.items() if not engine.refuses_definitions)
+    for name, engine in fields.gitops.engines.items():
+        if engine.refuses_definitions:
+            message = f"{ENGINES[name].title} cannot apply pipelines with `kfp`: {engine.refuses_definitions}"
+            hint = f"remove `pipelines.kfp`, or apply the overlay with {able}"
+            found.error(INVALID_VALUE, layers.place(("pipelines", "kfp"), key=True), message, hint)
 
 
 def _older(version: str, other: str) -> bool:
