@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gen.resources.trials import Held, Trial
+    from gen.resources.updates import Updates
 
 
 class Wildcard(Enum):
@@ -116,20 +117,6 @@ class Nodes(Struct, frozen=True, kw_only=True, eq=False):
 
 
 Status = Conditions | Phases
-
-
-class Updates(Struct, frozen=True, kw_only=True, eq=False):
-    """Changes of the `spec` of an existing object that the API server accepts. It rejects all others."""
-
-    mutable: tuple[Path, ...] = ()
-    added_once: tuple[Path, ...] = ()
-    """Immutable fields of objects that have them; other objects can get them."""
-    growing: Path | None = None
-    """A quantity that may grow."""
-    fixed_with: Path | None = None
-    """A field with which that quantity is immutable, too."""
-    empty_is_missing: bool = False
-    """Whether empty fields equal missing ones. Otherwise the server sets missing fields, but not empty ones."""
 
 
 class Derived(Struct, frozen=True, kw_only=True, eq=False):
@@ -287,6 +274,11 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     def has_steps(self) -> bool:
         """Whether an object contains those of its steps as texts."""
         return bool(self.workflow or self.definition)
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether an object is a run, or a schedule or definition of runs."""
+        return bool(self.is_run or self.is_schedule or self.definition)
 
     @property
     def key(self) -> tuple[str, str]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gen.resources.base import Count, PodSet, Resource, Updates
+from gen.resources.base import Count, PodSet, Resource
+from gen.resources.updates import Updates
 
 _V1: dict[str, tuple[str, ...]] = {"v1": ()}
 

@@ -64,8 +64,7 @@ class Pair:
 def workload(one: RenderedObject) -> Resource | None:
     """Facts of the kind if the object is a run, or a schedule or definition of runs, otherwise None."""
     resource = resource_of(one.key.group, one.key.kind)
-    runs = resource is not None and (resource.is_run or resource.is_schedule or resource.definition)
-    return resource if runs else None
+    return resource if resource is not None and resource.is_workload else None
 
 
 def match_objects(trees: RenderedTrees, found: Findings) -> list[Pair]:

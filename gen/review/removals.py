@@ -71,7 +71,7 @@ def warn_kind_no_longer_permitted(objects: Iterable[ObjectChange], found: Findin
         permitted = CLASSES[engine].permitted
         for group, kind in sorted(permitted(before.body) - permitted(after.body)):
             resource = resource_of(group, kind)
-            if resource is not None and (resource.is_run or resource.is_schedule or resource.definition):
+            if resource is not None and resource.is_workload:
                 keeper = ENGINES[engine].title
                 message = f"`{after.key}` no longer permits {kind}; {keeper} would keep the last runs of this kind"
                 hint = f"list the kind of job that renders {kind} under `operators` until its runs are gone"
