@@ -65,15 +65,10 @@ def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..
         result = module.run(module.Request(**{name: value for name, value in given.items() if value is not None}))
         if isinstance(result, Stream):
             for piece in result.pieces:
-                typer.echo(
-                    (CLEAR if result.replaces and is_terminal() else "") + _formatted(piece, formats, chosen, site),
-                    nl=False,
-                    color=True,
-                )
+                before = CLEAR if result.replaces and is_terminal() else ""
+                _print(before + _formatted(piece, formats, chosen, site))
             raise typer.Exit(result.code())
-        typer.echo(
-            _formatted(result.output, formats, chosen, site), nl=False, color=True
-        )  # it has colors only if wanted
+        _print(_formatted(result.output, formats, chosen, site))
         raise typer.Exit(result.exit_code)
 
     hints = get_type_hints(module.Request, include_extras=True)
@@ -85,6 +80,10 @@ def _function(module: ModuleType, given_arguments: Sequence[str]) -> Callable[..
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # read by `inspect.signature`
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
+
+
+def _print(text: str) -> None:
+    typer.echo(text, nl=False, color=True)  # it has colors only if wanted
 
 
 def _formatted(

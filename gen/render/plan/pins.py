@@ -42,7 +42,7 @@ def digest_of(context: Context, image: str, pulled: str, route: Route, part: Par
     pins.places.setdefault(image, partial(context.place, *route))
     digest = pins.lock.images.get(image, "")
     if not digest:
-        if _counts(context, image=True):
+        if _is_reported(context, image=True):
             owner = "job" if part != "platform" and context.set_by_job(route) else "overlay"
             hint = f"run `gen pin {_job(context)}`, or write `{image}@sha256:…` into the {owner}"
             message = f"image {shown(image)} has no pin, so its tag can move to another image"
@@ -93,13 +93,13 @@ _SAME = "use a name that is the same for all runs"
 
 def _report(context: Context, route: Route, message: str, hint: str, *, image: bool = False) -> None:
     demand = context.overlay.fields.pins
-    if not _counts(context, image=image):
+    if not _is_reported(context, image=image):
         return
     report = context.found.error if demand == "required" else context.found.warning
     report(MUTABLE_REF, context.place(*route), message, hint)
 
 
-def _counts(context: Context, *, image: bool) -> bool:
+def _is_reported(context: Context, *, image: bool) -> bool:
     """Whether content that can change is reported. A finished job is a record, which `gen pin` leaves alone."""
     ignored = {"off", "code"} if image else {"off"}
     return context.overlay.fields.pins not in ignored and context.job.state != "finished"

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 _LABELS = {"node": HOSTNAME, "zone": ZONE}
 """The node label with the domains of each level of `spread`."""
-
-
 _ONE_NODE = ("ReadWriteOnce",)
+"""Access modes of a volume that one node at a time can mount."""
 
 
 class _Need(Struct, frozen=True):

@@ -14,8 +14,8 @@ from gen.kinds.plan import StepPlan
 from gen.render.parse.job import is_definition
 from gen.render.plan.definition import MOST_DEFINED, check_defined, params_of, plan_definition
 from gen.render.plan.outlasting import check_followed
-from gen.render.plan.scheduled_steps import check_scheduled
 from gen.render.plan.step_results import plan_results, uses
+from gen.render.plan.steps_named_later import check_named_later
 from gen.resources.waiting import waiting
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def plan_steps(
         one.found.error(TOO_LARGE, one.run.given.place("steps", key=True), message, "keep long texts on a volume")
     for step, own in zip(one.steps, plans, strict=True):
         if own is not None:
-            check_scheduled(step, own)
+            check_named_later(step, own)
     both = zip(one.steps, plans, strict=True)
     plan = replace(plan, definition=definition)
     known = [_step_plan(step, own, plan, overlay, pins) for step, own in both if own is not None]

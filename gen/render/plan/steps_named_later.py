@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _CREATORS = {SCHEDULE: "Argo Workflows", KFP: "Kubeflow Pipelines"}
 
 
-def check_scheduled(step: ExpandedStep, plan: Plan) -> None:
+def check_named_later(step: ExpandedStep, plan: Plan) -> None:
     """Report fields of a step that need an object of each run."""
     run = step.run
     if run is None or not run.later:
