@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 JOB = (
     "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\nworkers: 3\ngpus: 8\ntimeout: 12h\n"
 )
+SETTINGS = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "maintenance.auto=false")
 UNRENDERED = ("foreign-file", "hand-edited", "stale")
 """Codes for files that differ from the result of a render, which most tests of effects edit by hand."""
 
@@ -30,7 +31,7 @@ class History(Repository):
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(
-            ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "-C", self.root, *arguments],
+            ["git", *SETTINGS, "-C", self.root, *arguments],
             check=True,
             capture_output=True,
             text=True,

@@ -58,9 +58,9 @@ NEEDS_A_SERVER = {"server", "world"}
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests with a server are slow. The hook gets the items of all folders."""
-    for item in items:
-        here = item.path.is_relative_to(Path(__file__).parent)
-        if here and NEEDS_A_SERVER & set(getattr(item, "fixturenames", ())):
+    here = f"{Path(__file__).parent}/"
+    for item in items:  # a tenth of the time of `is_relative_to`
+        if str(item.path).startswith(here) and NEEDS_A_SERVER & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 

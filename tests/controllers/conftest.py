@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All tests with controllers are slow. The hook gets the items of all folders."""
+    here = f"{Path(__file__).parent}/"
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
+        if str(item.path).startswith(here):  # a tenth of the time of `is_relative_to`
             item.add_marker(pytest.mark.slow)
 
 

@@ -18,6 +18,10 @@ from tests.contract.fields import leaves, without
 from tests.contract.test_jobs import EVERY, OVERLAY, Case, read_overlay, source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _pytest.mark.structures import ParameterSet
+
     from gen.load import Source
     from gen.overlay.overlay import Overlay
 
@@ -42,7 +46,17 @@ def run_and_record(given: Source, overlay: Overlay) -> tuple[str, str] | None:
     return workload.identity, workload.record
 
 
-@pytest.mark.parametrize("case", EVERY, ids=lambda case: f"{case.kind}-{'-'.join(case.fields)}-{case.said['name']}")
+def fields_and_kinds() -> Iterator[ParameterSet]:
+    """Each field with one kind, in turn; with all other kinds they are slow."""
+    names = list(dict.fromkeys(case.said["name"] for case in EVERY))
+    for number, name in enumerate(names):
+        same = [case for case in EVERY if case.said["name"] == name]
+        for case in same:
+            marks = [] if case is same[number % len(same)] else [pytest.mark.slow]
+            yield pytest.param(case, id=f"{case.kind}-{'-'.join(case.fields)}-{name}", marks=marks)
+
+
+@pytest.mark.parametrize("case", list(fields_and_kinds()))
 def test_a_value_that_starts_a_new_run_changes_the_record(case: Case, granted: Overlay) -> None:
     with_it = run_and_record(source(case.document), granted)
     for route in leaves(dict(case.fields)):

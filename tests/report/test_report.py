@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
-from xmlschema import XMLSchema
 
 from gen.diagnostics import Diagnostic, Location, Severity
 from gen.render.write import Change, Status
@@ -82,6 +81,8 @@ def test_sarif_is_valid(reports: list[Report]) -> None:
 
 def test_junit_is_valid(reports: list[Report]) -> None:
     """Schema of Jenkins, the strictest one in use."""
+    from xmlschema import XMLSchema  # noqa: PLC0415 - takes long, and no other test needs it
+
     schema = XMLSchema(str(HERE / "data/junit-10.xsd"))
     for report in reports:
         schema.validate(REPORTERS["junit"](report))
