@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,14 +11,6 @@ from gen.diagnostics import Diagnostic, Location, Severity
 from gen.render.write import Change, Status
 from gen.report.formats import REPORTERS
 from gen.report.report import Report
-from tests.report.sarif import results, validator
-from tests.support import HERE, cases
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support import Repository
 
 PLACE = Location("jobs/team/a,b:c.yaml", 3, 7)
 ERROR = Diagnostic(PLACE, "unknown-field", "unknown field `a` <b> & \x1b[31m%", 'a "hint"', ((PLACE, "here"),))
@@ -64,29 +55,6 @@ def test_junit_is_xml_with_failures_for_errors_and_changes() -> None:
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("3", "2")
     assert [case.find("failure") is not None for case in suite] == [True, False, True]
     assert ET.fromstring(REPORTERS["junit"](EMPTY)).attrib["failures"] == "0"  # noqa: S314 - as above
-
-
-@pytest.fixture(scope="module")
-def reports(rendered_case: Callable[[Path], tuple[Repository, Report, int]]) -> list[Report]:
-    """Reports of every error case, and some special ones."""
-    odd = Diagnostic(Location("jobs/a b/ü%#?.yaml"), "odd", "a\ufffe\x00b", "", severity=Severity.NOTE)
-    return [REPORT, EMPTY, Report((odd,), (), ""), *(rendered_case(case)[1] for case in cases("errors"))]
-
-
-def test_sarif_is_valid(reports: list[Report]) -> None:
-    for report in reports:
-        assert len(results(REPORTERS["sarif"](report))) >= len(report.findings)
-    assert not validator().is_valid({"version": "2.1.0"})
-
-
-def test_junit_is_valid(reports: list[Report]) -> None:
-    """Schema of Jenkins, the strictest one in use."""
-    from xmlschema import XMLSchema  # noqa: PLC0415 - takes long, and no other test needs it
-
-    schema = XMLSchema(str(HERE / "data/junit-10.xsd"))
-    for report in reports:
-        schema.validate(REPORTERS["junit"](report))
-    assert not schema.is_valid("<testsuite/>")
 
 
 def test_github_escapes_separators_and_line_ends() -> None:

@@ -27,10 +27,14 @@ def test_each_name_is_asked_for_until_it_resolves(tmp_path: Path) -> None:
     getent = tmp_path / "getent"
     getent.write_text(GETENT, "utf-8")
     getent.chmod(0o755)
+    pause = tmp_path / "sleep"
+    pause.write_text('#!/bin/sh\necho "$1" >>"$0.asked"\n', "utf-8")
+    pause.chmod(0o755)
     done = run(tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     asked = (tmp_path / "getent.asked").read_text("utf-8").split()
     assert asked == ["run-worker-0.run"] * 2 + ["run-worker-1.run"] * 2
+    assert (tmp_path / "sleep.asked").read_text("utf-8").split() == ["1", "1"], "a pause after each question"
 
 
 def test_an_image_without_getent_does_not_wait(tmp_path: Path) -> None:
