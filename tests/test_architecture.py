@@ -43,7 +43,7 @@ LAYERS = (
     ("parallel",),
     ("diagnostics",),
     ("findings",),
-    ("quantity", "kubernetes", "regex"),
+    ("quantity", "kubernetes", "regex", "line_changes"),
 )
 """Rooms and loose modules, the highest first. A room may import itself, its own row and the rows below."""
 

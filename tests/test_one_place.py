@@ -115,6 +115,17 @@ def test_annotations_of_engines_are_in_one_place() -> None:
             assert [text for text in strings(module) if text.startswith(prefixes)] == [], module
 
 
+def test_long_texts_are_compared_in_one_place() -> None:
+    # the time of difflib has no bound that files of strangers keep
+    found = {module for module in modules() if "difflib" in imported_modules(tree(module))}
+    assert found == {"gen.line_changes"}
+
+
+def imported_modules(module: ast.Module) -> set[str]:
+    names = (one.name for node in ast.walk(module) if isinstance(node, ast.Import) for one in node.names)
+    return {*names, *(str(node.module) for node in ast.walk(module) if isinstance(node, ast.ImportFrom))}
+
+
 SLOW = {"AfterValidator", "BeforeValidator", "WithJsonSchema"}
 """What `gen.model.validators` has faster ones for."""
 

@@ -148,7 +148,7 @@ def _edit(
     new = source_of(raw, job.file, found)
     if new is not None:
         routes = [field.route for field in fields]
-        found.extend(in_old_file(item, source, new, routes) for item in caused_errors(source, new, job, overlays))
+        found.extend(in_old_file(caused_errors(source, new, job, overlays), source, new, routes))
     return _Edited(job.file, raw, tuple(changes))
 
 

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from gen.line_changes import changed_lines
 from gen.model.explain import dotted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gen.diagnostics import Diagnostic, Location, Route
+    from gen.line_changes import Lines
     from gen.load import Source
 
 
-def in_old_file(item: Diagnostic, old: Source, new: Source, routes: Sequence[Route]) -> Diagnostic:
-    """The finding at its place in the file that exists; `routes` are the fields that were set.
+def in_old_file(items: Sequence[Diagnostic], old: Source, new: Source, routes: Sequence[Route]) -> Iterator[Diagnostic]:
+    """The findings at their places in the file that exists; `routes` are the fields that were set.
 
     A finding about such a field names it, because the file shows another value or none. Fixes are for the text that
     is not written, so they are left out.
     """
-    if item.place.file != old.file:
-        return item
-    for route in routes:
-        if item.place in _set_places(route, old, new):
+    if not items:
+        return
+    of_route = [(route, _set_places(route, old, new)) for route in routes]
+    before = old.text.splitlines()
+    changes = changed_lines(before, new.text.splitlines())
+    for item in items:
+        if item.place.file != old.file:
+            yield item
+            continue
+        route = next((route for route, places in of_route if item.place in places), None)
+        if route is None:
+            line = min(_old_line(item.place.line - 1, changes), max(len(before) - 1, 0)) + 1
+            yield replace(item, place=replace(item.place, line=line), fixes=())
+        else:
             field = f"`{dotted(route)}`: "
             message = f"after setting {field}{item.message.removeprefix(field)}"
-            return replace(item, place=old.place(route), message=message, fixes=())
-    return replace(item, place=_same_line(item.place, old.text, new.text), fixes=())
+            yield replace(item, place=old.place(route), message=message, fixes=())
 
 
 def _set_places(route: Route, old: Source, new: Source) -> list[Location]:
@@ -39,11 +49,13 @@ def _set_places(route: Route, old: Source, new: Source) -> list[Location]:
     return [place for one in found for place in (one.key, one.value)]
 
 
-def _same_line(place: Location, old: str, new: str) -> Location:
-    """The line of the old text that is equal, or where the new line would be inserted."""
-    before, after = old.splitlines(), new.splitlines()
-    for _, start, end, first, last in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if first <= place.line - 1 < last:
-            line = min(start + place.line - 1 - first, max(end - 1, 0), max(len(before) - 1, 0))
-            return replace(place, line=line + 1)
-    return place
+def _old_line(line: int, changes: Iterable[Lines]) -> int:
+    """The line of the old text that is equal, or where the new line would be inserted; from 0."""
+    added = 0
+    for start, end, first, last in changes:
+        if line < first:
+            break
+        if line < last:
+            return min(start + line - first, max(end - 1, 0))
+        added = last - end
+    return line - added

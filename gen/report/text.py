@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.line_changes import unified
 from gen.report.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -68,9 +69,6 @@ def _without_secret(line: str) -> str:
 
 
 def _diff(change: Change | Edit) -> Iterator[str]:
-    import difflib  # noqa: PLC0415 - not needed if nothing differs
-
     old = (change.old or "").splitlines()
     new = (change.new or "").splitlines()
-    lines = difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}", lineterm="")
-    yield from (sanitize(line) for line in lines)
+    yield from (sanitize(line) for line in unified(old, new, f"a/{change.path}", f"b/{change.path}"))

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gen.report.replacements import MAX_COMPARED, Position, Replacement, replacements_of
+from gen.line_changes import MAX_COMPARED
+from gen.report.replacements import Position, Replacement, replacements_of
 from gen.report.report import Edit
 
 

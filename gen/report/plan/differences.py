@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes import qualified
+from gen.line_changes import unified
 from gen.render.emit import scalar
 from gen.report.sanitize import sanitize
 from gen.report.templates import Phrase
@@ -192,7 +192,7 @@ def _replaced(lines: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _line_difference(old: str, new: str) -> Iterator[str]:
-    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm=""))[2:]
+    lines = list(unified(old.splitlines(), new.splitlines(), context=1))[2:]
     for line in _focused_lines(lines[:_LINES]):
         text = sanitize(_shortened(line if line.startswith("@@") else line[1:]))
         yield f"  {text}" if line.startswith("@@") else f"{line[0]}   {text}"
