@@ -52,7 +52,11 @@ class Request(RenderRequest):
 
 
 def run(request: Request) -> Result[Report]:
-    """Violations when there is an error, or when anything would be written or removed."""
+    """Violations when there is an error, or when anything would be written or removed. UsageError without the base."""
+    if request.base is not None:
+        from gen.repository.git import find_base  # noqa: PLC0415 - few checks name a base, and fewer have kept runs
+
+        find_base(repository(request.root), request.base)
     if request.fix or request.diff:
         return _fix(request)
     return _check_staged(request) if request.staged else check(request, request.cache)

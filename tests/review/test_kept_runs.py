@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gen.commands import check
-from gen.diagnostics import Findings
+from gen.diagnostics import Findings, UsageError
 from gen.load import source_of
 from gen.render.emit import HEADER, digest_of, header
 from gen.render.record import run_record
@@ -261,6 +261,15 @@ def test_a_shallow_clone_renders_the_same_and_asks_for_the_base(behind: History,
     assert code == 1
     assert "kept-run-unverified" in [item.code for item in report.findings]
     assert shallow.check(base="HEAD")[1] == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"fix": True}, {"staged": True}])
+def test_a_base_that_does_not_exist_is_refused_without_kept_runs(history: History, options: dict[str, Any]) -> None:
+    history.job(JOB.replace("timeout", "time_out"))
+    before = history.git("diff")
+    with pytest.raises(UsageError, match=r"^unknown Git ref `NOPE`; "):
+        check.run(check.Request(root=history.root, base="NOPE", no_cache=True, parallel=1, **options))
+    assert history.git("diff") == before
 
 
 def test_staged_files_are_compared_with_the_base_of_the_repository(behind: History) -> None:
