@@ -1,7 +1,8 @@
-"""One more profile, format or rule costs one file and one line in its registry.
+"""One more profile costs one file and one line in its registry.
 
 Each test defines the content of the file, adds the line to the registry, and uses the result through the commands.
-Other costs are in `tests/kinds/test_foreign.py`, `tests/plugins` and `tests/commands/test_commands.py`.
+Other costs are in `tests/test_costs_of_formats.py`, `tests/test_costs_of_rules.py`, `tests/kinds/test_foreign.py`,
+`tests/plugins` and `tests/commands/test_commands.py`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,9 @@ import inspect
 import json
 import pkgutil
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
-import yaml
 from typer.testing import CliRunner
 
 from gen import accelerators, kinds, networks, queues, storage
@@ -30,29 +29,17 @@ from gen.networks import NETWORKS
 from gen.networks.base import NetworkProfile
 from gen.queues import QUEUES, QueueProfile
 from gen.queues.base import Member, PodChanges, Refusal, Run
-from gen.report.formats import PLAN_REPORTERS, REPORTERS
-from gen.rules.catalogue import CATALOGUE, cached_rules
-from gen.rules.fault import Fault
-from gen.rules.gitops.best_practices import BEST_PRACTICES
-from gen.rules.problem import SILENCE
-from gen.rules.rule import Rule, operators, rules_in, server
 from gen.storage import STORAGE, StorageProfile
 from gen.storage.base import StaticProfile, Volume
-from scripts.reference import overlay_reference, rules
-from tests.rules.support import an_object, changed
+from scripts.reference import overlay_reference
 from tests.support import Repository, validated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
+    from types import ModuleType
 
     from gen.kubernetes import Body
-    from gen.report.report import Report
     from gen.resources.base import Resource
-    from gen.review.review import Review
-    from gen.rules.fault import Faults
-    from gen.rules.object_view import ObjectView
-    from tests.history import History
 
 JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 
@@ -254,33 +241,6 @@ def test_profiles_and_their_permissions_are_in_the_schema_and_the_reference() ->
     assert {"tape", "mesh", "abacus"} < set(allow["items"]["enum"])
 
 
-def counts(report: Report) -> str:
-    return f"{len(report.findings)} findings, {len(report.changes)} changes\n"
-
-
-def test_a_report_format_is_a_choice_of_every_command_with_findings(
-    repo: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(REPORTERS, "counts", counts)
-    repo.job(JOB)
-    root = ("--root", str(repo.root))
-    assert gen("check", *root, "--output", "counts") == "0 findings, 1 changes\n"
-    assert gen("render", *root, "--output", "counts") == "0 findings, 1 changes\n"
-    assert gen("validate", str(repo.root / "rendered"), "--output", "counts") == "0 findings, 0 changes\n"
-    for command in ("render", "check", "validate"):
-        assert "counts" in gen(command, "--help")
-
-
-def test_a_format_of_plans_is_a_choice_of_the_plan(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    def starts(review: Review) -> str:
-        return f"{len(review.runs)} runs\n"
-
-    monkeypatch.setitem(PLAN_REPORTERS, "starts", starts)
-    history.job(JOB)
-    history.rendering()
-    assert gen("plan", "--root", str(history.root), "--base", "main", "--output", "starts") == "1 runs\n"
-
-
 @pytest.mark.parametrize(
     ("package", "base", "registry"),
     [
@@ -308,90 +268,3 @@ def test_every_kind_and_profile_in_a_file_is_registered(
 def is_base(model: type) -> bool:
     """Whether a class is only there to be extended: something of it is abstract, or a class attribute has no value."""
     return inspect.isabstract(model) or any(not hasattr(model, name) for name in getattr(model, "__class_vars__", ()))
-
-
-@server("team-label", "kubeflow.org/PyTorchJob", "batch/Job", remedy="Add the label `team`.")
-def team_label(view: ObjectView) -> Faults:
-    """An object has no label `team`."""
-    if "team" not in view.metadata.get("labels", {}):
-        yield Fault(("metadata", "labels"), "label `team` is missing", "add the label `team`")
-
-
-@operators(
-    "few-workers",
-    "kubeflow.org/PyTorchJob",
-    reason="The operator starts at most two workers.",
-    remedy="Set at most two replicas.",
-)
-def few_workers(view: ObjectView) -> Faults:
-    """A PyTorchJob has more than two workers."""
-    route = ("spec", "pytorchReplicaSpecs", "Worker", "replicas")
-    if (count := view.spec["pytorchReplicaSpecs"]["Worker"]["replicas"]) > 2:
-        yield Fault(route, f"{count} workers; expected at most 2")
-
-
-@pytest.fixture
-def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Add a file with rules to the catalogue, as its line in `_FILES` does."""
-
-    def add(*added: Rule) -> None:
-        file = ModuleType("gen.rules.server.added")
-        vars(file).update({rule.name.replace("-", "_"): rule for rule in added})
-        for name, rule in rules_in([file]).items():
-            monkeypatch.setitem(CATALOGUE, name, rule)
-        cached_rules.cache_clear()
-
-    yield add
-    cached_rules.cache_clear()
-
-
-def in_manifest(folder: Path, changes: dict[str, Any]) -> list[tuple[str, int, str]]:
-    """Code, line and hint of the findings of `gen validate` about a changed PyTorchJob, without best practices."""
-    path = folder / "job.yaml"
-    path.write_text(yaml.safe_dump(changed(an_object("PyTorchJob"), changes), sort_keys=False), "utf-8")
-    report, _ = validated(path)
-    return [
-        (finding.code, finding.place.line, finding.hint)
-        for finding in report.findings
-        if CATALOGUE[finding.code] not in BEST_PRACTICES
-    ]
-
-
-def line(folder: Path, text: str) -> int:
-    lines = (folder / "job.yaml").read_text("utf-8").splitlines()
-    return next(number for number, found in enumerate(lines, 1) if found.strip().startswith(text))
-
-
-def test_a_server_rule_is_checked_placed_silenced_and_explained(tmp_path: Path, register: Callable[..., None]) -> None:
-    register(team_label)
-    assert in_manifest(tmp_path, {"metadata labels": {"team": "a"}}) == []
-    found = in_manifest(tmp_path, {"metadata labels": {"app": "a"}})
-    assert found == [("team-label", line(tmp_path, "app: a"), "add the label `team`")]
-    silence = {f"{SILENCE}team-label": "not for a team"}
-    (note,) = in_manifest(tmp_path, {"metadata labels": {}, "metadata annotations": silence})
-    assert note[0] == "team-label"
-    assert validated(tmp_path / "job.yaml")[1] == 0
-    explained = gen("explain", "team-label")
-    for text in ("error in manifests, enforced by the API server", "Job (batch)", "An object has no label `team`."):
-        assert text in explained
-    assert "### team-label" in rules()
-
-
-def test_an_operator_rule_is_checked_placed_and_explained(tmp_path: Path, register: Callable[..., None]) -> None:
-    register(few_workers)
-    replicas = "spec pytorchReplicaSpecs Worker replicas"
-    assert in_manifest(tmp_path, {replicas: 2}) == []
-    found = in_manifest(tmp_path, {replicas: 17})
-    assert found == [("few-workers", line(tmp_path, "replicas: 17"), "set at most two replicas")]
-    assert "enforced by the operator" in gen("explain", "few-workers")
-
-
-def test_a_rule_is_checked_for_patched_objects_and_placed_in_the_patch(
-    repo: Repository, register: Callable[..., None]
-) -> None:
-    register(few_workers)
-    repo.job(JOB + "workers: 2\n")
-    assert "few-workers" not in repo.codes()
-    patch = "{spec: {pytorchReplicaSpecs: {Worker: {replicas: 5}}}}"
-    repo.overlay(f'kubernetes: "1.34"\npatches:\n  - target: {{kind: PyTorchJob}}\n    patch: {patch}\n')
-    assert ("few-workers", "overlays/dev/overlay.yaml:4:61") in findings(repo)

@@ -11,12 +11,13 @@ import pytest
 from gen.resources.kfp import PIPELINE, PIPELINE_VERSION
 from gen.schemas.registry import schemas, versions
 from tests.e2e.cluster import Cluster, read_definitions
+from tests.e2e.followed import World
 from tests.e2e.objects import all_rendered
 from tests.e2e.server import api_server
 from tests.support import SHARED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gen.kubernetes import Body
 
@@ -66,3 +67,9 @@ def _pipelines(known: set[str]) -> Iterator[Body]:
 
 def _namespaces() -> set[str]:
     return {one.body["metadata"]["namespace"] for one in all_rendered() if "namespace" in one.body["metadata"]}
+
+
+@pytest.fixture
+def world(tmp_path: Path, cluster: Cluster) -> Callable[[str, str], World]:
+    """A repository, an engine and a namespace for a kind and a case."""
+    return lambda kind, case: World(tmp_path / "repo", cluster, kind, case)

@@ -1,0 +1,53 @@
+"""Conditions of tasks: when a step starts, and comparisons of known values."""
+
+from __future__ import annotations
+
+import pytest
+
+from gen.importers.kfp.order import depends_on, holds, status_in
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a", "succeeded"),
+        ("a && b.Succeeded", "succeeded"),
+        ("(a.Succeeded || a.Skipped) && b", "succeeded"),
+        ("a.Failed", "failed"),
+        ("!a.Succeeded", "failed"),
+        ("a.Failed || b.Errored", "failed"),
+        ("a || a.Failed", "ended"),
+        ("a.Succeeded && b.Failed", None),
+        ("a || b", None),
+        ("a &&", None),
+        ("", None),
+        ("__import__('os')", None),
+        ("a.b.c", None),
+        ("(" * 500 + "a" + ")" * 500, None),
+        (" && ".join(f"t{n}" for n in range(40)), None),
+    ],
+)
+def test_conditions_of_dependencies(text: str, expected: str | None) -> None:
+    assert depends_on(text)[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"a" == "a"', True),
+        ("a != a", False),
+        ("1.0 == 1", True),
+        ("2 > 10", False),
+        ("a > b", None),
+        ("{{x}} == 1", None),
+        ("a == b && c == d", None),
+    ],
+)
+def test_comparisons_of_known_values(text: str, expected: bool | None) -> None:
+    assert holds(text) is expected
+
+
+def test_status_of_tasks() -> None:
+    assert status_in("{{tasks.a.status}} == Failed") == status_in('"{{workflow.status}}" != "Succeeded"') == "failed"
+    assert status_in("{{tasks.a.status}} == Succeeded") == "succeeded"
+    assert status_in("{{tasks.a.status}} == Running") is None

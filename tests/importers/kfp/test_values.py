@@ -1,0 +1,86 @@
+"""Parameters and loops of pipelines."""
+
+from __future__ import annotations
+
+from tests.importers.kfp.pipelines import dag, pipeline, program, task, values, workflow
+from tests.importers.kfp.test_kfp import read
+
+
+def test_a_loop_over_known_items_has_a_step_for_each() -> None:
+    loop = task("train", "x", withItems=[{"lr": 1}, {"lr": 2}], **values(lr="{{item.lr}}"))
+    count = task("count", "x", withSequence={"start": "3", "count": "2"}, **values(lr="{{item}}"))
+    param = task("param", "x", withParam='["a"]', dependencies=["train"], **values(lr="{{item}}"))
+    steps = pipeline(workflow(dag(loop, count, param), program("x", "--lr={{inputs.parameters.lr}}")))
+    rates = {name: step["command"][1] for name, step in steps.items() if name}
+    assert rates == {
+        "train": "--lr=1",
+        "train-2": "--lr=2",
+        "param": "--lr=a",
+        "count": "--lr=3",
+        "count-2": "--lr=4",
+    }
+    assert steps["param"]["needs"] == ["train", "train-2"]
+
+
+def test_parameters_are_params() -> None:
+    steps = pipeline(
+        workflow(
+            dag(task("a", "x", **values(lr="{{workflow.parameters.learning-rate}}")), task("b", "y")),
+            program(
+                "x",
+                "{{inputs.parameters.lr}}",
+                "{{inputs.parameters.z}}",
+                inputs={"parameters": [{"name": "z", "default": "7"}]},
+            ),
+            program("y"),
+            **values(**{"learning-rate": "0.1", "unused": "{{ 7 }}"}),
+        )
+    )
+    assert steps[""]["params"] == {"learning_rate": "0.1"}
+    assert steps["a"]["command"] == ["run", "{{ params.learning_rate }}", "7"]
+
+
+def test_a_parameter_of_a_field_without_expressions_is_reported() -> None:
+    words = [
+        "arena",
+        "submit",
+        "mpijob",
+        "--name=a",
+        "--image=i:1",
+        "--workers=2",
+        "--gang={{workflow.parameters.g}}",
+        "x",
+    ]
+    (job,), found = read(
+        workflow(dag(task("a", "x")), {"name": "x", "container": {"command": words}}, **values(g="true"))
+    )
+    assert "params" not in job.fields
+    assert any("the parameter `g` of step `a` is not carried" in item.message for item in found)
+
+
+def test_loops_in_loops_end() -> None:
+    inner = [dag(task("t", f"d{n + 1}", withSequence={"count": "64"}), name=f"d{n}") for n in range(6)]
+    for last in (program("d6"), dag(name="d6")):
+        _, found = read(workflow(*inner, last, entrypoint="d0"))
+        assert any("too many steps" in item.message for item in found) or found
+
+
+def test_two_parameters_with_one_name_are_one() -> None:
+    (job,), found = read(
+        workflow(
+            dag(task("a", "x")),
+            program("x", "{{workflow.parameters.a-b}} {{workflow.parameters.a_b}}"),
+            **values(**{"a-b": "1", "a_b": "2"}),
+        )
+    )
+    assert (job.fields["params"], job.fields["command"]) == ({"a_b": "1"}, ["run", "{{ params.a_b }} 2"])
+    assert any("the parameter `a_b` of step `a` is not carried" in item.message for item in found)
+
+
+def test_values_in_values_have_a_bound() -> None:
+    twice = {"parameters": [{"name": "p", "value": "{{inputs.parameters.p}}" * 2}]}
+    inputs = {"parameters": [{"name": "p", "value": "word"}]}
+    groups = [dag(task("t", f"g{level + 1}", arguments=twice), name=f"g{level}", inputs=inputs) for level in range(20)]
+    (job,), _ = read(workflow(*groups, program("g20", "{{inputs.parameters.p}}", inputs=inputs), entrypoint="g0"))
+    assert job.fields["image"] == "busybox:1"
+    assert len(str(job.fields)) < 200_000
