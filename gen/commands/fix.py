@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gen.diagnostics import Findings, UsageError, counted
-from gen.edit.fix import fixed, fixed_alone
+from gen.edit.fix import MAX_FIXES, fixed, fixed_alone
 from gen.edit.judged import job_findings
 from gen.load import source_of
 from gen.overlay.read import OverlayReader
@@ -34,6 +34,12 @@ MAX_ALONE: Final = 100
 """Fixes that are tried by themselves; strangers write the files, and each takes a render of its job."""
 MAX_JUDGED: Final = 4 << 20
 """Characters of files that are rendered for these fixes: each renders all of its file."""
+MAX_AGAIN: Final = 16 << 20
+"""Characters of files that are rendered for `gen check --fix` after the first fix of each file.
+
+One more render of each file is in proportion to a check. But a file of 16 KB can have 200 mistakes, each of which
+renders all of it again, and strangers write many such files.
+"""
 _BOM: Final = "\ufeff"
 
 
@@ -42,28 +48,33 @@ class Fixes(Struct, frozen=True, kw_only=True):
 
     edits: tuple[Edit, ...]
     findings: int
+    complete: bool = True
+    """Whether all fixes were tried."""
 
     def summary(self, *, done: bool) -> str:
         if not self.findings:
             return "no finding has a certain fix"
         what = f"{counted(self.findings, 'finding')} in {counted(len(self.edits), 'file')}"
-        return f"fixed {what}" if done else f"would fix {what}; `gen check --fix` does it"
+        again = "" if self.complete else ", and tries more if it runs again"
+        return f"fixed {what}{again}" if done else f"would fix {what}{again}; `gen check --fix` does it"
 
 
 def find_fixes(root: Path, patterns: Sequence[str]) -> Fixes:
     """The certain fixes of overlays and of jobs, of which patterns choose some. Overlays are fixed for all jobs."""
     edits: list[Edit] = []
-    number = 0
+    number, left, complete = 0, MAX_AGAIN, True
     for file, judge in (*_overlays(root, patterns), *_jobs(root, patterns)):
         text = _text(root, file)
         if text is None:
             continue
         mark = _BOM if text.startswith(_BOM) else ""
-        result = fixed(text.removeprefix(_BOM), judge)
+        result = fixed(text.removeprefix(_BOM), judge, min(MAX_FIXES, 1 + left // max(len(text), 1)))
+        left -= max(result.tried - 1, 0) * len(text)
+        complete &= result.complete
         if result.findings:
             edits.append(Edit(path=file, old=text, new=mark + result.text))
             number += len(result.findings)
-    return Fixes(edits=tuple(edits), findings=number)
+    return Fixes(edits=tuple(edits), findings=number, complete=complete)
 
 
 def fixes_alone(root: Path, findings: Sequence[Diagnostic]) -> dict[Diagnostic, Edit]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Judge = Callable[[str], Collection[Diagnostic]]
 
 MAX_FIXES: Final = 200
-"""Fixes of one file."""
+"""Fixes of one file that are tried: each takes a render of its job."""
 
 
 class Fixed(Struct, frozen=True, kw_only=True):
@@ -28,21 +28,26 @@ class Fixed(Struct, frozen=True, kw_only=True):
 
     text: str
     findings: tuple[Diagnostic, ...] = ()
+    tried: int = 0
+    """Fixes that were tried, also those that were not kept."""
+    complete: bool = True
+    """Whether all fixes were tried."""
 
 
-def fixed(text: str, judge: Judge) -> Fixed:
-    """The text with all certain fixes. `judge` returns the findings about a text of the file.
+def fixed(text: str, judge: Judge, most: int = MAX_FIXES) -> Fixed:
+    """The text with its certain fixes. `judge` returns the findings about a text of the file.
 
-    A fix can show errors that nothing could find before, but none in its own line.
+    A fix can show errors that nothing could find before, but none in its own line. At most `most` are tried.
     """
     found = judge(text)
     done: list[Diagnostic] = []
     refused: set[tuple[Fix, str]] = set()
-    while len(done) < MAX_FIXES:
-        waiting = [(item, fix) for item in found for fix in item.fixes if (fix, item.message) not in refused]
-        if not waiting:
+    tried = 0
+    while waiting := _next(found, refused):
+        if tried == most:
             break
-        item, fix = waiting[0]
+        tried += 1
+        item, fix = waiting
         after = _applied(text, fix)
         judged = judge(after) if after is not None else ()
         if after is None or not _is_better(item, fix, found, judged):
@@ -50,7 +55,12 @@ def fixed(text: str, judge: Judge) -> Fixed:
             continue
         text, found = after, judged
         done.append(item)
-    return Fixed(text=text, findings=tuple(done))
+    return Fixed(text=text, findings=tuple(done), tried=tried, complete=waiting is None)
+
+
+def _next(found: Collection[Diagnostic], refused: set[tuple[Fix, str]]) -> tuple[Diagnostic, Fix] | None:
+    waiting = ((item, fix) for item in found for fix in item.fixes)
+    return next(((item, fix) for item, fix in waiting if (fix, item.message) not in refused), None)
 
 
 def fixed_alone(text: str, item: Diagnostic, found: Collection[Diagnostic], judge: Judge) -> str | None:

@@ -167,6 +167,20 @@ def test_fixes_of_long_files_are_offered_up_to_a_limit(repo: Repository) -> None
     assert len([result for result in found if "fixes" in result]) == 7  # the text is a little longer than an eighth
 
 
+def test_each_file_is_fixed_and_few_are_rendered_often(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A render for each mistake in each of many files would take hours."""
+    broken = JOB.replace("gpus: 8", "gpu: 8").replace("timeout: 12h", "time_out: 12h").replace("image:", "Image:")
+    jobs = [repo.job(broken, name) for name in "abc"]
+    monkeypatch.setattr("gen.commands.fix.MAX_AGAIN", 3 * len(broken))
+    fixes = find_fixes(repo.root, ())
+    assert fixes.findings == 3 + 2 + 1
+    assert fixes.summary(done=True) == "fixed 6 findings in 3 files, and tries more if it runs again"
+    for _ in range(2):
+        write_fixes(repo.root, find_fixes(repo.root, ()))
+    assert {path.read_text("utf-8") for path in jobs} == {JOB}
+    assert find_fixes(repo.root, ()).complete
+
+
 def test_sarif_offers_fixes_of_overlays(repo: Repository) -> None:
     repo.job(JOB)
     text = (repo.root / "overlays/dev/overlay.yaml").read_text("utf-8")

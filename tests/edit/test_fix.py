@@ -67,6 +67,18 @@ def test_a_fix_that_leaves_as_many_errors_is_not_kept() -> None:
     assert (result.text, result.findings) == (text, ())
 
 
+def test_fixes_that_are_not_kept_are_tried_up_to_a_limit() -> None:
+    judged: list[str] = []
+
+    def judge(text: str) -> list[Diagnostic]:
+        judged.append(text)
+        return [finding(f"error {index}", Rename(("gpu",), "gpus")) for index in range(3 * MAX_FIXES)]
+
+    result = fixed("gpu: 8\n", judge)
+    assert (result.findings, result.tried, result.complete) == ((), MAX_FIXES, False)
+    assert len(judged) == 1 + MAX_FIXES
+
+
 @pytest.mark.slow
 def test_a_fix_that_a_judge_finds_again_and_again_ends() -> None:
     def judge(text: str) -> list[Diagnostic]:
