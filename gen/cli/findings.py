@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
+
+from gen.report.formats import WITH_FIXES
 
 if TYPE_CHECKING:
     from gen.report.documentation import Documentation
     from gen.report.report import Report
 
-_WITH_FIXES: Final = "sarif"
-"""The format that has a form for fixes."""
-
 
 def with_links(report: Report, documentation: Documentation, output: str) -> Report:
     """The report for a format."""
     found = replace(report, documentation=documentation)
-    if output != _WITH_FIXES or report.root is None or not any(finding.fixes for finding in report.findings):
+    if output not in WITH_FIXES or report.root is None or not any(finding.fixes for finding in report.findings):
         return found
     from gen.commands.fix import fixes_alone  # noqa: PLC0415 - only for this format
 

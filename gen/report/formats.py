@@ -36,6 +36,8 @@ REPORTERS: Final[dict[str, Callable[[Report], str]]] = {
     "markdown": partial(_report, "findings_markdown:as_markdown"),
 }
 """Formats of findings and file changes. On a terminal, `text` is `full`."""
+WITH_FIXES: Final = frozenset({"sarif"})
+"""Those with a form for the certain fix of each finding. Each takes a render, so that others get none."""
 
 PLAN_REPORTERS: Final[dict[str, Callable[[Review], str]]] = {
     "text": partial(_report, "plan.text:as_text"),
