@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from gen.kinds.base import Job
     from gen.kinds.plan import Plan, ResourceQuotaPlan, StoragePlan
+    from gen.resources.base import Resource
 
 _QUOTA = "gen"
 """Name of the ResourceQuota of a namespace."""
@@ -48,19 +49,13 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
     queued = queue_run(plan, job.facts, pods)
     if plan.queue is not None:
         pods = queued_pods(plan.queue, queued)
-    definition = plan.definition
-    workload: Body = {
-        "apiVersion": plan.api_version if definition is None else definition.facts.served[0],
-        "kind": job.facts.kind if definition is None else definition.facts.kind,
-        "metadata": inner_metadata(plan) if plan.inner else run_metadata(plan, plan.run, plan.kind),
-        "spec": job.workload(plan, pods) if definition is None else version_spec(plan, definition),
-    }
+    workload, facts = _workload(job, plan, pods)
     if not plan.inner:
         describe_run(workload, plan)
-    facts = job.facts if plan.schedule is None or plan.in_workflow else plan.schedule.facts
-    facts = facts if definition is None else definition.facts
     if plan.in_workflow:
         facts = replace(facts, suspend=None)
+    elif plan.schedule is not None:
+        facts = plan.schedule.facts
     if plan.state == "suspended" and facts.suspend is not None:
         set_value(workload, facts.suspend, value=True)
     if plan.queue is not None:
@@ -86,6 +81,17 @@ def _run(job: Job, plan: Plan) -> Iterator[Manifest]:
         name = body["metadata"]["name"]
         body["metadata"] = run_metadata(plan, name, plan.kind)
         yield Manifest(body=body, name=stable_name(name), source=Location(plan.source), folder=plan.folder, of_run=True)
+
+
+def _workload(job: Job, plan: Plan, pods: dict[str, Body]) -> tuple[Body, Resource]:
+    """The run, or the definition of runs, and the facts of its kind."""
+    if plan.definition is None:
+        facts, version, spec = job.facts, plan.api_version, job.workload(plan, pods)
+    else:
+        facts = plan.definition.facts
+        version, spec = facts.served[0], version_spec(plan, plan.definition)
+    metadata = inner_metadata(plan) if plan.inner else run_metadata(plan, plan.run, plan.kind)
+    return {"apiVersion": version, "kind": facts.kind, "metadata": metadata, "spec": spec}, facts
 
 
 def describe_run(workload: Body, plan: Plan) -> None:
