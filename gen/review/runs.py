@@ -15,6 +15,7 @@ from gen.resources.content import content
 from gen.resources.cost import RunCost, run_cost
 from gen.resources.demand import Demand, demand
 from gen.resources.engines import is_finished
+from gen.resources.preemption import preempting_classes
 from gen.resources.step_demand import StepDemand, step_demands
 from gen.review.matching import Pair, workload
 from gen.rules.cron_month import overlapping, runs_a_month
@@ -100,6 +101,8 @@ class RunVersion:
     """Whether suspension stops its pods."""
     cost: RunCost | None = None
     """None if the overlay has no prices."""
+    preempts: tuple[str, ...] = ()
+    """PriorityClasses of its pods that stop pods of a lower priority."""
 
     @property
     def counts(self) -> bool:
@@ -236,6 +239,7 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
         steps=_steps(run, kind, units) if kind.has_steps else (),
         suspend_stops=kind.suspend_stops,
         cost=cost,
+        preempts=_preempts(run, kind),
     )
 
 
@@ -243,6 +247,14 @@ def _steps(run: RenderedObject, kind: Resource, units: Units) -> tuple[StepDeman
     """None if they cannot be read, which is reported with the demand."""
     try:
         return step_demands(run.outline, kind, units)
+    except ValueError:
+        return ()
+
+
+def _preempts(run: RenderedObject, kind: Resource) -> tuple[str, ...]:
+    """None if the steps cannot be read, as above."""
+    try:
+        return preempting_classes(run.outline, kind)
     except ValueError:
         return ()
 

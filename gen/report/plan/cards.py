@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import counted
 from gen.report.plan.cost_phrases import cost_phrase, costs_phrase
-from gen.report.plan.phrases import RUN_SECTIONS, number, state_phrase
+from gen.report.plan.phrases import RUN_SECTIONS, number, preempting, state_phrase
 from gen.report.plan.view import run_groups, swept_values
 from gen.report.templates import Phrase
 from gen.review.runs import RunAction
@@ -75,6 +75,7 @@ class Card:
     queue: str
     replaces: str
     state: Phrase
+    preempts: str
     pods: int
     gpus: int
     devices: tuple[tuple[str, int], ...]
@@ -144,6 +145,7 @@ def _card(runs: Sequence[RunChange], index: int, details: dict[str, int]) -> Car
         queue=first.latest.queue,
         replaces=first.replaces if alone else "",
         state=state_phrase(first),
+        preempts=preempting(runs),
         pods=sum(version.demand.pods for version in versions),
         gpus=sum(version.demand.gpus for version in versions),
         devices=tuple(sorted((name, count) for name, count in devices.items() if count)),

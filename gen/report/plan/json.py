@@ -105,6 +105,7 @@ def _side(side: RunVersion | None) -> dict[str, Any] | None:
         "name": side.name,
         "state": side.state.value,
         "queue": side.queue or None,
+        "preempts": list(side.preempts),
         "pods": asked.pods,
         "gpus": asked.gpus,
         "gpuHours": asked.gpu_hours,

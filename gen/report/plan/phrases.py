@@ -17,7 +17,7 @@ from gen.review.runs import RunAction, RunState
 from gen.review.usage import Load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gen.resources.demand import Demand
     from gen.review.review import Review
@@ -172,6 +172,12 @@ def total_phrase(demands: Sequence[Demand]) -> Phrase:
         load += demand
     pods = counted(sum(demand.pods for demand in demands), "pod")
     return Phrase(f"{counted(len(demands), 'run')}, {pods}, {_load_phrase(load)}")
+
+
+def preempting(runs: Iterable[RunChange]) -> str:
+    """PriorityClasses of pods that may stop others after the merge, as files have them; empty without any."""
+    after = (run.after for run in runs if run.after is not None and run.after.state is not RunState.FINISHED)
+    return ", ".join(sorted({name for version in after for name in version.preempts}))
 
 
 def state_phrase(run: RunChange) -> Phrase:

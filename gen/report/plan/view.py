@@ -18,6 +18,7 @@ from gen.report.plan.phrases import (
     demand_phrase,
     headline,
     hours_phrase,
+    preempting,
     state_phrase,
     summary,
     total_phrase,
@@ -59,6 +60,8 @@ class RunView:
     """Empty without prices."""
     state: Phrase
     """Empty for an active run."""
+    preempts: str
+    """PriorityClasses of pods that may stop others after the merge, or empty."""
     values: tuple[str, ...] = ()
     """For the runs of a sweep, which are one row: the values of each. For a pipeline, its steps."""
 
@@ -221,6 +224,7 @@ def _sweep(runs: Sequence[RunChange]) -> RunView:
         demand=total_phrase([run.latest.demand for run in runs]),
         cost=costs_phrase([run.latest for run in runs]),
         state=state_phrase(first),
+        preempts=preempting(runs),
         values=tuple(sorted(swept_values(run) for run in runs)),
     )
 
@@ -241,6 +245,7 @@ def _run(run: RunChange) -> RunView:
         demand=demand_phrase(run.latest.demand),
         cost=cost_phrase(run.latest),
         state=state_phrase(run),
+        preempts=preempting([run]),
         values=tuple(map(_step, run.latest.steps)),
     )
 
