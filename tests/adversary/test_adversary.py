@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,12 +28,19 @@ MAX_LINES = 1_000_000
 """Executed lines of Python that the files of an attack may cost."""
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
-def test_an_attack_is_refused_with_a_place(attack: Attack, tmp_path: Path) -> None:
-    repo = Repository.at(tmp_path / "repo")
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A rendered job, which attacks come to."""
+    repo = Repository.at(tmp_path_factory.mktemp("sound") / "repo")
     repo.overlay(OVERLAY)
     repo.job(SOUND, name="sound")
     assert repo.render()[1] == 0
+    return repo
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
+def test_an_attack_is_refused_with_a_place(attack: Attack, rendered: Repository, tmp_path: Path) -> None:
+    repo = Repository(shutil.copytree(rendered.root, tmp_path / "repo"))
     _commit(attack, repo)
     before = _contents(tmp_path)
     results = []
