@@ -134,7 +134,9 @@ def test_a_pull_request_cannot_choose_its_checks(site: Site, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(site: Site, tmp_path: Path) -> None:
+def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(
+    site: Site, quick: dict[str, str], tmp_path: Path
+) -> None:
     """A merge request that starts at an old commit must not be checked by the checks of that commit."""
     work = site.clone("history")
     check = work / "ci/check.sh"
@@ -148,13 +150,13 @@ def test_gitlab_takes_its_checks_from_the_head_of_the_target_branch(site: Site, 
     clone = tmp_path / "change"
     git("checkout", "--quiet", weak, cwd=clone)
     (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
-    done = gitlab(proposed(clone))
+    done = gitlab(proposed(clone), **quick)
     assert done.returncode == 1, done.stdout + done.stderr
     assert first_line(clone / "gen-report/plan.md").startswith("### Refused: `missing`")
 
 
 @pytest.mark.slow
-def test_gitlab_checks_the_result_of_the_merge(site: Site, tmp_path: Path) -> None:
+def test_gitlab_checks_the_result_of_the_merge(site: Site, quick: dict[str, str], tmp_path: Path) -> None:
     """A merge request that starts before the quota was reduced must not be checked against the old quota."""
     work = site.clone("quota")
     overlay = work / "overlays/production/overlay.yaml"
@@ -169,18 +171,18 @@ def test_gitlab_checks_the_result_of_the_merge(site: Site, tmp_path: Path) -> No
     git("checkout", "--quiet", "origin/before", cwd=clone)
     (clone / job).write_text(STALE + "gpus: 8\ntimeout: 1h\n", "utf-8")
     assert run("gen", "render", cwd=clone).returncode == 0
-    done = gitlab(proposed(clone))
+    done = gitlab(proposed(clone), **quick)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "`over-quota`" in first_line(clone / "gen-report/plan.md")
 
 
 @pytest.mark.slow
-def test_gitlab_fetches_the_target_branch_of_the_parent_project_in_a_fork(site: Site) -> None:
+def test_gitlab_fetches_the_target_branch_of_the_parent_project_in_a_fork(site: Site, quick: dict[str, str]) -> None:
     clone = site.clone("fork")
     git("remote", "set-url", "origin", "/nowhere", cwd=clone)
     change = proposed_job(clone)
     parent = {"CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "5", "CI_MERGE_REQUEST_PROJECT_URL": f"file://{site.origin}/"}
-    done = gitlab(change, **parent)
+    done = gitlab(change, **parent, **quick)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -191,17 +193,17 @@ def proposed_job(clone: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_committed_report_is_not_the_report(site: Site) -> None:
+def test_a_committed_report_is_not_the_report(site: Site, quick: dict[str, str]) -> None:
     """CI must not publish a plan from the merge request, also if its check fails before it writes one."""
     clone = site.clone("forged")
     (clone / "gen-report").mkdir()
     (clone / "gen-report/plan.md").write_text("### 0 runs start\n", "utf-8")
     (clone / "jobs/team-a/stale.yaml").write_text(STALE, "utf-8")
     change = proposed(clone)
-    assert gitlab(change, CI_MERGE_REQUEST_TARGET_BRANCH_NAME="absent").returncode != 0
+    assert gitlab(change, CI_MERGE_REQUEST_TARGET_BRANCH_NAME="absent", **quick).returncode != 0
     assert not (change / "gen-report/plan.md").exists()
     git("checkout", "--quiet", "--force", "change", cwd=clone)
-    assert gitlab(change).returncode == 1
+    assert gitlab(change, **quick).returncode == 1
     assert first_line(change / "gen-report/plan.md").startswith("### Refused: `missing`")
 
 
