@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import ryaml
 
-from gen.schemas.registry import DEFINITIONS, Schemas, versions
+from gen.schemas.kubernetes import DEFINITIONS, reference
+from gen.schemas.registry import Schemas, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +83,7 @@ def closed_schema(group: str, version: str, kind: str, upstream: Schema) -> Sche
 def _closed(schema: Schema, known: Mapping[Signature, str]) -> Schema:
     part = _part(schema, known)
     if part is not None:
-        return {"$ref": f"{DEFINITIONS}#/$defs/{part}"}
+        return reference(part)
     if schema.get("x-kubernetes-int-or-string"):
         return {"$ref": f"{_COMMON}Quantity"} if "pattern" in schema else {"type": ["integer", "string"]}
     found = {key: schema[key] for key in _KEPT if key in schema}
@@ -126,9 +127,9 @@ def _part(schema: Schema, known: Mapping[Signature, str]) -> str | None:
 def _known_parts() -> dict[Signature, str]:
     """Parts that every Kubernetes version has, by the names of their fields."""
     newest = Schemas(versions()[-1])
-    shared = set.intersection(*(set(Schemas(version).definitions["$defs"]) for version in versions()))
+    shared = set.intersection(*(set(Schemas(version).types) for version in versions()))
     names = sorted(name for name in shared if name.startswith(_PARTS))
-    return {_signature(newest.definitions["$defs"][name], newest): name for name in reversed(names)}
+    return {_signature(newest.types[name], newest): name for name in reversed(names)}
 
 
 def _signature(schema: Schema, of: Schemas | None = None, depth: int = _DEPTH) -> Signature:

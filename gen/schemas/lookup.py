@@ -11,7 +11,8 @@ from msgspec import Struct
 from gen.diagnostics import BugError, DefinitionError
 from gen.resources import resource_of_object
 from gen.resources.scope import is_cluster_scoped
-from gen.schemas.registry import DEFINITIONS, compiled, is_partial, schemas
+from gen.schemas.kubernetes import POD_TEMPLATE, reference
+from gen.schemas.registry import compiled, is_partial, schemas
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -68,7 +69,7 @@ class Kinds:
         """The schema of pod templates, for objects with a definition that is older or newer than this version of
         Kubernetes.
         """
-        schema = {"$ref": f"{DEFINITIONS}#/$defs/io.k8s.api.core.v1.PodTemplateSpec"}
+        schema = reference(POD_TEMPLATE)
         return Kind(schema, compiled(schema, self.schemas))
 
     def names(self) -> list[tuple[str, str]]:

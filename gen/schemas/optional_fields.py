@@ -6,10 +6,7 @@ some. Compared with a real API server (`tests/e2e/test_optional_fields.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, Final
 
 _OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
     "core.ConfigMapNodeConfigSource": ("namespace", "name", "kubeletConfigKey"),
@@ -50,18 +47,17 @@ _OF_STATUS: Final = ("Condition", "Status", "NodeSystemInfo", "NodeAddress", "At
 """Ends of names of types that only occur in `status`, which a server drops from a new object."""
 
 
-def drop_requirements(definitions: Mapping[str, Any], minor: int) -> None:
-    """Remove these fields from `required` of a version's definitions, in place."""
-    for name, definition in definitions.items():
-        required = definition.get("required")
-        if not required:
-            continue
-        *_, group, _, kind = name.split(".") if name.count(".") > 1 else ("", "", name)
-        key = f"{group}.{kind}"
-        fields = _OPTIONAL.get(key, ()) if _SINCE.get(key, 0) <= minor else ()
-        of_status = kind.endswith(_OF_STATUS) and kind != "MatchCondition"
-        left = [] if of_status else [one for one in required if one not in fields]
-        if left:
-            definition["required"] = left
-        else:
-            del definition["required"]  # draft 4 has no empty list
+def drop_requirements(name: str, definition: dict[str, Any], minor: int) -> None:
+    """Remove these fields from `required` of a definition of a minor version, in place."""
+    required = definition.get("required")
+    if not required:
+        return
+    *_, group, _, kind = name.split(".") if name.count(".") > 1 else ("", "", name)
+    key = f"{group}.{kind}"
+    fields = _OPTIONAL.get(key, ()) if _SINCE.get(key, 0) <= minor else ()
+    of_status = kind.endswith(_OF_STATUS) and kind != "MatchCondition"
+    left = [] if of_status else [one for one in required if one not in fields]
+    if left:
+        definition["required"] = left
+    else:
+        del definition["required"]  # draft 4 has no empty list

@@ -1,8 +1,6 @@
 """JSON Schemas of all rendered kinds, by Kubernetes version, each compiled once.
 
-Schemas of Kubernetes come as data from kubernetes-validate. Its strict form is closed: an unknown field is an error.
-Its own `validate()` is not used, because it reads 2 MB of JSON for each object. Schemas of training kinds are in this
-package, written by hand, and refer to Kubernetes' pod templates.
+Schemas of training kinds are in this package, written by hand, and refer to Kubernetes' pod templates.
 """
 
 from __future__ import annotations
@@ -10,14 +8,15 @@ from __future__ import annotations
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from gen.diagnostics import BugError
 from gen.regex import regex
-from gen.schemas.optional_fields import drop_requirements
-from gen.schemas.times import add_time_patterns
+from gen.resources import RESOURCES
+from gen.schemas.bounds import OF_DEFINITIONS, with_bounds
+from gen.schemas.kubernetes import DEFINITIONS, KubernetesTypes, reference, referred
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry
@@ -28,15 +27,8 @@ Schema = dict[str, Any]
 
 _OWN = Path(__file__).parent / "data"
 _BUNDLES = _OWN / "bundles"
-DEFINITIONS = "https://kubernetes.io/api/_definitions.json"
 _FOLDERS = [_OWN, _BUNDLES]
 _COMMON = "https://gen.invalid/common.json"
-_BOUNDS = {"int32": 2**31, "int64": 2**63}
-"""Bounds of number formats, which validators ignore."""
-
-_LOOSE = {"int32": 2**63, "int64": 2**63}
-"""The same for definitions, where the API server only limits numbers to 64 bits."""
-
 _FOLDER = regex(r"v(1\.[0-9]+)\.[0-9]+-local-strict")
 
 
@@ -92,7 +84,7 @@ def compiled(schema: Schema, schemas: Schemas) -> Draft202012Validator:
     """A validator of a schema that may refer to those of a Kubernetes version."""
     from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, only where it is used
 
-    return Draft202012Validator(schema, registry=schemas.registry)
+    return Draft202012Validator(schema, registry=schemas.registry_for(schema))
 
 
 def _complete() -> list[Path]:
@@ -108,6 +100,8 @@ class Schemas:
         self._minor = int(version.split(".")[1])
         self._validators: dict[tuple[str, str], Draft202012Validator] = {}
         self._documents: dict[str, Schema] = {}
+        self._registered: dict[str, Schema] = {}
+        self._registry: Registry | None = None
 
     def validator(self, api_version: str, kind: str) -> Draft202012Validator:
         """The compiled validator of a kind of object. BugError for a kind without a schema."""
@@ -119,7 +113,7 @@ class Schemas:
     def kinds(self) -> list[tuple[str, str]]:
         """Every API version and kind with a complete schema."""
         own = [orjson.loads(path.read_bytes())["properties"] for path in _complete()]
-        return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self._core_kinds]
+        return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self.types.kinds]
 
     def schema(self, api_version: str, kind: str) -> Schema:
         """The schema of a kind of object, with references for `resolve`."""
@@ -127,19 +121,18 @@ class Schemas:
         for folder in _FOLDERS:
             if file in _files(folder):
                 return self._document(file, folder / file)
-        name = self._core_kinds.get((api_version, kind))
+        name = self.types.kinds.get((api_version, kind))
         if name is None:
             raise BugError(f"no schema found for {api_version} {kind}")
-        return {"$ref": f"{DEFINITIONS}#/$defs/{name}"}
+        return reference(name)
 
     def resolve(self, schema: Schema, base: str = "") -> tuple[Schema, str]:
         """Follow `$ref` as far as possible. `base` is the document of local references."""
         while (reference := schema.get("$ref")) is not None:
             document, _, pointer = reference.partition("#")
             base = document or base
-            schema = self.definitions if base.endswith("_definitions.json") else self._common
-            for step in pointer.strip("/").split("/"):
-                schema = schema[step]
+            _, name = pointer.strip("/").split("/")  # "$defs" and the name
+            schema = self.types[name] if base.endswith("_definitions.json") else self._common["$defs"][name]
         return schema, base
 
     def fields(self, schema: Schema, route: Route) -> list[str]:
@@ -171,36 +164,28 @@ class Schemas:
 
     def _document(self, name: str, path: Path) -> Schema:
         if name not in self._documents:
-            raw = path.read_bytes()
-            for word, bound in (_LOOSE if not path.is_relative_to(self._folder) else _BOUNDS).items():
-                written = f'"format": "{word}"'
-                raw = raw.replace(written.encode(), f'{written}, "minimum": {-bound}, "maximum": {bound - 1}'.encode())
-            self._documents[name] = orjson.loads(raw)
+            self._documents[name] = orjson.loads(with_bounds(path.read_bytes(), OF_DEFINITIONS))
         return self._documents[name]
 
     @cached_property
-    def definitions(self) -> Schema:
-        document = self._document("definitions", self._folder / "_definitions.json")
-        drop_requirements(document["$defs"], self._minor)
-        add_time_patterns(document["$defs"])
-        return document
+    def types(self) -> KubernetesTypes:
+        return KubernetesTypes((self._folder / "_definitions.json").read_bytes(), self._minor)
 
     @cached_property
     def _common(self) -> Schema:
         return self._document("common", _OWN / "common.json")
 
-    @cached_property
-    def registry(self) -> Registry:
-        import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
+    def registry_for(self, schema: Schema) -> Registry:
+        """What a schema refers to. It begins with all that the kinds in `gen.resources` need, a third of Kubernetes."""
+        names = referred(schema)
+        if self._registry is None or not names <= self._registered.keys():
+            import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
 
-        resources = [(DEFINITIONS, self.definitions), (_COMMON, self._common)]
-        return jsonschema_rs.Registry(resources, draft=jsonschema_rs.Draft202012)
+            self._registered |= self.types.reachable(names | (self._registered.keys() or self._usual()))
+            resources = [(DEFINITIONS, {"$defs": self._registered}), (_COMMON, self._common)]
+            self._registry = jsonschema_rs.Registry(resources, draft=jsonschema_rs.Draft202012)
+        return self._registry
 
-    @cached_property
-    def _core_kinds(self) -> dict[tuple[str, str], str]:
-        names = {}
-        for name, definition in cast("Schema", self.definitions["$defs"]).items():
-            for gvk in definition.get("x-kubernetes-group-version-kind", ()):
-                api_version = f"{gvk['group']}/{gvk['version']}" if gvk["group"] else gvk["version"]
-                names[api_version, gvk["kind"]] = name
-        return names
+    def _usual(self) -> set[str]:
+        known = ((version, one.kind) for one in RESOURCES.values() for version in one.versions)
+        return referred(self._common) | {name for key in known if (name := self.types.kinds.get(key)) is not None}

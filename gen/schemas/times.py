@@ -5,10 +5,7 @@ From `UnmarshalJSON` of `apimachinery/pkg/apis/meta/v1/time.go` (RFC 3339) and `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, Final
 
 _DATE = "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
@@ -21,8 +18,10 @@ TIMES: Final[dict[str, str]] = {
 }
 """Patterns of `Time` and `MicroTime`, each with an example."""
 
+_PATTERNS: Final = {f"{_TYPES}{name}": pattern for name, pattern in zip(("Time", "MicroTime"), TIMES, strict=True)}
 
-def add_time_patterns(definitions: Mapping[str, Any]) -> None:
-    """Add the patterns to the definitions of a version, in place."""
-    for name, pattern in zip(("Time", "MicroTime"), TIMES, strict=True):
-        definitions[f"{_TYPES}{name}"]["pattern"] = pattern
+
+def add_time_pattern(name: str, definition: dict[str, Any]) -> None:
+    """Add its pattern to the definition of a time, in place."""
+    if name in _PATTERNS:
+        definition["pattern"] = _PATTERNS[name]

@@ -57,7 +57,7 @@ def test_other_fields_of_these_types_are_required() -> None:
 
 @pytest.mark.parametrize("version", versions())
 def test_every_type_is_one_of_kubernetes(version: str) -> None:
-    names = {".".join(name.split(".")[-3::2]) for name in Kinds(version).schemas.definitions["$defs"]}
+    names = {".".join(name.split(".")[-3::2]) for name in Kinds(version).schemas.types}
     newer = {"core.SleepAction", "core.TypedObjectReference"} | {
         name for name in _OPTIONAL if name.startswith("resource.")
     }

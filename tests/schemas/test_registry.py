@@ -10,7 +10,8 @@ import ryaml
 
 from gen.diagnostics import BugError
 from gen.kinds import KINDS
-from gen.schemas.registry import DEFINITIONS, Schemas, is_partial, minor_version, schemas, versions
+from gen.schemas.kubernetes import DEFINITIONS
+from gen.schemas.registry import Schemas, is_partial, minor_version, schemas, versions
 from scripts.closed_schema import OWN, closed_schema, layout
 from tests.support import SHARED
 

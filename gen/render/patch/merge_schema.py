@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 from gen.diagnostics import BugError
 from gen.resources import resource_of_object
 from gen.resources.base import ANY_ITEM, ANY_KEY
-from gen.schemas.registry import DEFINITIONS
+from gen.schemas.kubernetes import POD_TEMPLATE, reference
 
 if TYPE_CHECKING:
     from gen.kubernetes import Body
     from gen.resources.base import Pattern
     from gen.schemas.registry import Schema, Schemas
-
-POD_TEMPLATE = {"$ref": f"{DEFINITIONS}#/$defs/io.k8s.api.core.v1.PodTemplateSpec"}
 
 
 def merge_schema(schemas: Schemas, body: Body) -> tuple[Schema, str]:
@@ -42,4 +40,4 @@ def _add(schema: Any, pattern: Pattern) -> None:
             schema = schema.setdefault("items", {})
         else:
             schema = schema.setdefault("properties", {}).setdefault(step, {})
-    schema.update(POD_TEMPLATE)
+    schema.update(reference(POD_TEMPLATE))

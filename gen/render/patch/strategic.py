@@ -14,9 +14,10 @@ from msgspec import Struct
 
 from gen.kubernetes import Body
 from gen.overlay.patches.directives import directive
-from gen.render.patch.merge_schema import POD_TEMPLATE, merge_schema
+from gen.render.patch.merge_schema import merge_schema
 from gen.render.patch.provenance import Provenance, label, labelled
 from gen.resources.pods import follow
+from gen.schemas.kubernetes import POD_TEMPLATE, reference
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -42,7 +43,7 @@ class StrategicMerge(Struct):
 
     def apply_to_pods(self, body: Body, patch: Body, route: Route) -> Body:
         """The object with the patch merged into the pod template at a route."""
-        schema, base = self.schemas.resolve(POD_TEMPLATE)
+        schema, base = self.schemas.resolve(reference(POD_TEMPLATE))
         template = self._mapping(follow(body, route), patch, schema, base, labelled(body, route), ())
         replaced: Body = _replaced(body, route, template)
         return replaced
