@@ -25,6 +25,14 @@ class Model(BaseModel):
     main: ClassVar[str] = ""
     """Field that a scalar instead of the mapping is probably meant for; only used for hints."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Hide the types of class variables, which pydantic does not use but compiles for each class below again."""
+        super().__init_subclass__(**options)
+        written = cls.__dict__.get("__annotations__", {})
+        written.update(
+            (name, ClassVar) for name, one in written.items() if isinstance(one, str) and one.startswith("ClassVar[")
+        )
+
     def __hash__(self) -> int:
         """Hash by type, so that pydantic does not copy a default that is a model into every instance."""
         return hash(type(self))
