@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from gen.commands.result import Result
 from gen.diagnostics import UsageError
@@ -26,6 +26,7 @@ from gen.model.docs import field_docs
 from gen.model.job import NOT_DEFAULTS, JobFields
 from gen.model.profile import Profile
 from gen.model.step import STEPS_HAVE, Order
+from gen.model.validators import MODEL
 from gen.overlay.extensions import load_extensions
 from gen.overlay.fields import overlay_fields
 from gen.overlay.grant import permissions
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pydantic import BaseModel
+    from pydantic_core.core_schema import PlainValidatorFunctionSchema
 
 Schema = dict[str, Any]
 
@@ -149,6 +151,17 @@ def _used(definitions: Schema, *holders: Schema) -> Schema:
     return dict(sorted(used.items()))
 
 
+class _Generator(GenerateJsonSchema):
+    """Also describes the models that are built when a file has them."""
+
+    def function_plain_schema(self, schema: PlainValidatorFunctionSchema) -> Schema:
+        model: type[BaseModel] | None = schema.get("metadata", {}).get(MODEL)
+        if model is None:
+            return super().function_plain_schema(schema)
+        model.model_rebuild()
+        return self.generate_inner(model.__pydantic_core_schema__)
+
+
 def _definitions(models: Iterable[type[BaseModel]]) -> Schema:
     """Definitions of models and of all that they refer to, which the caller may change."""
     definitions: Schema = orjson.loads(_definitions_text(tuple(models), tuple(permissions())))
@@ -163,7 +176,9 @@ def _definitions_text(wanted: tuple[type[BaseModel], ...], _permissions: tuple[s
     """
     for model in wanted:
         model.model_rebuild()
-    _, document = models_json_schema([(model, "validation") for model in wanted], ref_template=_TEMPLATE)
+    _, document = models_json_schema(
+        [(model, "validation") for model in wanted], ref_template=_TEMPLATE, schema_generator=_Generator
+    )
     by_name = {model.__name__: model for model in reachable(wanted)}
     definitions = document["$defs"]
     for name, definition in definitions.items():

@@ -6,7 +6,7 @@ Kubernetes documentation "Job with Pod-to-Pod Communication".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from gen.kinds.base import Problem
 from gen.kinds.indexed import FailureRule, IndexedJob, field_variable
@@ -14,9 +14,10 @@ from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Role
 from gen.kinds.task_array import TaskArray, array_problems, task_counts, tasks_at_once
 from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, STEP_LABEL, TRIAL, Body, present, with_field
-from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.base import Model, OrMapping
 from gen.model.pods import RoleFields
 from gen.model.scalars import Duration, Truth
+from gen.model.validators import WhenGiven
 from gen.resources.batch import CRONJOB, JOB, POD_DEADLINE
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _JOB_NAME: Final = "JOB_NAME"
 class BatchRoles(Model):
     """Values for a single role."""
 
-    worker: RoleFields | None = None
+    worker: WhenGiven[RoleFields] | None = None
     """Training pods."""
 
 
@@ -48,7 +49,7 @@ class BatchJob(IndexedJob):
     roles: BatchRoles = BatchRoles()
     """Values for single roles, which override those of the job."""
 
-    array: Annotated[Annotated[Truth, ShortForm] | Annotated[TaskArray, LongForm], ScalarOrMapping] = False
+    array: OrMapping[Truth, TaskArray] = False
     """Run `workers` independent tasks instead of pods that train together. `JOB_COMPLETION_INDEX` is the index of a
     task and `TASK_COUNT` their number; `retries` counts for each task."""
     attempt_timeout: Duration | None = None

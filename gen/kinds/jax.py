@@ -9,6 +9,7 @@ from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.pods import RoleFields
+from gen.model.validators import WhenGiven
 from gen.resources.kubeflow import JAXJOB
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class JAXRoles(Model):
     """Values for a single role."""
 
-    worker: RoleFields | None = None
+    worker: WhenGiven[RoleFields] | None = None
     """Training pods."""
 
 

@@ -16,6 +16,7 @@ from gen.model.base import Model
 from gen.model.names import MountPath
 from gen.model.pods import RoleFields
 from gen.model.scalars import Positive
+from gen.model.validators import WhenGiven
 from gen.resources.kubeflow import MPIJOB, V1, V2
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ _GPU: Final = "nvidia.com/gpu"
 class MPIRoles(Model):
     """Values for single roles."""
 
-    launcher: RoleFields | None = None
+    launcher: WhenGiven[RoleFields] | None = None
     """The pod that runs the command. It does not get the GPUs, CPU and memory of the job."""
-    worker: RoleFields | None = None
+    worker: WhenGiven[RoleFields] | None = None
     """The pods that train. They wait for the launcher and need no command."""
 
 

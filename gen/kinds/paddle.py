@@ -9,6 +9,7 @@ from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.pods import ReplicatedRole, RoleFields
+from gen.model.validators import WhenGiven
 from gen.resources.kubeflow import PADDLEJOB
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 class PaddleRoles(Model):
     """Values for single roles."""
 
-    worker: RoleFields | None = None
+    worker: WhenGiven[RoleFields] | None = None
     """The pods that train."""
-    master: ReplicatedRole | None = None
+    master: WhenGiven[ReplicatedRole] | None = None
     """Parameter servers, which the operator calls masters. Without them, the workers train collectively. They do not
     get the GPUs, CPU and memory of the job."""
 

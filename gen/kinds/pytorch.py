@@ -14,7 +14,7 @@ from gen.model.base import Model
 from gen.model.names import ConfigKey, ObjectName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Given, Port, Positive, matching
-from gen.model.validators import JsonForm
+from gen.model.validators import JsonForm, WhenGiven
 from gen.regex import regex
 from gen.resources.kubeflow import PYTORCHJOB
 
@@ -66,9 +66,9 @@ _ELASTIC: Final = ("spec", "elasticPolicy")
 class PyTorchRoles(Model):
     """Values for single roles."""
 
-    master: RoleFields | None = None
+    master: WhenGiven[RoleFields] | None = None
     """Pod with rank 0."""
-    worker: RoleFields | None = None
+    worker: WhenGiven[RoleFields] | None = None
     """All other pods."""
 
 

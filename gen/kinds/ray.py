@@ -16,7 +16,7 @@ from pydantic import Field
 from gen.kinds.base import Job, Problem, unused_workers
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
-from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm, alias_of
+from gen.model.base import Model, OrMapping, alias_of
 from gen.model.names import JobName
 from gen.model.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.model.scalars import Count, Duration, Given, Positive, Text, Truth, matching
@@ -122,7 +122,7 @@ class RayJob(Job):
     """Version of Ray in the image. The autoscaler depends on it."""
     runtime_env: Given | None = None
     """Runtime environment of Ray, as YAML text (`runtimeEnvYAML`)."""
-    autoscaler: Annotated[Annotated[Truth, ShortForm] | Annotated[Autoscaler, LongForm], ScalarOrMapping] = False
+    autoscaler: OrMapping[Truth, Autoscaler] = False
     """Let Ray change the number of workers between `minReplicas` and `maxReplicas`."""
     keep_cluster: Duration | None = None
     """How long the cluster stays after the end of the job, such as `10m`. [default: it is deleted immediately]"""

@@ -10,6 +10,7 @@ from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.pods import ReplicatedRole, RoleFields
+from gen.model.validators import WhenGiven
 from gen.resources.kubeflow import TFJOB
 
 if TYPE_CHECKING:
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
 class TensorFlowRoles(Model):
     """Values for single roles. A role that is not set has no pods, except for the workers."""
 
-    chief: RoleFields | None = None
+    chief: WhenGiven[RoleFields] | None = None
     """The pod that coordinates and saves checkpoints; the job ends with it. Its task type in `TF_CONFIG` is `chief`."""
-    master: RoleFields | None = None
+    master: WhenGiven[RoleFields] | None = None
     """The same for older programs, which expect the task type `master`."""
-    worker: ReplicatedRole | None = None
+    worker: WhenGiven[ReplicatedRole] | None = None
     """The pods that train. Without `replicas`, their number is `workers` of the job."""
-    ps: ReplicatedRole | None = None
+    ps: WhenGiven[ReplicatedRole] | None = None
     """The parameter servers. They do not get the GPUs, CPU and memory of the job."""
-    evaluator: ReplicatedRole | None = None
+    evaluator: WhenGiven[ReplicatedRole] | None = None
     """Pods that evaluate checkpoints."""
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from gen.kinds.base import Job, Problem
 from gen.kinds.role import Role, Target
 from gen.kubernetes import ACCELERATOR_LABEL, Body, present
-from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.base import Model, OrMapping
 from gen.model.names import EnvName, ObjectName
 from gen.model.scalars import Positive, Text, matching
 from gen.networks import POD_NETWORK
@@ -109,9 +109,7 @@ class TrainJob(Job):
 
     kind: Literal["train"]
     """Kind of job."""
-    runtime: Annotated[Annotated[ObjectName, ShortForm] | Annotated[Runtime, LongForm], ScalarOrMapping] = (
-        "torch-distributed"
-    )
+    runtime: OrMapping[ObjectName, Runtime] = "torch-distributed"
     """Runtime in the cluster, by the name of a ClusterTrainingRuntime or in the long form."""
     processes_per_node: Positive | None = None
     """Number of processes on each node. [default: that of the runtime]"""

@@ -9,6 +9,7 @@ from gen.kinds.role import Role
 from gen.kubernetes import Body, present
 from gen.model.base import Model
 from gen.model.pods import RoleFields
+from gen.model.validators import WhenGiven
 from gen.resources.kubeflow import XGBOOSTJOB
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 class XGBoostRoles(Model):
     """Values for single roles."""
 
-    master: RoleFields | None = None
+    master: WhenGiven[RoleFields] | None = None
     """Pod with rank 0, which runs the tracker."""
-    worker: RoleFields | None = None
+    worker: WhenGiven[RoleFields] | None = None
     """All other pods."""
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - pydantic evaluates the annotations
 from functools import cache
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag
+
+from gen.model.validators import Once, WhenGiven
 
 
 def _camel(field: str) -> str:
@@ -28,10 +30,17 @@ class Model(BaseModel):
     def __init_subclass__(cls, **options: Any) -> None:
         """Hide the types of class variables, which pydantic does not use but compiles for each class below again."""
         super().__init_subclass__(**options)
-        written = cls.__dict__.get("__annotations__", {})
-        written.update(
-            (name, ClassVar) for name, one in written.items() if isinstance(one, str) and one.startswith("ClassVar[")
-        )
+        for name, one in cls.__annotations__.items():
+            if isinstance(one, str) and one.startswith("ClassVar["):
+                cls.__annotations__[name] = ClassVar
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Let the models below take the parts of fields that they inherit as these are built for the first of them."""
+        super().__pydantic_init_subclass__(**options)
+        for field in cls.model_fields.values():
+            if not any(isinstance(one, Once) for one in field.metadata):
+                field.metadata.append(Once())
 
     def __hash__(self) -> int:
         """Hash by type, so that pydantic does not copy a default that is a model into every instance."""
@@ -48,12 +57,6 @@ def alias_of(model: type[Model], field: str) -> str:
 def default_of(model: type[Model], field: str) -> Any:
     """The value of a field that is not set."""
     return model.model_fields[field].get_default(call_default_factory=True)
-
-
-class Section(Model):
-    """A part of several models. It is built when it is defined, so that they do not each build it again."""
-
-    model_config = ConfigDict(defer_build=False)
 
 
 SHORT, LONG = "\ufdd1", "\ufdd2"
@@ -73,3 +76,8 @@ ShortForm = Tag(SHORT)
 LongForm = Tag(LONG)
 ScalarOrMapping = Discriminator(_by_mapping)
 ScalarOrList = Discriminator(_by_list)
+
+S = TypeVar("S")
+M = TypeVar("M")
+OrMapping = Annotated[Annotated[S, ShortForm] | Annotated[WhenGiven[M], LongForm], ScalarOrMapping]
+"""A scalar, or a model with all fields."""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from gen.model.base import LongForm, ScalarOrMapping, Section, ShortForm
+from gen.model.base import Model, OrMapping
 from gen.model.metric import Metrics
 from gen.model.names import (
     ImageRef,
@@ -29,12 +29,13 @@ from gen.model.search import Search
 from gen.model.sweep import Sweep
 from gen.model.synonyms import CODE, JOB, MOUNT, TENSORBOARD
 from gen.model.transfer import Input, Logs, Output
+from gen.model.validators import WhenGiven
 
 NOT_DEFAULTS = frozenset({"clusters", "kfp", "kind", "name", "search", "steps", "sweep"})
 """Fields that each job sets itself, so that an overlay cannot have defaults for them."""
 
 
-class Code(Section):
+class Code(Model):
     """Source code to fetch into `<workingDir>/code/<name>` before the container starts."""
 
     synonyms: ClassVar[Mapping[str, str]] = CODE
@@ -56,7 +57,7 @@ class Code(Section):
     """Directory below `code/`. Defaults to the last part of the URL."""
 
 
-class Mount(Section):
+class Mount(Model):
     """Where to mount a volume of the overlay in the pods."""
 
     synonyms: ClassVar[Mapping[str, str]] = MOUNT
@@ -70,7 +71,7 @@ class Mount(Section):
     """Mount read-only. `false` overrides `mountReadOnly` of the overlay's volume, but not its `readOnly`."""
 
 
-class TensorBoard(Section):
+class TensorBoard(Model):
     """TensorBoard for the logs of the job. It outlives the runs."""
 
     synonyms: ClassVar[Mapping[str, str]] = TENSORBOARD
@@ -99,23 +100,21 @@ class JobFields(PodFields):
     overlay must also select the job. Defaults to all that do."""
     workers: Annotated[Positive, Field(le=MAX_PODS)] = 1
     """Number of training pods."""
-    code: Code | None = None
+    code: WhenGiven[Code] | None = None
     """Source code to fetch before the container starts, into `code/<name>` of the working directory. The command names
     this path, such as `torchrun code/project/train.py`."""
-    data: dict[str, Annotated[Annotated[MountPath, ShortForm] | Annotated[Mount, LongForm], ScalarOrMapping]] = Field(
-        default_factory=dict
-    )
+    data: dict[str, OrMapping[MountPath, Mount]] = Field(default_factory=dict)
     """Volumes to mount: name of the overlay's volume, and mount path."""
     files: dict[str, Text] = Field(default_factory=dict)
     """Small text files, by absolute path. They are stored in a ConfigMap."""
-    inputs: dict[MountPath, Input] = Field(default_factory=dict)
+    inputs: dict[MountPath, WhenGiven[Input]] = Field(default_factory=dict)
     """Folders to fill before the job starts: path in the container, and the object store or volume to copy from.
     `docs/batch.md` describes them."""
-    outputs: dict[MountPath, Output] = Field(default_factory=dict)
+    outputs: dict[MountPath, WhenGiven[Output]] = Field(default_factory=dict)
     """Folders to copy when the command ends: path in the container, and the object store or volume to copy to."""
-    logs: Logs | None = None
+    logs: WhenGiven[Logs] | None = None
     """Write the output of the command to files, too."""
-    tensorboard: Annotated[Annotated[Truth, ShortForm] | Annotated[TensorBoard, LongForm], ScalarOrMapping] = False
+    tensorboard: OrMapping[Truth, TensorBoard] = False
     """Run a TensorBoard for the logs of the job."""
     network: Given = "pod"
     """Network of the overlay. `pod` is the default network of the cluster."""
@@ -137,15 +136,15 @@ class JobFields(PodFields):
     time in which pods wait for nodes. For MPI jobs of v2beta1 without a queue, it begins when all workers are ready."""
     state: Literal["active", "suspended", "finished"] = "active"
     """Desired state. `finished` keeps the run in Git as a record that is never applied again."""
-    schedule: Annotated[Annotated[CronText, ShortForm] | Annotated[Schedule, LongForm], ScalarOrMapping] | None = None
+    schedule: OrMapping[CronText, Schedule] | None = None
     """Run the job at set times, such as `0 3 * * *` in UTC. `docs/schedules.md` describes schedules."""
     attempt: Positive = 1
     """Increase it to run the same job again."""
     params: dict[str, Text] = Field(default_factory=dict)
     """Values for `{{ params.… }}`. The overlay's `params` override them."""
-    sweep: Sweep | None = None
+    sweep: WhenGiven[Sweep] | None = None
     """Run the job once for each combination of values of its parameters. `docs/sweeps.md` describes sweeps."""
-    search: Search | None = None
+    search: WhenGiven[Search] | None = None
     """Let Katib search the values of parameters that give the best metric. `docs/search.md` describes searches."""
     labels: dict[str, Text] = Field(default_factory=dict)
     """Labels for all objects of the job, but not for its pods. Changing them does not start a new run."""

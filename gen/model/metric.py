@@ -12,7 +12,7 @@ from msgspec import Struct
 from pydantic import Field
 
 from gen.diagnostics import did_you_mean
-from gen.model.base import LongForm, ScalarOrMapping, Section, ShortForm
+from gen.model.base import Model, OrMapping
 from gen.model.scalars import Given, conflict, matching, refuse, schema, shown
 from gen.model.synonyms import METRIC
 from gen.model.validators import After, Before
@@ -82,7 +82,7 @@ MetricText = Annotated[
 LinePattern = Annotated[Given, After(_pattern), schema("text", "string")]
 
 
-class Metric(Section):
+class Metric(Model):
     """Metric that the program prints."""
 
     synonyms: ClassVar[Mapping[str, str]] = METRIC
@@ -148,7 +148,7 @@ def _distinct(metrics: tuple[str | Metric, ...]) -> tuple[str | Metric, ...]:
 
 
 Metrics = Annotated[
-    tuple[Annotated[Annotated[MetricText, ShortForm] | Annotated[Metric, LongForm], ScalarOrMapping], ...],
+    tuple[OrMapping[MetricText, Metric], ...],
     Field(max_length=_MAX_METRICS),
     After(_distinct),
 ]

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gen.model.base import LongForm, Model, ScalarOrList, ScalarOrMapping, Section, ShortForm
+from gen.model.base import LongForm, Model, OrMapping, ScalarOrList, ShortForm
 from gen.model.names import (
     ConfigKey,
     ContainerResource,
@@ -30,6 +30,7 @@ from gen.model.scalars import (
     conflict,
 )
 from gen.model.synonyms import ENV, PLACEMENT, REPLICATED_ROLE, ROLE
+from gen.model.validators import WhenGiven
 
 OneOrMore = Annotated[
     Annotated[Given, ShortForm] | Annotated[tuple[Text, ...], LongForm, Field(min_length=1)], ScalarOrList
@@ -44,7 +45,7 @@ MAX_ROLES = 128
 """Roles of a job. With `spread`, the pods of each name all others, so that the object grows with their square."""
 
 
-class EnvSource(Section):
+class EnvSource(Model):
     """Source of an environment variable, used instead of a literal value."""
 
     synonyms: ClassVar[Mapping[str, str]] = ENV
@@ -63,7 +64,7 @@ class EnvSource(Section):
     """Container resource, such as `limits.memory`."""
 
 
-class Toleration(Section):
+class Toleration(Model):
     """Taint that the pods tolerate, as in Kubernetes."""
 
     key: LabelKey | None = None
@@ -89,7 +90,7 @@ class Toleration(Section):
         return self
 
 
-class Placement(Section):
+class Placement(Model):
     """Which nodes the pods may run on."""
 
     synonyms: ClassVar[Mapping[str, str]] = PLACEMENT
@@ -103,7 +104,7 @@ class Placement(Section):
     """One or more GPU models (node label set by the overlay's `gpu.modelLabel`)."""
     node_selector: dict[LabelKey, Labels] = Field(default_factory=dict)
     """Other node labels that must match, each with one or more values."""
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[WhenGiven[Toleration], ...] = ()
     """Taints that the pods tolerate. Pods with GPUs always tolerate the taint of the GPU resource."""
     spot: Truth = False
     """Run on the overlay's `spot` nodes, which the cloud can take back at any time."""
@@ -126,9 +127,7 @@ class PodFields(Model):
     entrypoint of the image as it is."""
     working_dir: MountPath | None = None
     """Working directory of the command. Defaults to `/root` if `code` is set."""
-    env: dict[EnvName, Annotated[Annotated[Text, ShortForm] | Annotated[EnvSource, LongForm], ScalarOrMapping]] = Field(
-        default_factory=dict
-    )
+    env: dict[EnvName, OrMapping[Text, EnvSource]] = Field(default_factory=dict)
     """Environment variables. Scalars are passed exactly as written: `LR: 1e-3`, `DEBUG: on`, `SEED: 010`.
     Settings of git-sync are fields of `code`."""
     gpus: Count | None = None
@@ -144,7 +143,7 @@ class PodFields(Model):
     request and limit; a pod with more is evicted."""
     shared_memory: Bytes | None = None
     """Size of `/dev/shm` in each training pod. It counts against `memory`. If omitted, containers get 64 MiB."""
-    placement: Placement = Placement()
+    placement: WhenGiven[Placement] = Placement()
     """Which nodes the pods may run on."""
     pod_labels: dict[str, Text] = Field(default_factory=dict)
     """Labels for the pods only. Changing them starts a new run, because pod templates are immutable."""

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from gen.model.base import Section
+from gen.model.base import Model
 from gen.model.scalars import Count, Duration, Given, refuse, schema
 from gen.model.synonyms import SCHEDULE
 from gen.model.validators import After
@@ -23,7 +23,7 @@ def _short_enough(value: str) -> Any:
 CronText = Annotated[Given, After(_short_enough), schema("string", "string", maxLength=_MAX_TIMES)]
 
 
-class History(Section):
+class History(Model):
     """Ended runs of a schedule that the cluster keeps."""
 
     succeeded: Count = 3
@@ -32,7 +32,7 @@ class History(Section):
     """Failed runs. With `concurrency: Replace`, only `kind: batch` keeps any."""
 
 
-class Schedule(Section):
+class Schedule(Model):
     """Times at which the job runs."""
 
     synonyms: ClassVar[Mapping[str, str]] = SCHEDULE

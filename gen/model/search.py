@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.base import Model, OrMapping
 from gen.model.metric import MetricName
 from gen.model.scalars import Given, Positive, conflict, refuse, schema
 from gen.model.sweep import ParamName, not_empty
@@ -143,10 +143,7 @@ class SearchAlgorithm(Model):
     """Its settings, by the names of Katib, such as `random_state`."""
 
 
-AlgorithmField = Annotated[
-    Annotated[Given, ShortForm] | Annotated[SearchAlgorithm, LongForm],
-    ScalarOrMapping,
-]
+AlgorithmField = OrMapping[Given, SearchAlgorithm]
 
 
 class Search(Model):
@@ -164,7 +161,7 @@ class Search(Model):
     params: Annotated[
         dict[
             ParamName,
-            Annotated[Annotated[Choices, ShortForm] | Annotated[Space, LongForm], ScalarOrMapping],
+            OrMapping[Choices, Space],
         ],
         Field(min_length=1, max_length=_MAX_PARAMS),
     ]

@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gen.model.base import Section
+from gen.model.base import Model
 from gen.model.scalars import Given, Positive, conflict, matching, refuse, schema
 from gen.model.synonyms import SWEEP
-from gen.model.validators import After, Before
+from gen.model.validators import After, Before, WhenGiven
 from gen.regex import regex
 
 MAX_RUNS = 256
@@ -45,7 +45,7 @@ Values = Annotated[dict[ParamName, Value], Field(min_length=1)]
 Choices = Annotated[tuple[Value, ...], After(not_empty), Field(json_schema_extra={"minItems": 1})]
 
 
-class SweepOverride(Section):
+class SweepOverride(Model):
     """Another state or attempt for some runs of a sweep."""
 
     when: Values
@@ -62,7 +62,7 @@ class SweepOverride(Section):
         return self
 
 
-class Sweep(Section):
+class Sweep(Model):
     """One run of the job for each combination of values of its parameters."""
 
     synonyms: ClassVar[Mapping[str, str]] = SWEEP
@@ -78,5 +78,5 @@ class Sweep(Section):
     `include`."""
     max: Positive | None = None
     """Most runs of the sweep; more are an error. Defaults to `sweepRuns` of the namespace, which is also the limit."""
-    overrides: Annotated[tuple[SweepOverride, ...], Field(max_length=MAX_RUNS)] = ()
+    overrides: Annotated[tuple[WhenGiven[SweepOverride], ...], Field(max_length=MAX_RUNS)] = ()
     """Another state or attempt for some of the runs. Of several entries for a run, the last one applies."""

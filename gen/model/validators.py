@@ -6,13 +6,13 @@ each annotation, whenever it builds a model with such a field; without that, mod
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import core_schema
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
+    from pydantic import BaseModel, GetCoreSchemaHandler
 
 
 class Before(BeforeValidator):
@@ -34,3 +34,42 @@ class JsonForm(WithJsonSchema):
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return handler(source)
+
+
+class Once:
+    """The last annotation of a field: what pydantic builds of the others, built once for all models with the field."""
+
+    def __init__(self) -> None:
+        self._built: tuple[Any, core_schema.CoreSchema] | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        if (
+            self._built is not None and self._built[0] is source
+        ):  # a field can be made of another one, with its own type
+            return self._built[1]
+        schema = handler(source)
+        if not _refers(schema):
+            self._built = source, schema
+        return schema
+
+
+def _refers(schema: Any) -> bool:
+    """Whether a schema refers to a model, which is defined in that of the model that is built."""
+    if isinstance(schema, dict):
+        return schema.get("type") == "definition-ref" or any(map(_refers, schema.values()))
+    return isinstance(schema, (list, tuple)) and any(map(_refers, schema))
+
+
+MODEL = "model"
+"""Key of the model in the metadata of a field that has it only when a file gives one."""
+
+
+class _WhenGiven:
+    def __get_pydantic_core_schema__(self, source: type[BaseModel], _: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        metadata = {MODEL: source}
+        return core_schema.no_info_plain_validator_function(source.model_validate, metadata=metadata)
+
+
+M = TypeVar("M")
+WhenGiven = Annotated[M, _WhenGiven()]
+"""A model inside of another. It is built when the first file has it; a job has few of all that it can have."""

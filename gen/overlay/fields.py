@@ -11,7 +11,7 @@ from pydantic import Field, create_model, model_validator
 from gen.accelerators import ACCELERATORS
 from gen.gitops.model import Gitops
 from gen.kubernetes import ZONE
-from gen.model.base import LongForm, Model, ScalarOrMapping, ShortForm
+from gen.model.base import Model, OrMapping
 from gen.model.kept_files import Rendered
 from gen.model.money import Currency
 from gen.model.names import ImageStart, JobName, Label, LabelKey, LabelValue
@@ -165,7 +165,7 @@ class OverlayFields(Model):
     """Do not render this overlay; it exists to be extended. Not inherited."""
     kubernetes: KubernetesVersion | None = None
     """Kubernetes version of the cluster. Objects are validated against its schemas."""
-    cluster: Annotated[Annotated[Label, ShortForm] | Annotated[Cluster, LongForm], ScalarOrMapping] | None = None
+    cluster: OrMapping[Label, Cluster] | None = None
     """Name of the cluster, if several overlays render for it: no two of them may render the same object, such as a
     volume. The long form also has the context for [live commands](live.md). [default: `gitops.argocd.cluster` if it is
     set, otherwise the overlay has a cluster of its own]"""
