@@ -59,6 +59,7 @@ ALLOWED = {
     ),
     "gen.render.committed.read": ({"disk"}, "reads the runs in rendered/ that a render keeps"),
     "gen.render.write": ({"disk"}, "writes rendered/"),
+    "gen.render.write.swap": ({"processes"}, "writes many files in two threads"),
     "gen.repository": ({"disk"}, "reads and writes files of a repository"),
     "gen.repository.place_files": ({"environment"}, "names temporary files after the process"),
     "gen.repository.git": ({"processes"}, "runs git"),
