@@ -14,7 +14,7 @@ from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Role
 from gen.kinds.task_array import TaskArray, array_problems, task_counts, tasks_at_once
 from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, STEP_LABEL, TRIAL, Body, present, with_field
-from gen.model.base import Model, OrMapping
+from gen.model.base import Model, OrMapping, default
 from gen.model.pods import RoleFields
 from gen.model.scalars import Duration, Truth
 from gen.model.validators import WhenGiven
@@ -46,7 +46,7 @@ class BatchJob(IndexedJob):
 
     kind: Literal["batch"]
     """Kind of job."""
-    roles: BatchRoles = BatchRoles()
+    roles: BatchRoles = default(BatchRoles)
     """Values for single roles, which override those of the job."""
 
     array: OrMapping[Truth, TaskArray] = False

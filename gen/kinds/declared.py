@@ -16,7 +16,7 @@ from gen.kinds.base import Job, Problem
 from gen.kinds.declared_items import DeclaredPods, list_of, with_items
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, with_field
-from gen.model.base import Model
+from gen.model.base import Model, default
 from gen.model.pods import ReplicatedRole, RoleFields
 from gen.model.untyped import Fields
 from gen.resources.pods import get, pods_by_shape
@@ -51,7 +51,7 @@ class DeclaredJob(Job):
     proven: ClassVar[bool] = False
     unsupported: ClassVar[Mapping[str, str]] = {}
 
-    roles: Model = Model()
+    roles: Model = default(Model)
     spec: Fields = Field(default_factory=dict)
     """Fields of the object's `spec`, of those in `fields` of the kind's declaration. gen adds the pods."""
 

@@ -14,7 +14,7 @@ from gen.kinds.base import Problem, unused_workers
 from gen.kinds.indexed import IndexedJob, field_variable
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
-from gen.model.base import Model
+from gen.model.base import Model, default
 from gen.model.names import JobName
 from gen.model.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.model.scalars import Positive
@@ -91,7 +91,7 @@ class JobSetJob(IndexedJob):
     """Replicated jobs by name, in the order in which they start. [default: one, named `worker`]"""
     success_policy: SuccessPolicy = SuccessPolicy(operator="All")
     """When the set succeeds."""
-    failure_policy: FailurePolicy = FailurePolicy()
+    failure_policy: FailurePolicy = default(FailurePolicy)
     """What happens when a Job fails."""
     startup_policy: Literal["AnyOrder", "InOrder"] = "AnyOrder"
     """`InOrder` starts a role when all pods of the one before are ready."""

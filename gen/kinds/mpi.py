@@ -12,7 +12,7 @@ from gen.kinds.mpi_ssh import RSH_AGENT, ssh_port, ssh_server
 from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Hosts, Role, Target
 from gen.kubernetes import NVIDIA_DEVICES, Body, present
-from gen.model.base import Model
+from gen.model.base import Model, default
 from gen.model.names import MountPath
 from gen.model.pods import RoleFields
 from gen.model.scalars import Positive
@@ -69,7 +69,7 @@ class MPIJob(KubeflowJob):
 
     kind: Literal["mpi"]
     """Kind of job."""
-    roles: MPIRoles = MPIRoles()
+    roles: MPIRoles = default(MPIRoles)
     """Values for single roles, which override those of the job."""
     slots_per_worker: Positive | None = None
     """MPI slots of each worker. [default: its number of GPUs, or 1]"""

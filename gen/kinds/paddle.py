@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from gen.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
 from gen.kinds.role import Role
 from gen.kubernetes import Body, present
-from gen.model.base import Model
+from gen.model.base import Model, default
 from gen.model.pods import ReplicatedRole, RoleFields
 from gen.model.validators import WhenGiven
 from gen.resources.kubeflow import PADDLEJOB
@@ -47,7 +47,7 @@ class PaddleJob(KubeflowJob):
 
     kind: Literal["paddle"]
     """Kind of job."""
-    roles: PaddleRoles = PaddleRoles()
+    roles: PaddleRoles = default(PaddleRoles)
     """Values for single roles, which override those of the job."""
 
     def replica_roles(self, run: str) -> tuple[Role, ...]:  # noqa: ARG002 - the operator names the pods

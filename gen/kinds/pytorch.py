@@ -10,7 +10,7 @@ from gen.kinds.base import Problem
 from gen.kinds.kubeflow import UNBUFFERED, KubeflowJob, replica_specs
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
-from gen.model.base import Model
+from gen.model.base import Model, default
 from gen.model.names import ConfigKey, ObjectName
 from gen.model.pods import MAX_PODS, RoleFields
 from gen.model.scalars import Count, Given, Port, Positive, matching
@@ -105,7 +105,7 @@ class PyTorchJob(KubeflowJob):
 
     kind: Literal["pytorch"]
     """Kind of job."""
-    roles: PyTorchRoles = PyTorchRoles()
+    roles: PyTorchRoles = default(PyTorchRoles)
     """Values for single roles, which override those of the job."""
     nproc_per_node: ProcessesPerNode | None = None
     """Number of processes that `torchrun` starts per pod, or `auto`, `cpu` or `gpu`."""

@@ -8,7 +8,7 @@ from gen.kinds.base import Problem, unused_workers
 from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.kinds.role import Role, Target
 from gen.kubernetes import Body, present
-from gen.model.base import Model
+from gen.model.base import Model, default
 from gen.model.pods import ReplicatedRole, RoleFields
 from gen.model.validators import WhenGiven
 from gen.resources.kubeflow import TFJOB
@@ -52,7 +52,7 @@ class TensorFlowJob(KubeflowJob):
 
     kind: Literal["tensorflow"]
     """Kind of job."""
-    roles: TensorFlowRoles = TensorFlowRoles()
+    roles: TensorFlowRoles = default(TensorFlowRoles)
     """Values for single roles, which override those of the job. A role that is set has pods."""
     success_policy: Literal["AllWorkers"] | None = None
     """Without a chief, `AllWorkers` waits for all workers instead of only the first one."""

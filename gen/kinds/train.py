@@ -13,7 +13,7 @@ from pydantic import Field
 from gen.kinds.base import Job, Problem
 from gen.kinds.role import Role, Target
 from gen.kubernetes import ACCELERATOR_LABEL, Body, present
-from gen.model.base import Model, OrMapping
+from gen.model.base import Model, OrMapping, default
 from gen.model.names import EnvName, ObjectName
 from gen.model.scalars import Positive, Text, matching
 from gen.networks import POD_NETWORK
@@ -113,7 +113,7 @@ class TrainJob(Job):
     """Runtime in the cluster, by the name of a ClusterTrainingRuntime or in the long form."""
     processes_per_node: Positive | None = None
     """Number of processes on each node. [default: that of the runtime]"""
-    initializer: Initializers = Initializers()
+    initializer: Initializers = default(Initializers)
     """Steps that fetch data before the training."""
 
     @property

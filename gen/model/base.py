@@ -47,6 +47,14 @@ class Model(BaseModel):
         return hash(type(self))
 
 
+M = TypeVar("M", bound=BaseModel)
+
+
+def default(model: type[M]) -> M:
+    """A model without any field of a file, made without building it: most files need no other."""
+    return model.model_construct()
+
+
 @cache
 def alias_of(model: type[Model], field: str) -> str:
     """Name of a field in files."""
@@ -77,7 +85,7 @@ LongForm = Tag(LONG)
 ScalarOrMapping = Discriminator(_by_mapping)
 ScalarOrList = Discriminator(_by_list)
 
-S = TypeVar("S")
-M = TypeVar("M")
-OrMapping = Annotated[Annotated[S, ShortForm] | Annotated[WhenGiven[M], LongForm], ScalarOrMapping]
+Short = TypeVar("Short")
+Long = TypeVar("Long")
+OrMapping = Annotated[Annotated[Short, ShortForm] | Annotated[WhenGiven[Long], LongForm], ScalarOrMapping]
 """A scalar, or a model with all fields."""

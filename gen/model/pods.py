@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gen.model.base import LongForm, Model, OrMapping, ScalarOrList, ShortForm
+from gen.model.base import LongForm, Model, OrMapping, ScalarOrList, ShortForm, default
 from gen.model.names import (
     ConfigKey,
     ContainerResource,
@@ -143,7 +143,7 @@ class PodFields(Model):
     request and limit; a pod with more is evicted."""
     shared_memory: Bytes | None = None
     """Size of `/dev/shm` in each training pod. It counts against `memory`. If omitted, containers get 64 MiB."""
-    placement: WhenGiven[Placement] = Placement()
+    placement: WhenGiven[Placement] = default(Placement)
     """Which nodes the pods may run on."""
     pod_labels: dict[str, Text] = Field(default_factory=dict)
     """Labels for the pods only. Changing them starts a new run, because pod templates are immutable."""

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from gen.model.base import Model
+from gen.model.base import Model, default
 from gen.model.scalars import Count, Duration, Given, refuse, schema
 from gen.model.synonyms import SCHEDULE
 from gen.model.validators import After
@@ -47,5 +47,5 @@ class Schedule(Model):
     previous one, `Allow` runs both, and needs a `timeout`."""
     deadline: Duration = 3600
     """How late a run may start, after an outage or an edit. Later, it is omitted. [default: `1h`]"""
-    history: History = History()
+    history: History = default(History)
     """Ended runs that the cluster keeps."""

@@ -11,7 +11,7 @@ from pydantic import Field, create_model, model_validator
 from gen.accelerators import ACCELERATORS
 from gen.gitops.model import Gitops
 from gen.kubernetes import ZONE
-from gen.model.base import Model, OrMapping
+from gen.model.base import Model, OrMapping, default
 from gen.model.kept_files import Rendered
 from gen.model.money import Currency
 from gen.model.names import ImageStart, JobName, Label, LabelKey, LabelValue
@@ -173,14 +173,14 @@ class OverlayFields(Model):
     """Labels by which jobs can choose the overlay in `clusters`, such as `region: eu`."""
     plugins: dict[PluginName, VersionRange] = {}
     """Python packages that add kinds or profiles, each with a version range such as `>=1.2,<2`."""
-    select: Select = Select()
+    select: Select = default(Select)
     """Jobs to render."""
     operators: dict[str, Text] = {}
     """API version that the cluster serves, by kind of job, such as `mpi: kubeflow.org/v2beta1`. Both operators define
     MPIJob, and a cluster has one definition: beside the MPI operator, the training operator must be started with
     `--enable-scheme=tfjob --enable-scheme=pytorchjob`, or it exits. For `train`, the minor
     version of the Kubeflow Trainer, such as `train: 2.2`."""
-    katib: Katib = Katib()
+    katib: Katib = default(Katib)
     """Katib, which runs searches."""
     kinds: dict[JobName, DeclaredKind] = {}
     """Custom resources that jobs can have as their kind, such as `spark`, in addition to those of gen."""
@@ -218,23 +218,23 @@ class OverlayFields(Model):
     """Patches of rendered objects, applied in order."""
     gitops: Gitops | None = None
     """GitOps engines that apply the rendered files. Their own objects are rendered, too."""
-    runs: Runs = Runs()
+    runs: Runs = default(Runs)
     """How runs are named."""
     pipelines: Pipelines | None = None
     """What runs pipelines in the cluster. Without it, jobs cannot be pipelines."""
-    rendered: Rendered = Rendered()
+    rendered: Rendered = default(Rendered)
     """Files in `rendered/` that gen did not generate."""
-    gpu: GPU = GPU()
+    gpu: GPU = default(GPU)
     """How pods request GPUs."""
     currency: Currency | None = None
     """Currency of all prices and budgets, such as `EUR` (ISO 4217)."""
-    code_sync: CodeSync = CodeSync()
+    code_sync: CodeSync = default(CodeSync)
     """Init containers that fetch source code."""
-    compat: Compat = Compat()
+    compat: Compat = default(Compat)
     """Compatibility with other programs."""
-    copying: Copying = Copying()
+    copying: Copying = default(Copying)
     """Containers that copy files of jobs."""
-    tensorboard: TensorBoardDefaults = TensorBoardDefaults()
+    tensorboard: TensorBoardDefaults = default(TensorBoardDefaults)
     """TensorBoard containers."""
 
 
