@@ -73,6 +73,8 @@ class Cache(Struct, frozen=True, kw_only=True):
     root: Path
     kubernetes: str | None
     path: Path
+    tools: str
+    """Digest of the tools alone."""
     key: str
     """Digest of the tools and the overlays before the run reads any of them."""
     last: CachedRun | None = None
@@ -82,10 +84,11 @@ class Cache(Struct, frozen=True, kw_only=True):
     def open(cls, root: Path, folder: Path, kubernetes: str | None) -> Cache:
         """Read the cache of a repository; `folder` contains the caches of all repositories."""
         path = folder / f"{_sha(os.fsencode(root))[:16]}.json"
-        key = _key(root, kubernetes)
+        tools = tools_digest()
+        key = _key(tools, root, kubernetes)
         last = _read(path)
         valid = last is not None and last.key == key
-        return cls(root=root, kubernetes=kubernetes, path=path, key=key, last=last if valid else None)
+        return cls(root=root, kubernetes=kubernetes, path=path, tools=tools, key=key, last=last if valid else None)
 
     def run_result(self) -> RunResult | None:
         """The last run, without text; None if any job file changed since."""
@@ -122,7 +125,7 @@ class Cache(Struct, frozen=True, kw_only=True):
 
         Nothing is stored if an overlay changed during the run, because the run may have read either version.
         """
-        if _key(self.root, self.kubernetes) != self.key:
+        if _key(self.tools, self.root, self.kubernetes) != self.key:
             return
         record = CachedRun(
             key=self.key,
@@ -195,9 +198,9 @@ def _sha(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def _key(root: Path, kubernetes: str | None) -> str:
+def _key(tools: str, root: Path, kubernetes: str | None) -> str:
     overlays = list(_overlays(root))
-    return _sha(orjson.dumps([*_tools(), kubernetes, *overlays, *_plugins(root)]))
+    return _sha(orjson.dumps([tools, kubernetes, *overlays, *_plugins(root)]))
 
 
 def tools_digest() -> str:
