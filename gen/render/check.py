@@ -52,12 +52,14 @@ def check_manifests(
         checked = _checked(manifest.body, kinds, sound=sound)
         if checked is None:
             continue
-        named = manifest.with_body(filled(manifest.body, DUMMY))
         if provenance:
+            named = manifest.with_body(filled(manifest.body, DUMMY))
             original = filled(built.body, DUMMY)
             before = _checked(original, kinds, sound=proven)
             _blame(checked, named, original, before, provenance, own, deciding_field)
         else:
+            metadata = filled(manifest.body["metadata"], DUMMY)
+            named = manifest.with_body({**manifest.body, "metadata": metadata})  # all that a message shows
             for problem in checked.problems:
                 _report(*_decided(problem, deciding_field(problem)), named, own)
     found.extend(own.items)
