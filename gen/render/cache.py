@@ -211,13 +211,22 @@ def tools_digest() -> str:
 def _tools() -> Iterator[Any]:
     """Everything that can change the output for the same input: Python, and the files of gen and of packages."""
     yield sys.version
-    for folder, folders, files in os.walk(Path(__file__).parent.parent):  # a third of the time of Path.rglob
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for name in sorted(files):
-            yield _stamp(f"{folder}/{name}")
+    yield from _stamps_below(str(Path(__file__).parent.parent))
     for name in _DEPENDENCIES:
         spec = find_spec(name)
         yield _stamp(spec.origin) if spec is not None and spec.origin else name
+
+
+def _stamps_below(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Of each file below a folder, in half of the time of `os.walk`."""
+    with os.scandir(folder) as entries:
+        ordered = sorted(entries, key=lambda entry: entry.name)
+    for entry in ordered:
+        if not entry.is_dir(follow_symlinks=False):
+            status = entry.stat()
+            yield entry.path, status.st_mtime_ns, status.st_size
+        elif entry.name != "__pycache__":
+            yield from _stamps_below(entry.path)
 
 
 def _plugins(root: Path) -> Iterator[Any]:
