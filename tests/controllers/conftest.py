@@ -82,9 +82,12 @@ def training_operator(cluster: Cluster, controllers: Programs) -> Iterator[Contr
         yield controller
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def mpi_operator(cluster: Cluster, controllers: Programs, controller_manager: Controller) -> Iterator[Controller]:
-    """The MPI operator, with the controller of the Jobs that it creates."""
+    """The MPI operator, with the controller of the Jobs that it creates.
+
+    One module after the other has one: its port is fixed.
+    """
     del controller_manager
     with mpi.started(cluster, controllers) as controller:
         yield controller
