@@ -82,13 +82,22 @@ def training_operator(cluster: Cluster, controllers: Programs) -> Iterator[Contr
         yield controller
 
 
+@pytest.fixture(scope="session")
+def mpi_jobs(cluster: Cluster, controllers: Programs) -> None:
+    """The definition of MPIJob v2beta1."""
+    controllers.path("mpi-operator")
+    mpi.install(cluster, controllers)
+
+
 @pytest.fixture(scope="module")
-def mpi_operator(cluster: Cluster, controllers: Programs, controller_manager: Controller) -> Iterator[Controller]:
+def mpi_operator(
+    cluster: Cluster, controllers: Programs, controller_manager: Controller, mpi_jobs: None
+) -> Iterator[Controller]:
     """The MPI operator, with the controller of the Jobs that it creates.
 
     One module after the other has one: its port is fixed.
     """
-    del controller_manager
+    del controller_manager, mpi_jobs
     with mpi.started(cluster, controllers) as controller:
         yield controller
 

@@ -18,14 +18,16 @@ _HEALTH_PORT = 8080
 """`cmd/mpi-operator/app/server.go` has no flag for it."""
 
 
+def install(cluster: Cluster, programs: Programs) -> None:
+    """Install its definition, and the namespace for the lease of its leader election, which cannot be switched off."""
+    cluster.install(programs.definitions("mpi-operator"))
+    cluster.add_namespaces([NAMESPACE])
+
+
 @contextmanager
 def started(cluster: Cluster, programs: Programs, *, gang: str = "") -> Iterator[Controller]:
     """`gang` is the scheduler of its groups of pods."""
-    programs.path("mpi-operator")
     wait_for_port(_HEALTH_PORT)
-    cluster.install(programs.definitions("mpi-operator"))
-    # for the lease of its leader election, which cannot be switched off
-    cluster.add_namespaces([NAMESPACE])
     arguments = (
         f"--kubeConfig={programs.kubeconfig(cluster)}",
         f"--lock-namespace={NAMESPACE}",

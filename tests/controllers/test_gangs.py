@@ -108,6 +108,7 @@ def gangs(
         running.enter_context(training_operator.started(cluster, controllers, mpi=False, gang=scheduler.GANG))
         if (controllers.folder / "jobset").exists():
             running.enter_context(jobset.started(cluster, controllers))
+        mpi_operator.install(cluster, controllers)
         running.enter_context(mpi_operator.started(cluster, controllers, gang=scheduler.GANG))
         running.enter_context(scheduler.started(cluster, controllers))
         patient = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "patient"}}
