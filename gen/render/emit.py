@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import BugError
-from gen.kubernetes import identity_of
+from gen.kubernetes import HASH_LENGTH, RUN, TRIAL, identity_of
 from gen.regex import regex
 from gen.render.manifest import File, Manifest, Sealed
 from gen.render.record import RECORD
@@ -42,6 +42,9 @@ _UNFIT = regex(rf"[\x00-\x08\x0b-\x1f{_UNSEEN}]")
 _ESCAPED = regex(rf"[\x00-\x1f\"\\{_UNSEEN}]")
 _SHORT = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
+_QUOTE = "\ufdd7"
+"""Placeholder of a quote around a text that begins with the hash of the run: one that begins with a digit is quoted."""
+
 _FIRST = ("apiVersion", "kind", "metadata")
 _SHOWN = 12
 
@@ -51,18 +54,25 @@ def emit(sealed: Sealed, overlay: str, record: str = "") -> list[File]:
 
     `record` is in the first line of a run (see `gen.render.record`).
     """
-    return [_file(manifest, overlay, record if manifest.is_workload else "") for manifest in sealed.manifests]
+    run = sealed.digest
+    return [_file(manifest, overlay, record if manifest.is_workload else "", run) for manifest in sealed.manifests]
 
 
-def _file(manifest: Manifest, overlay: str, record: str) -> File:
+def _file(manifest: Manifest, overlay: str, record: str, run: str) -> File:
     body, storage = manifest.body, manifest.tree == "storage"
     path = f"{manifest.folder_in(overlay)}/{manifest.file or object_file(body['kind'], manifest.name)}"
-    return emitted(path, body, manifest.source, identity_of(body), storage=storage, record=record)
+    identity = _of_run(identity_of(body), run)
+    return emitted(path, body, manifest.source, identity, storage=storage, record=record, run=run)
 
 
-def emitted(path: str, body: Body, source: Location, identity: str, *, storage: bool = False, record: str = "") -> File:
-    """A file with its header. `identity` is that of the object, or names what the file changes."""
-    text = to_yaml(body)
+def emitted(
+    path: str, body: Body, source: Location, identity: str, *, storage: bool = False, record: str = "", run: str = ""
+) -> File:
+    """A file with its header. `identity` is that of the object, or names what the file changes.
+
+    `run` is the hash that replaces `RUN`; empty if the object does not have it.
+    """
+    text = to_yaml(body, run)
     digest = digest_of(text)
     return File(
         path=path,
@@ -101,13 +111,24 @@ def untouched(text: str) -> bool:
     return match is not None and as_written and digest_of(text[match.end() :]).startswith(match["digest"])
 
 
-def to_yaml(body: Body) -> str:
-    """Block YAML with LF line ends: `apiVersion`, `kind` and `metadata`, then the other fields in their own order."""
+def to_yaml(body: Body, run: str = "") -> str:
+    """Block YAML with LF line ends: `apiVersion`, `kind` and `metadata`, then the other fields in their own order.
+
+    `run` is the hash that replaces `RUN`. That is faster here than in the object.
+    """
     out: list[str] = []
     ordered = {key: body[key] for key in _FIRST if key in body}
     ordered.update(body)
     _mapping(out, ordered, "")
-    return "".join(out)
+    return _of_run("".join(out), run)
+
+
+def _of_run(text: str, run: str) -> str:
+    if text.isascii():
+        return text
+    if _QUOTE in text:
+        text = text.replace(_QUOTE, "" if run[:1].isalpha() else '"')
+    return text.replace(RUN, run).replace(TRIAL, f"trial-{run}") if run else text
 
 
 def _mapping(out: list[str], body: Body, indent: str) -> None:
@@ -183,6 +204,10 @@ def scalar(text: str) -> str:
     """A string on one line, bare if that is safe for every reader."""
     if _BARE.fullmatch(text) and text.lower() not in _WORDS:
         return text
+    if RUN in text or TRIAL in text:
+        bare = [_BARE.fullmatch(_of_run(text, first * HASH_LENGTH)) is not None for first in "0a"]
+        if any(bare):
+            return text if all(bare) else f"{_QUOTE}{text}{_QUOTE}"
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{_ESCAPED.sub(_escape, text)}"'

@@ -108,6 +108,8 @@ class Sealed(Struct, frozen=True):
     """Objects with the hash of the run in place of `RUN`."""
 
     manifests: tuple[Manifest, ...]
+    digest: str = ""
+    """The hash, if the objects still have `RUN`: it is replaced when they are written."""
 
 
 class File(Struct, frozen=True, kw_only=True):

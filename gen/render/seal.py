@@ -29,6 +29,8 @@ _RUN, _TRIAL = RUN.encode(), TRIAL.encode()
 def seal(valid: Valid, attempt: int) -> Sealed:
     """Replace `RUN` with the hash of the run, also in objects that outlive the run."""
     digest = run_hash(valid, attempt)
+    if not any(manifest.embedded for manifest in valid.manifests):
+        return Sealed(valid.manifests, digest)
     return Sealed(with_steps(manifest.with_body(_sealed(manifest, digest)) for manifest in valid.manifests))
 
 

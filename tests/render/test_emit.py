@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from gen.diagnostics import BugError
+from gen.kubernetes import RUN, TRIAL
 from gen.render.emit import HEADER, digest_of, header, to_yaml, untouched
+from gen.render.seal import filled
 from tests.go_programs import go_program
 
 if TYPE_CHECKING:
@@ -77,9 +79,12 @@ ODD = [
     ],
 ]
 
+PLACEHOLDERS = "".join(map(chr, range(0xFDD0, 0xFDF0)))
+"""Noncharacters, which `gen.load` refuses in every file."""
+
 texts = st.one_of(
     st.sampled_from(HAZARDS + ODD),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters=PLACEHOLDERS), max_size=40),
     st.text(st.sampled_from(" \n\t#:-'\"|>a0é\u2028\u2029\x85\r\ufeff"), max_size=12),
     st.lists(st.sampled_from(HAZARDS), min_size=2, max_size=4).map("\n".join),
 )
@@ -187,3 +192,20 @@ def test_the_first_line_tells_the_source_and_a_digest_of_the_rest() -> None:
     assert not untouched(text.replace("b\n", "c\n"))
     assert not untouched("a: b\n")
     assert text.count("\n") == 2
+
+
+PIECES = st.lists(
+    st.sampled_from([RUN, TRIAL, "-", "a", "7", " ", ":", "\n", '"', "\\", "é", "/", "run", "#"]), max_size=6
+)
+
+
+@pytest.mark.parametrize("digest", ["0123abcd", "abcd0123", "12345678", "1e234567", "deadbeef"])
+@given(pieces=PIECES)
+def test_the_hash_of_a_run_is_written_as_if_the_object_had_it(digest: str, pieces: list[str]) -> None:
+    text = "".join(pieces)
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "data": {"a": text, text: "b", "list": [text, {"c": text}, [text]]},
+    }
+    assert to_yaml(body, digest) == to_yaml(filled(body, digest))
