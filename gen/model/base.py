@@ -36,7 +36,7 @@ class Model(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
-        """Let the models below take the parts of fields that they inherit as these are built for the first of them."""
+        """Build each inherited field once for all models below."""
         super().__pydantic_init_subclass__(**options)
         for field in cls.model_fields.values():
             if not any(isinstance(one, Once) for one in field.metadata):

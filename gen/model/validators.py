@@ -37,15 +37,14 @@ class JsonForm(WithJsonSchema):
 
 
 class Once:
-    """The last annotation of a field: what pydantic builds of the others, built once for all models with the field."""
+    """The last annotation of a field. It keeps the schema of the field for all models that inherit it."""
 
     def __init__(self) -> None:
         self._built: tuple[Any, core_schema.CoreSchema] | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        if (
-            self._built is not None and self._built[0] is source
-        ):  # a field can be made of another one, with its own type
+        # a field can be made of another one, with a type of its own
+        if self._built is not None and self._built[0] is source:
             return self._built[1]
         schema = handler(source)
         if not _refers(schema):

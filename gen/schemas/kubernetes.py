@@ -1,7 +1,7 @@
 """Definitions of the types of Kubernetes, as data from kubernetes-validate. Its strict form is closed.
 
-The objects of a job need a tenth of them, so each is decoded when it is first used. `validate()` of that package is not
-used, because it reads 2 MB of JSON for each object.
+Each definition is decoded when it is first used: the objects of a job need a sixth of them. `validate()` of that
+package is not used, because it reads 2 MB of JSON for each object.
 """
 
 from __future__ import annotations

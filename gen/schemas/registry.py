@@ -176,7 +176,7 @@ class Schemas:
         return self._document("common", _OWN / "common.json")
 
     def registry_for(self, schema: Schema) -> Registry:
-        """What a schema refers to. It begins with all that the kinds in `gen.resources` need, a third of Kubernetes."""
+        """The definitions that a schema refers to, with those of the kinds in `gen.resources`, a third of all."""
         names = referred(schema)
         if self._registry is None or not names <= self._registered.keys():
             import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
