@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from gen.kinds import KINDS
-from gen.model.base import Model
-from gen.model.validators import After, Before, JsonForm
+from gen.model.annotations import reachable
+from gen.model.base import Model, OrMapping
+from gen.model.scalars import Count, Text
+from gen.model.validators import After, Before, JsonForm, WhenGiven
 from gen.overlay.fields import OverlayFields, overlay_fields
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
 
 
 def _even(value: Any) -> Any:
@@ -55,3 +61,80 @@ def test_only_fields_that_an_overlay_sets_are_built() -> None:
     assert model.model_fields["kubernetes"].annotation == OverlayFields.model_fields["kubernetes"].annotation
     assert model.model_fields["select"].annotation is Any
     assert model.model_validate({}).select == OverlayFields().select
+
+
+class Inner(Model):
+    size: Count
+
+
+class Outer(Model):
+    one: WhenGiven[Inner] | None = None
+    named: dict[str, OrMapping[Text, Inner]] = {}
+
+
+class Whole(Model):
+    """The same fields, with the inner model as a part of this one."""
+
+    one: Inner | None = None
+    named: dict[str, Text | Inner] = {}
+
+
+@pytest.mark.parametrize("one", [{"size": 1}, {"size": "x"}, {"size": 1, "other": 2}, {}, "text", [1], None])
+def test_a_model_that_is_built_when_it_is_given_has_the_same_errors(one: object) -> None:
+    found, expected = (_validated(TypeAdapter(model), {"one": one}) for model in (Outer, Whole))
+    assert found == expected or (isinstance(found, Outer) and found.model_dump() == Whole(one=one).model_dump())  # type: ignore[arg-type]
+
+
+def test_errors_of_both_forms_have_their_places() -> None:
+    errors = _validated(TypeAdapter(Outer), {"named": {"a": {"size": "x"}, "b": {"size": 1, "more": 1}}, "one": {}})
+    assert isinstance(errors, list)
+    assert [[step for step in error["loc"] if step.isascii()] for error in errors] == [
+        ["one", "size"],
+        ["named", "a", "size"],
+        ["named", "b", "more"],
+    ]
+
+
+def test_a_model_is_built_when_it_is_given() -> None:
+    class Rare(Model):
+        size: Count
+
+    class Usual(Model):
+        rare: WhenGiven[Rare] | None = None
+
+    assert Usual.model_validate({}).rare is None
+    assert not Rare.__pydantic_complete__
+    assert Usual.model_validate({"rare": {"size": "3"}}).rare == Rare(size=3)
+    assert Rare.__pydantic_complete__
+
+
+class Counted:
+    def __init__(self) -> None:
+        self.built: list[Any] = []
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        self.built.append(source)
+        return handler(source)
+
+
+def test_an_inherited_field_is_built_once_and_one_with_another_type_by_itself() -> None:
+    counted = Counted()
+
+    class Base(Model):
+        size: Annotated[int, counted]
+
+    class One(Base):
+        more: int = 0
+
+    class Other(Base):
+        size: Annotated[str, counted]  # type: ignore[assignment] # as models of overlays change fields
+
+    assert [One(size=1).size, Base(size=2).size, Other(size="a").size] == [1, 2, "a"]
+    assert counted.built == [int, str]
+
+
+@pytest.mark.parametrize("model", reachable([*KINDS.values(), OverlayFields]), ids=lambda model: model.__name__)
+def test_a_default_is_the_model_without_any_field(model: type[Model]) -> None:
+    for field in model.model_fields.values():
+        if isinstance(default := field.default, Model) and not default.model_fields_set:
+            assert default == type(default)()
