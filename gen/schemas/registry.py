@@ -177,7 +177,7 @@ class Schemas:
 
     def registry_for(self, schema: Schema) -> Registry:
         """The definitions that a schema refers to, with those of the kinds in `gen.resources`, a third of all."""
-        names = referred(schema)
+        names = referred(schema) & self.types.keys()  # the compiler reports a name that is missing
         if self._registry is None or not names <= self._registered.keys():
             import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from gen.schemas.kubernetes import reference
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gen.diagnostics import Route
     from gen.schemas.registry import Schema
 
-_METADATA: Final = {
-    "$ref": "https://kubernetes.io/api/_definitions.json#/$defs/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-}
+_METADATA: Final = reference("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
 _KEPT = (
     *("type", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "required"),
     *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),

@@ -133,3 +133,12 @@ def test_kinds_can_be_sent_to_another_process(widgets: tuple[Path, ...]) -> None
     copied = pickle.loads(pickle.dumps(kinds))  # noqa: S301 - our own bytes
     found = copied.get("example.com/v1", "Widget")
     assert not found.validator.is_valid({"spec": {"size": "large"}})
+
+
+def test_a_text_that_looks_like_a_reference_is_none(tmp_path: Path) -> None:
+    word = "https://kubernetes.io/api/_definitions.json#/$defs/No"
+    schema = f"type: object\nproperties: {{a: {{type: string, enum: ['{word}']}}}}\n"
+    (tmp_path / "gadgets.yaml").write_text(definition("example.com", "Gadget", schema))
+    kind = Kinds("1.34", Definitions((tmp_path,))).get("example.com/v1", "Gadget")
+    assert kind is not None
+    assert kind.validator.is_valid({"apiVersion": "example.com/v1", "kind": "Gadget", "spec": {"a": word}})
