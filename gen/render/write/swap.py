@@ -12,6 +12,7 @@ import os
 import shutil
 import stat
 from contextlib import contextmanager, suppress
+from threading import Event
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import UsageError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from gen.render.write.compare import Change, Comparison
 
 _MANY = 500
-"""Files for which it is worth to start a thread."""
+"""Number of files from which a second thread saves time."""
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -86,22 +87,35 @@ def _write(root: Path, staging: Path, changes: list[Change], folders: Folders) -
 
 def _create_all(staged: list[tuple[str, Change]]) -> None:
     """Create the files, in two threads if they are many: a disk takes a second for a thousand jobs."""
+    stop = Event()
     if len(staged) < _MANY:
-        _create_some(staged)
+        _create_some(staged, stop)
         return
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - most runs write few files
 
     half = len(staged) // 2
-    with ThreadPoolExecutor(2) as pool:
-        for _ in pool.map(_create_some, (staged[:half], staged[half:])):
-            pass  # raises the error of a thread
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            other = pool.submit(_create_some, staged[half:], stop)
+        except RuntimeError:  # the system starts no more threads
+            _create_some(staged, stop)
+            return
+        try:
+            _create_some(staged[:half], stop)
+            other.result()  # raises its error
+        finally:
+            stop.set()  # after an error or an interrupt, the other thread ends, too
 
 
-def _create_some(staged: list[tuple[str, Change]]) -> None:
+def _create_some(staged: list[tuple[str, Change]], stop: Event) -> None:
+    """Create the files one after the other, until `stop` is set."""
     for path, change in staged:
+        if stop.is_set():
+            return
         try:
             _create(path, (change.new or "").encode())
         except OSError as error:
+            stop.set()
             raise _refused(change.path, error) from error
 
 
