@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MAX_COMPARED: Final = 1000
+MAX_COMPARED: Final = 500
 """Lines between the first and the last change that are compared with each other."""
 
 Lines = tuple[int, int, int, int]
