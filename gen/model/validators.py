@@ -59,7 +59,7 @@ def _refers(schema: Any) -> bool:
     return isinstance(schema, (list, tuple)) and any(map(_refers, schema))
 
 
-MODEL = "model"
+MODEL = "gen_model"
 """Key of the model in the metadata of a field that has it only when a file gives one."""
 
 

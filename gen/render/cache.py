@@ -218,12 +218,12 @@ def _tools() -> Iterator[Any]:
 
 
 def _stamps_below(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Of each file below a folder, in half of the time of `os.walk`."""
+    """Stamps of the files below a folder. Takes half the time of `os.walk`."""
     with os.scandir(folder) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
         if not entry.is_dir(follow_symlinks=False):
-            status = entry.stat()
+            status = entry.stat(follow_symlinks=False)
             yield entry.path, status.st_mtime_ns, status.st_size
         elif entry.name != "__pycache__":
             yield from _stamps_below(entry.path)

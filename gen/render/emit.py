@@ -43,7 +43,8 @@ _ESCAPED = regex(rf"[\x00-\x1f\"\\{_UNSEEN}]")
 _SHORT = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 _QUOTE = "\ufdd7"
-"""Placeholder of a quote around a text that begins with the hash of the run: one that begins with a digit is quoted."""
+"""Placeholder of a quote around a text that begins with the hash of the run. It stands for a quote if the hash begins
+with a digit."""
 
 _FIRST = ("apiVersion", "kind", "metadata")
 _SHOWN = 12

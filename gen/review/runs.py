@@ -244,7 +244,7 @@ def _version(run: RenderedObject, overlays: Mapping[str, Overlay], found: Findin
 
 
 def _steps(run: RenderedObject, kind: Resource, units: Units) -> tuple[StepDemand, ...]:
-    """None if they cannot be read, which is reported with the demand."""
+    """Empty if they cannot be read, which is reported with the demand."""
     try:
         return step_demands(run.outline, kind, units)
     except ValueError:
@@ -252,7 +252,7 @@ def _steps(run: RenderedObject, kind: Resource, units: Units) -> tuple[StepDeman
 
 
 def _preempts(run: RenderedObject, kind: Resource) -> tuple[str, ...]:
-    """None if the steps cannot be read, as above."""
+    """Empty if the steps cannot be read, as above."""
     try:
         return preempting_classes(run.outline, kind)
     except ValueError:
