@@ -39,8 +39,8 @@ class Flux(Engine):
     alerts in that namespace. [default: the one of Flux]"""
     notify: ObjectName | None = None
     """Provider in that namespace that is notified of objects that could not be applied."""
-    refuses_definitions: ClassVar[str] = "it checks a version before it creates the Pipeline"
     # it tries all objects of a Kustomization before it applies the first (`docs/pipelines.md`)
+    refuses_definitions: ClassVar[str] = "it checks a version before it creates the Pipeline"
 
     def objects(self, site: Site) -> tuple[Body, ...]:
         jobs = (self._jobs(site, namespace) for namespace in site.namespaces)

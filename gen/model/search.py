@@ -158,13 +158,7 @@ class Search(Model):
     """The metric to minimize, one of `metrics`."""
     goal: Number | None = None
     """Value of the metric at which the search ends. [default: it ends after `maxTrials`]"""
-    params: Annotated[
-        dict[
-            ParamName,
-            OrMapping[Choices, Space],
-        ],
-        Field(min_length=1, max_length=_MAX_PARAMS),
-    ]
+    params: Annotated[dict[ParamName, OrMapping[Choices, Space]], Field(min_length=1, max_length=_MAX_PARAMS)]
     """Values to try, by parameter: a list, or a range such as `{min: 1e-5, max: 0.1, distribution: logUniform}`. The
     command, its arguments and the environment use them as `{{ params.… }}`."""
     algorithm: AlgorithmField = "random"

@@ -125,6 +125,7 @@ def to_yaml(body: Body, run: str = "") -> str:
 
 
 def _of_run(text: str, run: str) -> str:
+    """The text with the hash of its run in place of the placeholders; those of quotes never stay."""
     if text.isascii():
         return text
     if _QUOTE in text:

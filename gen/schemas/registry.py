@@ -128,8 +128,8 @@ class Schemas:
 
     def resolve(self, schema: Schema, base: str = "") -> tuple[Schema, str]:
         """Follow `$ref` as far as possible. `base` is the document of local references."""
-        while (reference := schema.get("$ref")) is not None:
-            document, _, pointer = reference.partition("#")
+        while (target := schema.get("$ref")) is not None:
+            document, _, pointer = target.partition("#")
             base = document or base
             _, name = pointer.strip("/").split("/")  # "$defs" and the name
             schema = self.types[name] if base.endswith("_definitions.json") else self._common["$defs"][name]
