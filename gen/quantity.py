@@ -98,7 +98,7 @@ def is_whole(number: Decimal) -> bool:
 
 @lru_cache(maxsize=4096)
 def canonical(text: str) -> str:
-    """The form that the API server writes: no fraction, and the largest suffix of the same family."""
+    """The form that the API server keeps: no fraction, and the largest suffix of its family that the amount has."""
     value = amount(text)
     if value == 0:
         return "0"
@@ -113,7 +113,9 @@ def _binary(value: Decimal) -> str:
     if not _is_multiple(value):  # the API server writes fractions of a byte in the decimal family
         return canonical(f"{value:f}")
     exponent = next(e for e in range(6, -1, -1) if _is_multiple(value / 1024**e))
-    suffix = next((s for s, e in _BINARY.items() if e == exponent), "")
+    if exponent == 0:  # without a suffix, it is read in the decimal family
+        return canonical(f"{value:f}")
+    suffix = next(s for s, e in _BINARY.items() if e == exponent)
     return f"{int(value / 1024**exponent)}{suffix}"
 
 
