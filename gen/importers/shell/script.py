@@ -7,13 +7,16 @@ known afterwards.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from gen.diagnostics import Location
 from gen.findings.imports import UNSUPPORTED_SHELL
+from gen.importers.shell.pieces import behind_redirections
 from gen.importers.shell.words import Expander, Unknown, Value, Word
+from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +42,7 @@ _UNCERTAIN: Final = frozenset({"a loop", "a condition", "a function", "a subshel
 _PREFIXES: Final = frozenset({"sudo", "nohup", "time", "exec", "env", "command"})
 _READERS: Final = frozenset({"read", "mapfile", "readarray", "getopts", "let", "unset", "printf"})
 """Commands that change the variables they name."""
+_ESCAPED: Final = regex(rb"\\(?:\r?\n|[ \t])")
 
 
 class Command(Struct, frozen=True):
@@ -65,15 +69,22 @@ class _Reader:
     def __init__(self, source: bytes, file: str, program: str, found: Findings) -> None:
         self.source, self.file, self.program, self.found = source, file, program, found
         self.variables: dict[str, Value] = {}
-        self.expander = Expander(source, self.variables, self.place)
+        self.expander = Expander(source, self.variables, self._place_at)
+        self.ends = [found.start() for found in re.finditer(rb"\n", source)]
+        """Positions of the ends of lines."""
+        self.behind: dict[int, list[Any]] = {}
+        """Arguments behind the redirections of a command, by its end."""
         self.commands: list[Command] = []
         self.lines: set[int] = set()
         """Lines of the commands, from 0."""
 
     def place(self, node: Any) -> Location:
-        start = self.source.rfind(b"\n", 0, node.start_byte) + 1
-        column = len(self.source[start : node.start_byte].decode("utf-8", "replace")) + 1
-        return Location(self.file, node.start_point[0] + 1, column)
+        return self._place_at(node.start_byte)
+
+    def _place_at(self, position: int) -> Location:
+        number = bisect_left(self.ends, position)
+        start = self.ends[number - 1] + 1 if number else 0
+        return Location(self.file, number + 1, len(self.source[start:position].decode("utf-8", "replace")) + 1)
 
     def walk(self, top: Any, around: tuple[str, ...]) -> None:
         """Visit a node and those in it, without recursion: scripts can be nested deeply."""
@@ -83,28 +94,35 @@ class _Reader:
             inner = (*around, _AROUND[node.type]) if node.type in _AROUND else around
             if node.type in ("for_statement", "c_style_for_statement"):
                 self._unset(node.child_by_field_name("variable"), "a loop sets it")
+            body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
+            if body is not None:
+                self.behind[body.end_byte] = behind_redirections(node, self.source)
             if node.type == "variable_assignment" and (node.parent is None or node.parent.type != "command"):
                 self._assign(node, inner)
             elif node.type == "command":
                 self._command(node, inner)
             todo += [(child, inner) for child in reversed(node.named_children)]
 
-    def _unset(self, name: Any, reason: str) -> None:
+    def _unset(self, name: Any, reason: str, hint: str = "write the value itself, once for each job") -> None:
         if name is not None:
-            self.variables[self._text(name)] = Unknown(reason, "write the value itself, once for each job")
+            self.variables[self._text(name)] = Unknown(reason, hint)
 
     def _text(self, node: Any) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def _assign(self, node: Any, around: tuple[str, ...]) -> None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        if name is None or name.type != "variable_name":
+        if name is None:
+            return
+        if name.type != "variable_name":
+            self._unset(name.child_by_field_name("name"), "an index sets a part of it")
             return
         if uncertain := next((one for one in around if one in _UNCERTAIN), ""):
             self._unset(name, f"{uncertain} sets it")
             return
-        new = self.expander.value(value)
-        if any(child.type == "+=" for child in node.children):
+        sign = next(child for child in node.children if child.type in ("=", "+="))
+        new = self.expander.value(value, sign.end_byte)
+        if sign.type == "+=":
             old = self.variables.get(self._text(name), "")
             joined = _joined(old, new)
             new = joined if joined is not None else Unknown("it is appended to", "write the value itself")
@@ -114,26 +132,31 @@ class _Reader:
         name = node.child_by_field_name("name")
         if name is None:
             return
-        arguments = node.children_by_field_name("argument")
+        arguments = [*node.children_by_field_name("argument"), *self.behind.get(node.end_byte, ())]
         self._assigned_before(node, name, around)
-        words = self.expander.words(name.named_children[0] if name.named_children else name)
+        first = name.named_children[0] if name.named_children else name
+        words = self.expander.words([first], name.start_byte)
         called = words[0].text.rpartition("/")[2] if words else ""
-        if called == self.program:
-            self._add(node, [*words, *self._words(arguments)], around)
-        elif called in _PREFIXES:
-            rest = self._words(arguments)
-            starts = [i for i, word in enumerate(rest) if word.text.rpartition("/")[2] == self.program]
+        if called == self.program or called in _PREFIXES:
+            words = self.expander.words([first, *arguments], name.start_byte)
+            starts = [number for number, word in enumerate(words) if word.text.rpartition("/")[2] == self.program]
             if starts:
-                self._add(node, rest[starts[0] :], around)
+                self._add(node, words[starts[0] :], around)
         else:
             self._other(node, called, arguments)
 
     def _assigned_before(self, node: Any, name: Any, around: tuple[str, ...]) -> None:
-        """Assignments in the line before: the grammar joins a line of several with the next one."""
+        """Assignments in the line before: the grammar joins a line of several with the next one.
+
+        Without a space, it took the end of a value for the command.
+        """
         assigned = [child for child in node.named_children if child.type == "variable_assignment"]
-        if assigned and b"\n" in self._between(assigned[-1], name).replace(b"\\\n", b""):
+        between = _ESCAPED.sub(b"", self.source[assigned[-1].end_byte : name.start_byte]) if assigned else b""
+        if b"\n" in between:
             for one in assigned:
                 self._assign(one, around)
+        elif assigned and not between:
+            self._unset(assigned[-1].child_by_field_name("name"), "gen cannot read its value", "quote the value")
 
     def _other(self, node: Any, called: str, arguments: list[Any]) -> None:
         """A command of another program, which may change variables or run a text."""
@@ -146,20 +169,6 @@ class _Reader:
             hint = f"write the `{self.program}` command as a line of its own"
             message = f"`{called}` runs a text as a command, which gen does not read"
             self.found.error(UNSUPPORTED_SHELL, self.place(node), message, hint)
-
-    def _between(self, one: Any, other: Any) -> bytes:
-        return self.source[one.end_byte : other.start_byte]
-
-    def _words(self, arguments: list[Any]) -> list[Word]:
-        words: list[Word] = []
-        for number, argument in enumerate(arguments):
-            more = self.expander.words(argument)
-            if number and words and more and self._between(arguments[number - 1], argument) == b"\\\n":
-                last = words.pop()  # the grammar takes a line that continues in a word for the end of the word
-                first = more.pop(0)
-                words.append(Word(last.text + first.text, last.place, last.unknown or first.unknown))
-            words += more
-        return words
 
     def _source(self, node: Any, arguments: list[Any]) -> None:
         file = self._text(arguments[0]) if arguments else ""
@@ -180,7 +189,8 @@ class _Reader:
             near = range(node.start_point[0], node.end_point[0] + 1)
             concerned = self.program in self._text(node) or any(line in near for line in self.lines)
             report = self.found.error if concerned else self.found.warning
-            report(UNSUPPORTED_SHELL, self.place(node), "invalid shell syntax", "correct it; `bash -n` explains it")
+            hint = "correct it, which `bash -n` explains, or quote the word"
+            report(UNSUPPORTED_SHELL, self.place(node), "invalid shell syntax", hint)
             return
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from gen.importers.shell.pieces import Piece, words_of
 from gen.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from gen.diagnostics import Location
 
@@ -18,6 +19,11 @@ _QUOTED_ESCAPE: Final = regex(r'\\([\\"$`\n])')
 _ESCAPE: Final = regex(r"\\(.)", re.DOTALL)
 _ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
 _BRACES: Final = regex(r"(?<![$\\])\{([^{}\s]*)\}")
+_EXPANDS: Final = regex(rb"[\w{(?$!#*@'\"-]")
+"""What follows a `$` that is not itself."""
+_SPACE: Final = regex(r"(?<!\\)\s")
+"""What a word does not have, but the grammar takes `[ [` for one."""
+_INDEX: Final = regex(r"\[.*\]\+?=")
 _MOST_CHARACTERS: Final = 1 << 22
 """Characters that the variables of a script may expand to: a few lines that double a value would fill the memory."""
 
@@ -58,35 +64,53 @@ class Expander(Struct):
 
     source: bytes
     variables: dict[str, Value]
-    place: Callable[[Any], Location]
+    place: Callable[[int], Location]
+    """The location of a position in the source."""
     left: int = _MOST_CHARACTERS
     """Characters that variables may still expand to."""
 
-    def words(self, node: Any) -> list[Word]:
-        """The words of an argument: none, one, or several."""
-        array = self._whole_array(node)
-        place = self.place(node)
+    def words(self, nodes: Iterable[Any], start: int) -> list[Word]:
+        """The words of nodes behind a position. One word can expand to none or to several."""
+        return [word for pieces in words_of(self.source, nodes, start) for word in self._expanded(pieces)]
+
+    def _expanded(self, pieces: Sequence[Piece]) -> list[Word]:
+        if not pieces:
+            return []
+        place = self.place(pieces[0].start)
+        array = self._whole_array(pieces[0].node) if len(pieces) == 1 and pieces[0].node is not None else None
         if array is not None:
             if not self._has_space(sum(len(text) + 1 for text in array)):
                 return [Word("", place, _TOO_LONG)]
             return [Word(text, place) for text in array]
-        parts = self._parts(node)
+        parts = self._parts_of(pieces)
         unknown = next((part.unknown for part in parts if part.unknown is not None), None)
         if unknown is not None:
             return [Word("", place, unknown)]
         return [Word(text, place) for text in _split(parts)]
 
-    def value(self, node: Any) -> Value:
-        """The value of an assignment."""
-        if node is None:
-            return ""
-        if node.type == "array":
-            words = [word for child in node.named_children for word in self.words(child)]
-            unknown = next((word.unknown for word in words if word.unknown is not None), None)
-            return unknown or tuple(word.text for word in words)
-        parts = self._parts(node)
+    def value(self, node: Any, start: int) -> Value:
+        """The value of an assignment, whose sign ends at a position."""
+        if node is not None and node.type == "array":
+            return self._array(node)
+        pieces = words_of(self.source, [] if node is None else [node], start)[0]
+        parts = self._parts_of(pieces)
         unknown = next((part.unknown for part in parts if part.unknown is not None), None)
         return unknown or "".join(part.text for part in parts)
+
+    def _array(self, node: Any) -> Value:
+        inner = [child for child in node.children[1:-1] if child.type != "comment"]
+        if any(_INDEX.match(self._text(child)) for child in inner):
+            return Unknown("its words have an index", "write the words in their order")
+        words = self.words(inner, node.start_byte + 1)
+        unknown = next((word.unknown for word in words if word.unknown is not None), None)
+        return unknown or tuple(word.text for word in words)
+
+    def _parts_of(self, pieces: Iterable[Piece]) -> list[_Part]:
+        return [
+            part
+            for piece in pieces
+            for part in (self._parts(piece.node) if piece.node is not None else [_Part(piece.text)])
+        ]
 
     def _text(self, node: Any) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -100,15 +124,17 @@ class Expander(Struct):
                     return [_unknown("braces expand to several words", "write each word")]
                 return [part for child in node.children for part in self._parts(child)]
             case "string" | "translated_string":
-                return self._quoted(node)
+                return self._quoted(node if node.type == "string" else node.children[-1])
             case "simple_expansion" | "expansion":
                 return [self._variable(node, splits=True)]
+            case "$" if _EXPANDS.match(self.source, node.end_byte) is None:
+                return [_Part("$")]
             case _:
                 return [_constant(node.type, text)]
 
     def _quoted(self, node: Any) -> list[_Part]:
         """Parts of a text in double quotes. The text between expansions is taken as it is, with its spaces."""
-        parts, at = [], node.start_byte + (2 if node.type == "translated_string" else 1)
+        parts, at = [], node.start_byte + 1
         for child in node.children:
             if child.type in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):
                 parts += [self._literal(at, child.start_byte), *self._inner(child)]
@@ -127,11 +153,11 @@ class Expander(Struct):
     def _variable(self, node: Any, *, splits: bool) -> _Part:
         text = self._text(node).removeprefix("$")
         inner = text[1:-1] if text.startswith("{") else text
-        match = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)(?:(:?-)(.*))?", inner, re.DOTALL)
-        if match is None:
+        match = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)(?:(:?-)(.*)|(\[[@*]\]))?", inner, re.DOTALL)
+        value = None if match is None else self.variables.get(match[1])
+        if match is None or (match[4] and not isinstance(value, Unknown)):
             return _unknown(f"`${text}` is not known without a shell", NOT_SET)
-        name, default, otherwise = match.groups()
-        value = self.variables.get(name)
+        name, default, otherwise, _ = match.groups()
         if default and (value is None or (value == "" and default == ":-")):
             plain = re.fullmatch(r"[^$`\\'\"]*", otherwise) is not None
             return _Part(otherwise, splits) if plain else _unknown(f"the default of `{name}` is not known", NOT_SET)
@@ -158,7 +184,7 @@ class Expander(Struct):
 def _constant(kind: str, text: str) -> _Part:
     """A part without variables; unknown if only a shell gives its value."""
     match kind:
-        case "word" | "number" | "variable_name" | "{" | "}" | "=":
+        case "word" | "number" | "variable_name" | "{" | "}" | "=" | "==" | "=~" if not _SPACE.search(text):
             return _Part(_ESCAPE.sub(lambda found: "" if found[1] == "\n" else found[1], text))
         case "raw_string":
             return _Part(text[1:-1])
@@ -166,6 +192,8 @@ def _constant(kind: str, text: str) -> _Part:
             return _ansi(text[2:-1])
         case "command_substitution":
             return _unknown("gen runs nothing, so the output of a command is not known", "write the value itself")
+        case "word" | "regex" | "ERROR":  # such as all behind `==` up to a `]]`
+            return _unknown("gen cannot find the end of this word", "quote it, and the one before it")
     what = kind.replace("_", " ")
     return _unknown(f"the value of this {what} is not known without a shell", "write the value itself")
 

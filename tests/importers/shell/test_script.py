@@ -50,6 +50,8 @@ def read(text: str) -> tuple[list[list[str]], list[str]]:
         ("#!/bin/bash\r\narena a", ["a"]),
         ('arena "训练 $X"\nX=1', ["?`X` is not set in the script, and gen does not read the environment"]),
         ("arena ~/a *.txt", ["~/a", "*.txt"]),
+        ("arena a <<< x\\ y b", ["a", "b"]),
+        ('X=(a # the first\n b)\narena "${X[@]}"', ["a", "b"]),
     ],
 )
 def test_words_are_those_of_a_shell(text: str, words: list[str]) -> None:
@@ -73,6 +75,12 @@ def test_words_are_those_of_a_shell(text: str, words: list[str]) -> None:
         ("f() {{ X=1; }}; arena $X", "`X` is not known: a function sets it"),
         ("a && X=1; arena $X", "`X` is not known: a condition sets it"),
         ("X=1; read X; arena $X", "`X` is not known: `read` sets it"),
+        ("X=(a b); X[0]=c\narena ${{X[@]}}", "`X` is not known: an index sets a part of it"),
+        ("X=([1]=a)\narena ${{X[@]}}", "`X` is not known: its words have an index"),
+        ("X=(a $HOME)\narena ${{X[@]}}", "`X` is not known: `HOME` is not set in the script"),
+        ("X=a; X+='b c'\\=d\narena $X", "`X` is not known: gen cannot read its value"),
+        ("arena [ [ a", "gen cannot find the end of this word"),
+        ("X=1\narena ==$X\narena b ]]", "gen cannot find the end of this word"),
         ("arena a-{{b,c}}", "braces expand to several words"),
         ("arena <(touch {marker})", "the value of this process substitution is not known without a shell"),
     ],
@@ -103,6 +111,20 @@ def test_a_construct_around_a_command_is_reported(text: str, construct: str) -> 
     done, messages = read(text)
     assert done == [["a"]]
     assert f"the command is in {construct}, which gen ignores: it is imported once" in messages
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("arena a > log b 2>&1 c 2>&- 'd e' &>>log", ["a", "b", "c", "d e"]),
+        ("true | arena a > 'x y' b", ["a", "b"]),
+        ("arena a <<EOF b\ntext\nEOF\n", ["a", "b"]),
+    ],
+)
+def test_words_behind_a_redirection_are_kept(text: str, words: list[str]) -> None:
+    done, messages = read(text)
+    assert done == [words]
+    assert "the command is in a redirection, which gen ignores: it is imported once" in messages
 
 
 @pytest.mark.parametrize("text", ["eval 'arena submit x'", "bash -c 'arena submit x'", "echo x | xargs arena submit x"])
