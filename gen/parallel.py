@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import signal
 from collections import deque
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from gen.diagnostics import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Executor, Future
+    from multiprocessing.connection import Connection
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -75,6 +78,45 @@ def map_parallel(
             own.others = sum(len(one.result()) for one in handed.values() if one.done())
             own.report()
     return results + [result for number in sorted(done) for result in done[number]]
+
+
+@contextmanager
+def begin(work: Callable[[], Result]) -> Iterator[Callable[[], Result | None]]:
+    """Begin work in another process, and yield a function that waits for its result; None if the process was killed.
+
+    The work needs the modules that are imported by now, and no others. The process ends with the block. The system
+    must be able to fork.
+    """
+    import multiprocessing  # noqa: PLC0415 - as in `_pool`
+
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(work, sender), daemon=True)
+
+    def result() -> Result | None:
+        with suppress(EOFError, OSError):
+            return cast("Result", pickle.loads(receiver.recv_bytes()))  # noqa: S301 - from our own process
+        return None
+
+    with receiver:
+        try:
+            with _interrupts_wait(), sender:
+                process.start()
+            yield result
+        finally:
+            if process.pid is not None:
+                process.terminate()
+
+
+def _send(work: Callable[[], Any], sender: Connection) -> None:
+    _ignore_interrupts()
+    with suppress(BrokenPipeError):  # after an error, nobody waits
+        sender.send_bytes(pickle.dumps(work(), pickle.HIGHEST_PROTOCOL))
+
+
+def can_fork() -> bool:
+    """Whether a process of this system can continue in a copy of itself."""
+    return hasattr(os, "fork")
 
 
 class _Counted(Generic[Item, Result]):
@@ -148,6 +190,10 @@ def _interrupts_wait() -> Iterator[None]:
 def _start(work: Callable[[Any], Any]) -> None:
     global _task  # noqa: PLW0603 - the one piece of state of a worker process
     _task = work
+    _ignore_interrupts()
+
+
+def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent, which ends its children
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `_interrupts_wait`

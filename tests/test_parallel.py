@@ -34,7 +34,7 @@ def render_file(root, job, overlays, **options):
         {what}
     return real(root, job, overlays, **options)
 run.render_file = render_file
-sys.argv = ["gen", "render", "--parallel", "3", "--no-cache"]
+sys.argv = ["gen", "render", "--parallel", "3", "--no-cache", *{jobs}]
 from gen.__main__ import main
 main()
 """
@@ -59,7 +59,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def broken(root: Path, what: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", BROKEN.format(what=what)]
+    command = [sys.executable, "-c", BROKEN.format(what=what, jobs=[])]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=TIMEOUT)
 
 
@@ -79,12 +79,15 @@ def test_a_bug_in_another_process_is_a_bug(many: Path) -> None:
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_interrupt_ends_all_processes(many: Path, times: int) -> None:
     """The other processes never end by themselves: without an end from outside, the run would wait for them."""
-    output = interrupted(many, lambda end: BROKEN.format(what=f"os.write({end}, b'x'); {FOREVER}"), times)
+    output = interrupted(many, lambda end: BROKEN.format(what=f"os.write({end}, b'x'); {FOREVER}", jobs=[]), times)
     assert output == "gen: interrupted\n" or times > 1
 
 
-def test_an_interrupt_while_a_process_starts_is_reported_once(many: Path) -> None:
-    output = interrupted(many, lambda end: STARTING.format(end=end, forever=FOREVER) + BROKEN.format(what="pass"))
+@pytest.mark.parametrize("jobs", [[], ["jobs/team"]], ids=["process that reads ahead", "process that renders"])
+def test_an_interrupt_while_a_process_starts_is_reported_once(many: Path, jobs: list[str]) -> None:
+    output = interrupted(
+        many, lambda end: STARTING.format(end=end, forever=FOREVER) + BROKEN.format(what="pass", jobs=jobs)
+    )
     assert output == "gen: interrupted\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,13 +80,17 @@ def render_and_compare(
 def _rendered(
     root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None, *, restart: bool
 ) -> RunResult:
-    from gen.commands.progress import progress_bar  # noqa: PLC0415 - a run without changes does not need it
-    from gen.render.run import render  # noqa: PLC0415 - as above
+    from gen.render.read_ahead import read_ahead  # noqa: PLC0415 - a run without changes does not need it
 
     parallel = request.parallel or os.cpu_count() or 1
-    with progress_bar("rendering jobs") as progress:
-        chosen = request.overlay, request.jobs
-        return render(root, *chosen, parallel, kubernetes, cache, restart=restart, progress=progress)
+    fresh = not request.jobs and (cache is None or cache.last is None)
+    with read_ahead(root) if fresh and parallel > 1 else nullcontext() as ahead:
+        from gen.commands.progress import progress_bar  # noqa: PLC0415 - as above
+        from gen.render.run import render  # noqa: PLC0415 - takes a while, in which files are read
+
+        with progress_bar("rendering jobs") as progress:
+            chosen = request.overlay, request.jobs
+            return render(root, *chosen, parallel, kubernetes, cache, restart=restart, progress=progress, ahead=ahead)
 
 
 def _version(text: str | None) -> str | None:

@@ -47,7 +47,7 @@ from gen.resources.demand import Demand
 from gen.resources.workflows import created_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from gen.kinds.plan import Plan
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from gen.render.parse.job import JobInput
     from gen.repository.layout import JobFile
 
+NONE_READ: Mapping[str, Source] = {}
+
 _INDEPENDENT = frozenset(
     code.name
     for code in (
@@ -71,11 +73,20 @@ _INDEPENDENT = frozenset(
 
 
 def render_file(
-    root: Path, job: JobFile, overlays: Sequence[Overlay], committed: CommittedRuns | None = None, *, whole: bool = True
+    root: Path,
+    job: JobFile,
+    overlays: Sequence[Overlay],
+    committed: CommittedRuns | None = None,
+    sources: Mapping[str, Source] = NONE_READ,
+    *,
+    whole: bool = True,
 ) -> JobResult:
-    """One job file in the overlays that select it, which are all if `whole`; `committed` has the runs to keep."""
+    """One job file in the overlays that select it, which are all if `whole`; `committed` has the runs to keep.
+
+    `sources` are job files that were read already.
+    """
     found = Findings()
-    source = read(root, job.file, found)
+    source = sources.get(job.file) or read(root, job.file, found)
     pins = Pins.of(root, job, found)
     data = source.data if source is not None else None
     selected = [overlay for overlay in overlays if selects(overlay, job.key, data)]

@@ -13,7 +13,7 @@ from gen.parallel import map_parallel
 from gen.render.bundle import render_bundles
 from gen.render.committed.read import CommittedRuns
 from gen.render.crosscheck import crosscheck
-from gen.render.pipeline import render_file, render_storage
+from gen.render.pipeline import NONE_READ, render_file, render_storage
 from gen.render.policies import with_valid_policies
 from gen.render.results import RunResult
 from gen.repository.job_files import all_jobs, chosen_jobs
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gen.overlay.overlay import Overlay
     from gen.parallel import Progress
     from gen.render.cache import Cache
+    from gen.render.read_ahead import Ahead
     from gen.render.results import JobResult, Rendered, RenderedJob, RenderedOverlay
     from gen.repository.layout import JobFile
 
@@ -42,11 +43,13 @@ def render(
     *,
     restart: bool = False,
     progress: Progress | None = None,
+    ahead: Ahead | None = None,
 ) -> RunResult:
     """Render the jobs that match `patterns` for the named overlays; all jobs and all overlays if empty.
 
     `kubernetes` is a version to check against instead of the overlays' own; it does not change the output. Unchanged
-    jobs are taken from the `cache`, without the text of their files. With `restart`, no committed run is kept.
+    jobs are taken from the `cache`, without the text of their files. With `restart`, no committed run is kept. `ahead`
+    reads job files already.
     """
     found = Findings()
     chosen = _overlays(root, overlays, kubernetes, found)
@@ -54,7 +57,7 @@ def render(
     jobs = chosen_jobs(root, patterns, found) if patterns else all_jobs(root, found)
     whole = not overlays and not patterns
     complete = whole and not found.failed()
-    results = _results(root, jobs, chosen, parallel, cache, progress, restart=restart, whole=not overlays)
+    results = _results(root, jobs, chosen, parallel, cache, progress, ahead, restart=restart, whole=not overlays)
     rendered = [job for result in results for job in result.rendered]
     shared = _storage(rendered, chosen, found)
     if not patterns:
@@ -90,6 +93,7 @@ def _results(
     parallel: int,
     cache: Cache | None,
     progress: Progress | None,
+    ahead: Ahead | None,
     *,
     restart: bool,
     whole: bool,
@@ -97,7 +101,8 @@ def _results(
     """The result of each job file, in the order of `jobs`."""
     known = {job: result for job in jobs if (result := cache.result(job) if cache else None) is not None}
     committed = None if restart else CommittedRuns.of(root)
-    work = partial(render_file, root, overlays=overlays, committed=committed, whole=whole)
+    sources = (ahead() if ahead is not None else None) or NONE_READ
+    work = partial(render_file, root, overlays=overlays, committed=committed, sources=sources, whole=whole)
     changed = [job for job in jobs if job not in known]
     fresh = map_parallel(work, changed, parallel, worth_it=_JOBS_PER_PROCESS, progress=progress)
     known.update((result.job, result) for result in fresh)

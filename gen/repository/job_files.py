@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from fnmatch import fnmatchcase
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,16 @@ _STEM = regex(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,200}[A-Za-z0-9])?")
 def all_jobs(root: Path, found: Findings) -> list[JobFile]:
     """All job files, sorted. Misplaced and misnamed files are findings."""
     return sorted(job for entry in _entries(root / JOBS) for job in _at(root, entry.name, found))
+
+
+def has_jobs(root: Path, number: int) -> bool:
+    """Whether a repository has about this number of job files, or more; without a look at each."""
+    try:
+        folders = [folder for folder in (root / JOBS).iterdir() if folder.is_dir()]
+        files = chain.from_iterable(map(Path.iterdir, folders))
+        return sum(1 for _ in islice(files, number)) == number
+    except OSError:  # which the run reports
+        return False
 
 
 def chosen_jobs(root: Path, patterns: Sequence[str], found: Findings) -> list[JobFile]:

@@ -1,0 +1,55 @@
+"""Job files that another process reads while this one imports the models and the schemas, which takes longer.
+
+Importing this module imports the reader of YAML, and nothing else that is heavy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from gen.diagnostics import Findings
+from gen.load import read
+from gen.parallel import begin, can_fork
+from gen.repository.job_files import all_jobs, has_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gen.load import Source
+
+Sources = dict[str, "Source"]
+"""Job files without a finding, by path."""
+Ahead = Callable[[], Sources | None]
+"""Waits for what was read; None if the process was killed."""
+
+MIN_FILES = 100
+"""A process for fewer takes longer than it saves."""
+MAX_FILES = 1000
+"""As many as are read before the imports are done."""
+
+
+@contextmanager
+def read_ahead(root: Path) -> Iterator[Ahead | None]:
+    """Begin to read the job files of a repository. Those with findings are left out, so that the run reports them.
+
+    None if there are few files, or if the system cannot fork.
+    """
+    if not can_fork() or not has_jobs(root, MIN_FILES):
+        yield None
+        return
+    with begin(partial(_sources, root)) as ahead:
+        yield ahead
+
+
+def _sources(root: Path) -> Sources:
+    sources = {}
+    for job in islice(all_jobs(root, Findings()), MAX_FILES):
+        source = read(root, job.file, found := Findings())
+        if source is not None and not found.items:
+            sources[job.file] = source
+    return sources
