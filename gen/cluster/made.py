@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gen.kubernetes import at
 from gen.resources import RESOURCES, resource_of_object
-from gen.resources.workflows import embedded
+from gen.resources.graphs import graph_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def made_kinds(one: Wanted) -> Iterator[tuple[str, Resource]]:
     """API versions and kinds of the objects that a run starts."""
     resource = one.resource
-    bodies = [body for _, body in embedded(one.body, resource)] if resource.workflow else []
+    bodies = list(graph_of(resource).objects(one.body)) if resource.steps else []
     if resource.holds is not None:
         bodies.append(at(one.body, *resource.holds.route))
     for body in bodies:
         known = resource_of_object(at(body, "apiVersion"), at(body, "kind"))
         if known is not None and known.is_run:
             yield str(body["apiVersion"]), known
-    if resource.is_schedule and resource.workflow:
-        yield from ((one.version, other) for other in RESOURCES.values() if other.is_run and other.workflow)
+    if resource.is_schedule and resource.is_workflow:
+        yield from ((one.version, other) for other in RESOURCES.values() if other.is_run and other.is_workflow)

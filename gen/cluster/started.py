@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from gen.cluster.model import Phase, Progress
 from gen.kubernetes import at
+from gen.resources.graphs import graph_of
 from gen.resources.state import State, state_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def with_children(row: RunStatus, resource: Resource, live: Body, children: Sequence[RunStatus]) -> RunStatus:
     """The row of a run with its progress, and with the reason of the object that it waits for or that failed."""
-    if resource.is_schedule or not (resource.workflow or resource.holds):
+    if resource.is_schedule or not (resource.is_workflow or resource.holds):
         return row
     row = replace(row, progress=_progress(resource, live, children))
     if resource.holds is not None or row.phase not in {Phase.FAILED, Phase.PENDING, Phase.RUNNING}:
@@ -42,9 +43,7 @@ def _progress(resource: Resource, live: Body, children: Sequence[RunStatus]) -> 
         total = at(live, *resource.holds.in_all)
         done = sum(one for one in numbers if isinstance(one, int) and not isinstance(one, bool))
         return Progress(done=done, total=total, unit="trial") if isinstance(total, int) else None
-    from gen.resources.workflows import embedded  # noqa: PLC0415 - few runs have steps
-
-    total = sum(1 for _ in embedded(live, resource))
+    total = sum(1 for _ in graph_of(resource).objects(live))
     if total < 2:  # noqa: PLR2004 - the run of a schedule has one
         return None
     done = sum(one.phase.ended for one in children)

@@ -84,7 +84,7 @@ def _read(root: Path, overlay: str, path: str, jobs: Collection[JobFile] | None)
     one = generated_object(raw, path) or parse_object(raw, path, Findings())
     resource = workload(one) if one is not None else None
     # Git does not know the runs of a definition
-    if one is None or resource is None or resource.definition or not _is_plain(one):
+    if one is None or resource is None or resource.is_definition or not _is_plain(one):
         return None
     body = _body(one)
     return Wanted(

@@ -267,7 +267,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def in_workflow(self) -> bool:
         """Whether a workflow starts each run of the schedule."""
-        return self.schedule is not None and bool(self.schedule.facts.workflow)
+        return self.schedule is not None and self.schedule.facts.is_workflow
 
     @property
     def counts(self) -> bool:

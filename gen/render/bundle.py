@@ -83,7 +83,7 @@ def _companions(overlay: Overlay) -> Iterator[tuple[str, str]]:
     yield from (one.key for queue in overlay.granted_queues for one in queue.companions)
     yield from (one.key for device in overlay.accelerators.values() for one in device.profile.companions)
     listed = [KINDS[kind].facts.scheduled_by for kind in overlay.fields.operators if kind in KINDS]
-    yield from (schedule.key for schedule in listed if schedule is not None and not schedule.workflow)
+    yield from (schedule.key for schedule in listed if schedule is not None and not schedule.is_workflow)
     if overlay.argo is not None:
         yield from (WORKFLOW.key, CRON_WORKFLOW.key)
     if overlay.fields.pipelines is not None and overlay.fields.pipelines.kfp is not None:

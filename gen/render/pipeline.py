@@ -44,7 +44,7 @@ from gen.render.results import JobInOverlay, JobResult, RenderedJob, RenderedOve
 from gen.render.seal import seal, unsealed
 from gen.render.sweep import settle
 from gen.resources.demand import Demand
-from gen.resources.workflows import created_by
+from gen.resources.graphs import created_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -36,7 +36,7 @@ def most_characters(facts: Resource, roles: Iterable[str], *, hashed: bool, sche
     if not hashed or scheduled:
         room = min(room, MAX_NAME - len(TENSORBOARD))
     holder = facts.scheduled_by if scheduled and facts.scheduled_by is not None else facts
-    if scheduled and holder.workflow:
+    if scheduled and holder.is_workflow:
         room -= MORE_TIME
     return min(room, longest_name(holder, hashed=hashed and not scheduled) or room)
 

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from gen.kubernetes import HASH_LENGTH, QUEUE, QUEUE_LABEL, RUN, TRIAL, Body, with_field
+from gen.kubernetes import HASH_LENGTH, QUEUE, QUEUE_LABEL, RUN, TRIAL, Body
 from gen.render.manifest import Manifest, Sealed, Valid
 from gen.resources import queue_labels, resource_of_object
-from gen.resources.definitions import object_text, with_objects
-from gen.resources.pods import follow
-from gen.resources.workflows import manifest_text, route_of_steps
+from gen.resources.graphs import graph_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,7 +59,7 @@ def run_hash(valid: Valid, attempt: int) -> str:
 
 def _is_definition(body: Body) -> bool:
     kind = resource_of_object(body["apiVersion"], body["kind"])
-    return kind is not None and bool(kind.definition)
+    return kind is not None and kind.is_definition
 
 
 def with_steps(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
@@ -81,15 +79,7 @@ def _filled_in(body: Body, steps: Mapping[str, Body]) -> Body:
     """The workflow or the definition with the object of each step."""
     kind = resource_of_object(body["apiVersion"], body["kind"])
     assert kind is not None  # noqa: S101 - gen made it
-    if kind.definition:
-        return with_objects(body, kind, {step: object_text(one) for step, one in steps.items()})
-    texts = {step: manifest_text(one) for step, one in steps.items()}
-    route = route_of_steps(kind)
-    templates = [
-        {**one, "resource": {**one["resource"], "manifest": texts[one["name"]]}} if one["name"] in texts else one
-        for one in follow(body, route)
-    ]
-    return with_field(body, route, templates)
+    return graph_of(kind).with_objects(body, steps)
 
 
 def _content(manifest: Manifest) -> Body:

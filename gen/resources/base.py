@@ -226,10 +226,10 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
     status: Status | None = None
     awaited: Awaited | None = None
     """How a workflow waits for the end of an object, if the status does not say it in a phase."""
-    workflow: Path = ()
-    """Route of a workflow. Its templates create the objects of its steps."""
-    definition: Path = ()
-    """Route of a pipeline of Kubeflow Pipelines. Its steps create objects, and people start its runs outside of Git."""
+    is_definition: bool = False
+    """Whether people start runs of an object outside of Git: a pipeline of Kubeflow Pipelines."""
+    steps: Path = ()
+    """Route of the workflow or pipeline that contains objects of steps as texts; empty if there are none."""
     troubles: tuple[str, ...] = ()
     """Conditions of a schedule that cannot start runs."""
     known_to_engines: bool = False
@@ -271,14 +271,14 @@ class Resource(Struct, frozen=True, kw_only=True, eq=False):
         return self.releases.get(served, served)
 
     @property
-    def has_steps(self) -> bool:
-        """Whether an object contains those of its steps as texts."""
-        return bool(self.workflow or self.definition)
+    def is_workflow(self) -> bool:
+        """Whether Argo Workflows creates the objects of its steps."""
+        return bool(self.steps) and not self.is_definition
 
     @property
     def is_workload(self) -> bool:
         """Whether an object is a run, or a schedule or definition of runs."""
-        return bool(self.is_run or self.is_schedule or self.definition)
+        return self.is_run or self.is_schedule or self.is_definition
 
     @property
     def key(self) -> tuple[str, str]:

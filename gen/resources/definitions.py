@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gen.kubernetes import RUN, TRIAL, with_field, with_parameters, with_results
 from gen.resources.pods import follow
-from gen.resources.step_texts import Task, escaped, manifest_body, visible, without_templates
+from gen.resources.step_texts import escaped, manifest_body, visible, without_templates
+from gen.resources.steps import Graph, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gen.kubernetes import Body
-    from gen.resources.base import Resource
+    from gen.resources.base import Path
 
 OBJECT: Final = 7
 """Place of the object in the arguments of a step."""
@@ -65,25 +66,52 @@ def object_text(body: Body) -> str:
     return visible(with_parameters(text, _PARAMETER))
 
 
-def route(kind: Resource) -> tuple[str, ...]:
-    """The part with the containers of the steps."""
-    return (*kind.definition, "deploymentSpec", "executors")
+class Definition(Graph, frozen=True):
+    """A pipeline, whose containers have the objects."""
 
+    @property
+    def route(self) -> Path:
+        return (*self.at, "deploymentSpec", "executors")
 
-def _arguments(body: Body, kind: Resource) -> Iterator[tuple[str, list[Any]]]:
-    """The arguments of each container that creates an object."""
-    executors = follow(body, route(kind))
-    for name, one in executors.items() if isinstance(executors, dict) else ():
-        args = follow(one, ("container", "args"))
-        if isinstance(args, list) and len(args) > OBJECT:
-            yield str(name), args
+    def _arguments(self, body: Body) -> Iterator[tuple[str, list[Any]]]:
+        """The arguments of each container that creates an object."""
+        executors = follow(body, self.route)
+        for name, one in executors.items() if isinstance(executors, dict) else ():
+            args = follow(one, ("container", "args"))
+            if isinstance(args, list) and len(args) > OBJECT:
+                yield str(name), args
 
+    def tasks(self, body: Body) -> tuple[Task, ...]:
+        known = dict(self._arguments(body))
+        tasks = follow(body, (*self.at, "root", "dag", "tasks"))
+        return tuple(_task(str(name), one, known) for name, one in (tasks.items() if isinstance(tasks, dict) else ()))
 
-def tasks_of(body: Body, kind: Resource) -> tuple[Task, ...]:
-    """The tasks of the graph. ValueError if an object cannot be read."""
-    known = dict(_arguments(body, kind))
-    tasks = follow(body, (*kind.definition, "root", "dag", "tasks"))
-    return tuple(_task(str(name), one, known) for name, one in (tasks.items() if isinstance(tasks, dict) else ()))
+    def objects(self, body: Body) -> Iterator[Body]:
+        for _, _, one in self._placed(body):
+            yield one
+
+    def _placed(self, body: Body) -> Iterator[tuple[str, list[Any], Body]]:
+        """The objects, each with its container and the arguments."""
+        for name, args in self._arguments(body):
+            try:
+                yield name, args, manifest_body(args[OBJECT])
+            except ValueError:
+                continue
+
+    def without_objects(self, body: Body) -> Any:
+        executors = follow(body, self.route)
+        for name, args, _ in self._placed(body):
+            executors = with_field(executors, (name, "container", "args"), [*args[:OBJECT], *args[OBJECT + 1 :]])
+        return executors
+
+    def with_objects(self, body: Body, objects: Mapping[str, Body]) -> Body:
+        known = dict(self._arguments(body))
+        for step, one in objects.items():
+            args = known.get(executor(step))
+            if args is not None:
+                own = (*self.route, executor(step), "container", "args")
+                body = with_field(body, own, [*args[:OBJECT], object_text(one), *args[OBJECT + 1 :]])
+        return body
 
 
 def _task(name: str, task: Any, known: dict[str, list[Any]]) -> Task:
@@ -94,33 +122,3 @@ def _task(name: str, task: Any, known: dict[str, list[Any]]) -> Task:
         needs=frozenset(map(str, needs)) if isinstance(needs, list) else frozenset(),
         body=manifest_body(args[OBJECT]) if args is not None else None,
     )
-
-
-def embedded(body: Body, kind: Resource) -> Iterator[tuple[int, Body]]:
-    """The objects that steps create, without those that cannot be read."""
-    for index, (_, args) in enumerate(_arguments(body, kind)):
-        try:
-            yield index, manifest_body(args[OBJECT])
-        except ValueError:
-            continue
-
-
-def without_objects(body: Body, kind: Resource) -> Any:
-    """The containers of the steps without the objects that `embedded` returns."""
-    executors = follow(body, route(kind))
-    known = list(_arguments(body, kind))
-    for index, _ in embedded(body, kind):
-        name, args = known[index]
-        executors = with_field(executors, (name, "container", "args"), [*args[:OBJECT], *args[OBJECT + 1 :]])
-    return executors
-
-
-def with_objects(body: Body, kind: Resource, texts: dict[str, str]) -> Body:
-    """The definition with the object of each step; patches of the platform can have removed its place."""
-    known = dict(_arguments(body, kind))
-    for step, text in texts.items():
-        args = known.get(executor(step))
-        if args is not None:
-            own = (*route(kind), executor(step), "container", "args")
-            body = with_field(body, own, [*args[:OBJECT], text, *args[OBJECT + 1 :]])
-    return body

@@ -16,9 +16,9 @@ from gen.resources import held_object, resource_of_object
 from gen.resources.antichain import longest, widest
 from gen.resources.claimed import claimed_devices
 from gen.resources.device_time import DeviceTime, device_time
+from gen.resources.graphs import graph_of
 from gen.resources.pods import follow, matches, pod_sets, templates_by_shape
 from gen.resources.run_time import run_time
-from gen.resources.workflows import tasks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.resources.base import Nodes, Resource
-    from gen.resources.step_texts import Task
+    from gen.resources.steps import Task
     from gen.resources.trials import Held
 
     Units = Mapping[str, Mapping[str, int]]
@@ -93,7 +93,7 @@ def demand(body: Body, kind: Resource, units: Units) -> Demand:
     """
     if kind.holds is not None:
         return _held(body, kind.holds, units)
-    if kind.has_steps:
+    if kind.steps:
         return _of_workflow(body, kind, units)
     every = {name: unit for one in units.values() for name, unit in one.items()}
     pods = gpus = 0
@@ -119,7 +119,7 @@ def _held(body: Body, held: Held, units: Units) -> Demand:
 
 def _of_workflow(body: Body, kind: Resource, units: Units) -> Demand:
     """The widest moment of the steps, each with a pod that waits for it, and the time of the longest path."""
-    tasks = tasks_of(body, kind)
+    tasks = graph_of(kind).tasks(body)
     return joined({task.name: task.needs for task in tasks}, {task.name: of_task(task, units) for task in tasks})
 
 

@@ -18,6 +18,7 @@ PIPELINE_VERSION: Final = Resource(
     group="pipelines.kubeflow.org",
     kind="PipelineVersion",
     versions=_VERSIONS,
-    definition=("spec", "pipelineSpec"),
+    is_definition=True,
+    steps=("spec", "pipelineSpec"),
     max_name=63,
 )

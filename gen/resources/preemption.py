@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from gen.kubernetes import at
 from gen.resources import resource_of_object
+from gen.resources.graphs import graph_of
 from gen.resources.pods import follow, pod_sets
-from gen.resources.workflows import tasks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,8 @@ def _classes(body: Body, kind: Resource) -> Iterator[str]:
         if at(spec, "preemptionPolicy") == _PREEMPTS:
             yield str(at(spec, "priorityClassName") or _DEFAULT)
     held = [follow(body, kind.holds.route)] if kind.holds is not None else []
-    steps = [task.body for task in tasks_of(body, kind)] if kind.has_steps else []
+    steps = [task.body for task in graph_of(kind).tasks(body)] if kind.steps else []
     for inner in (*held, *steps):
         resource = resource_of_object(at(inner, "apiVersion"), at(inner, "kind"))
-        if resource is not None and not resource.has_steps and isinstance(inner, dict):
+        if resource is not None and not resource.steps and isinstance(inner, dict):
             yield from _classes(inner, resource)

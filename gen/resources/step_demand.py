@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gen.resources.antichain import ancestors
 from gen.resources.demand import Demand, of_task
-from gen.resources.workflows import tasks_of
+from gen.resources.graphs import graph_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gen.kubernetes import Body
     from gen.resources.base import Resource
     from gen.resources.demand import Units
-    from gen.resources.step_texts import Task
+    from gen.resources.steps import Task
 
 
 class StepDemand(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class StepDemand(Struct, frozen=True, kw_only=True):
 
 def step_demands(body: Body, kind: Resource, units: Units) -> tuple[StepDemand, ...]:
     """The steps of a workflow, each after those that it waits for. ValueError for an amount that cannot be read."""
-    tasks = tasks_of(body, kind)
+    tasks = graph_of(kind).tasks(body)
     above = ancestors({task.name: task.needs for task in tasks})
     known = {task.name: task for task in tasks}
     names = {task.name for task in tasks if task.body is not None}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from msgspec import Struct
 
 from gen.kubernetes import RESULT, TRIAL
 from gen.regex import regex
@@ -22,15 +21,6 @@ _UNSEEN = regex("[\x7f-\xa0\xad\u0600-\u0605\u2000-\u200f\u2028-\u202f\u205f-\u2
 YAML and JSON have no common escape for larger codes; the writer of files escapes a text with them as a whole.
 """
 _BRACE = regex(rf"\{{(?=[{TRIAL}{RESULT}])")
-
-
-class Task(Struct, frozen=True, kw_only=True):
-    """A task of a graph."""
-
-    name: str
-    needs: frozenset[str]
-    body: Body | None
-    """The object that it creates."""
 
 
 def manifest_body(text: Any) -> Body:

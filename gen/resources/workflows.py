@@ -1,24 +1,20 @@
-"""The steps of a workflow: the tasks of its graph, and the objects that they create.
-
-A rendered file can have been edited by anyone, so any part of it can have any form.
-"""
+"""The steps of a workflow of Argo: the tasks of its graph, and the objects that its templates create."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.kubernetes import TRIAL, identity_of, with_results
+from gen.kubernetes import TRIAL, with_field, with_results
 from gen.regex import regex
-from gen.resources import definitions
-from gen.resources.argo import WORKFLOW
 from gen.resources.pods import follow
-from gen.resources.step_texts import Task, manifest_body, visible, without_templates
+from gen.resources.step_texts import manifest_body, visible, without_templates
+from gen.resources.steps import Graph, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Mapping
 
     from gen.kubernetes import Body
-    from gen.resources.base import Resource
+    from gen.resources.base import Path
 
 _NAMES = regex(r"([A-Za-z0-9][A-Za-z0-9-]*)(?:\.[A-Z][A-Za-z]*)?")
 """Tasks in `depends`, each with its result."""
@@ -34,17 +30,53 @@ def parameter(step: str, name: str) -> str:
     return f"{step}_{name}"
 
 
-def tasks_of(body: Body, kind: Resource) -> tuple[Task, ...]:
-    """The tasks of all graphs of a workflow. ValueError if an object cannot be read."""
-    if kind.definition:
-        return definitions.tasks_of(body, kind)
-    templates = [one for one in _list(follow(body, (*kind.workflow, "templates"))) if isinstance(one, dict)]
-    manifests = {
-        str(one.get("name")): follow(one, ("resource", "manifest"))
-        for one in templates
-        if follow(one, ("resource", "action")) == "create"
-    }
-    return tuple(_task(task, manifests) for one in templates for task in _list(follow(one, ("dag", "tasks"))))
+class Workflow(Graph, frozen=True):
+    """A workflow, whose templates have the objects."""
+
+    @property
+    def route(self) -> Path:
+        return (*self.at, "templates")
+
+    def _templates(self, body: Body) -> list[Any]:
+        return _list(follow(body, self.route))
+
+    def tasks(self, body: Body) -> tuple[Task, ...]:
+        templates = [one for one in self._templates(body) if isinstance(one, dict)]
+        manifests = {
+            str(one.get("name")): follow(one, ("resource", "manifest"))
+            for one in templates
+            if follow(one, ("resource", "action")) == "create"
+        }
+        return tuple(_task(task, manifests) for one in templates for task in _list(follow(one, ("dag", "tasks"))))
+
+    def objects(self, body: Body) -> Iterator[Body]:
+        for _, one in self._placed(body):
+            yield one
+
+    def _placed(self, body: Body) -> Iterator[tuple[int, Body]]:
+        """The objects, each with the place of its template."""
+        for index, one in enumerate(self._templates(body)):
+            text = follow(one, ("resource", "manifest"))
+            if isinstance(text, str):
+                try:
+                    yield index, manifest_body(text)
+                except ValueError:
+                    continue
+
+    def without_objects(self, body: Body) -> Any:
+        templates = list(self._templates(body))
+        for index, _ in self._placed(body):
+            resource = {key: value for key, value in templates[index]["resource"].items() if key != "manifest"}
+            templates[index] = {**templates[index], "resource": resource}
+        return templates
+
+    def with_objects(self, body: Body, objects: Mapping[str, Body]) -> Body:
+        texts = {step: manifest_text(one) for step, one in objects.items()}
+        templates = [
+            {**one, "resource": {**one["resource"], "manifest": texts[one["name"]]}} if one["name"] in texts else one
+            for one in follow(body, self.route)
+        ]
+        return with_field(body, self.route, templates)
 
 
 def _task(task: Any, manifests: dict[str, Any]) -> Task:
@@ -62,41 +94,6 @@ def manifest_text(body: Body) -> str:
     """
     text = with_results(without_templates(body), _PARAMETER)
     return visible(text.replace(TRIAL, NAME_OF_RUN)) + "\n"
-
-
-def embedded(body: Body, kind: Resource) -> Iterator[tuple[int, Body]]:
-    """The objects that the templates create, with their places; without those that cannot be read."""
-    if kind.definition:
-        yield from definitions.embedded(body, kind)
-        return
-    for index, one in enumerate(_list(follow(body, (*kind.workflow, "templates")))):
-        text = follow(one, ("resource", "manifest"))
-        if isinstance(text, str):
-            try:
-                yield index, manifest_body(text)
-            except ValueError:
-                continue
-
-
-def created_by(bodies: Iterable[Body]) -> tuple[str, ...]:
-    """The objects that workflows create, as `Kind namespace/name`."""
-    return tuple(identity_of(created) for body in bodies for _, created in embedded(body, WORKFLOW))
-
-
-def route_of_steps(kind: Resource) -> tuple[str, ...]:
-    """The part of an object that contains those of its steps."""
-    return definitions.route(kind) if kind.definition else (*kind.workflow, "templates")
-
-
-def without_objects(body: Body, kind: Resource) -> Any:
-    """The templates without the objects that `embedded` returns."""
-    if kind.definition:
-        return definitions.without_objects(body, kind)
-    templates = list(_list(follow(body, (*kind.workflow, "templates"))))
-    for index, _ in embedded(body, kind):
-        resource = {key: value for key, value in templates[index]["resource"].items() if key != "manifest"}
-        templates[index] = {**templates[index], "resource": resource}
-    return templates
 
 
 def _list(value: Any) -> list[Any]:

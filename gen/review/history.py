@@ -59,7 +59,7 @@ def run_history(root: Path) -> dict[str, tuple[RunEvent, ...]]:
         kind = workload(one) if one is not None else None
         if one is None or header is None or kind is None or source_job(header["source"]) is None:
             continue
-        if kind.definition:  # which is not a run
+        if kind.is_definition:  # which is not a run
             continue
         what = "removed" if entry.deleted else "finished" if is_finished(one.metadata) else "added"
         event = RunEvent(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.resources import resource_of_object
-from gen.resources.workflows import embedded
+from gen.resources.graphs import graph_of
 from tests.cluster.node import NODE, node
 from tests.cluster.test_retire import file_of
 from tests.cluster.world import RUNNING, waiting
@@ -63,7 +63,7 @@ def applied(here: World, text: str) -> Body:
 def steps_of(workflow: Body) -> dict[str, Body]:
     facts = resource_of_object(workflow["apiVersion"], workflow["kind"])
     assert facts is not None
-    bodies = [body for _, body in embedded(workflow, facts)]
+    bodies = list(graph_of(facts).objects(workflow))
     return {body["metadata"]["labels"].get("gen/step", ""): body for body in bodies}
 
 

@@ -9,10 +9,9 @@ import pytest
 import yaml
 
 from gen.kinds import KINDS
-from gen.resources import RESOURCES
 from gen.resources.step_texts import manifest_body
 from gen.resources.waiting import waiting
-from gen.resources.workflows import embedded, manifest_text
+from gen.resources.workflows import Workflow, manifest_text
 from tests.e2e.objects import Rendered, all_rendered
 from tests.e2e.workflows import built
 from tests.support import OVERLAY, Repository
@@ -24,11 +23,7 @@ if TYPE_CHECKING:
     from tests.e2e.workflows import Ask
 
 WORKFLOWS = [one for one in all_rendered() if one.body["kind"] == "Workflow"]
-EMBEDDED = [
-    (workflow, body)
-    for workflow in WORKFLOWS
-    for _, body in embedded(workflow.body, RESOURCES["argoproj.io", "Workflow"])
-]
+EMBEDDED = [(workflow, body) for workflow in WORKFLOWS for body in Workflow(("spec",)).objects(workflow.body)]
 
 
 @pytest.fixture(scope="session")

@@ -85,8 +85,8 @@ def missing_facts(facts: Resource) -> list[str]:
         "not registered in gen.resources": RESOURCES.get(facts.key) is facts,
         "not marked as a run": facts.is_run,
         "no API version": facts.versions,
-        "no restart policy": all(facts.versions.values()) or facts.workflow,
-        "no pods": facts.pods or facts.nodes or facts.workflow,
+        "no restart policy": all(facts.versions.values()) or facts.is_workflow,
+        "no pods": facts.pods or facts.nodes or facts.is_workflow,
         "no status, which the health checks of GitOps engines need": facts.status is not None,
     }
     return [missing for missing, there in parts.items() if not there]

@@ -22,8 +22,8 @@ from gen.render.results import Behind
 from gen.render.seal import filled
 from gen.resources import held_object, queue_labels, resource_of_object
 from gen.resources.demand import Demand, demand
+from gen.resources.graphs import created_by
 from gen.resources.pods import templates_by_shape
-from gen.resources.workflows import created_by
 
 if TYPE_CHECKING:
     from gen.kinds.base import Job

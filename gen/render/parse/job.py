@@ -148,7 +148,7 @@ def named_later(model: type[Job], data: Mapping[str, Data]) -> str:
         return SEARCH
     if is_definition(model, data):
         return KFP
-    return SCHEDULE if schedule is not None and schedule.workflow else ""
+    return SCHEDULE if schedule is not None and schedule.is_workflow else ""
 
 
 def is_definition(model: type[Job], data: Mapping[str, Data]) -> bool:

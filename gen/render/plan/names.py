@@ -61,7 +61,7 @@ def check_name(context: Context, pods: tuple[PodPlan, ...]) -> None:
     suffix, room = longest_suffix(context.job.facts, roles, hashed=hashed or scheduled, tensorboard=tensorboard)
     if context.job.search is not None:
         suffix, room = f"-<trial>{suffix}", room + RANDOM_PART
-    elif context.run.later or (scheduled and context.object_facts.workflow and suffix != TENSORBOARD):
+    elif context.run.later or (scheduled and context.object_facts.is_workflow and suffix != TENSORBOARD):
         room += MORE_TIME
     if len(name) + room > MAX_NAME:
         digits = "-<hash>" if hashed else "-<time>" if scheduled else ""

@@ -17,7 +17,7 @@ def plan_exit(context: Context) -> ExitPlan | None:
     """None for a run without a workflow, and in an overlay without messages."""
     argo, facts = context.overlay.argo, context.object_facts
     wanted = argo.notify if argo is not None else None
-    if wanted is None or not facts.workflow or context.run.step:
+    if wanted is None or not facts.is_workflow or context.run.step:
         return None
     return ExitPlan(
         image=of_platform(context, wanted.image, "kind"),

@@ -39,10 +39,10 @@ def plan_schedule(context: Context) -> SchedulePlan | None:
     job = context.job
     facts = job.facts.scheduled_by
     wanted = job.times
-    if wanted is None or facts is None or context.object_facts.definition:
+    if wanted is None or facts is None or context.object_facts.is_definition:
         return None
     argo = context.overlay.argo
-    if facts.workflow and argo is None:
+    if facts.is_workflow and argo is None:
         message = f"overlay `{context.overlay.name}` has no `pipelines`, which start jobs of `kind: {job.kind}`"
         hint = "add `pipelines: {argo: {serviceAccount: …}}` to the overlay, or use `kind: batch`"
         context.error(NO_PIPELINES, (_FIELD,), message, hint, key=True)
@@ -56,9 +56,9 @@ def plan_schedule(context: Context) -> SchedulePlan | None:
         concurrency=wanted.concurrency,
         deadline=wanted.deadline,
         succeeded=wanted.history.succeeded,
-        failed=_failed_runs(context, wanted) if facts.workflow else wanted.history.failed,
+        failed=_failed_runs(context, wanted) if facts.is_workflow else wanted.history.failed,
         at_once=_overlapping(context, wanted) if allowed else 1,
-        account=argo.service_account if facts.workflow and argo is not None else "",
+        account=argo.service_account if facts.is_workflow and argo is not None else "",
     )
 
 
