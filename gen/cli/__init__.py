@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from gen import __version__
+from gen.cli.values import OptionalHelp
 from gen.commands import COMMANDS, COMPLETION
 
 ARGUMENTS: Final = "gen.arguments"
@@ -19,7 +20,7 @@ MISTAKE: Final[Any] = typer.BadParameter.__mro__[1]
 """`click.UsageError`, of click or of the copy in typer."""
 
 
-class Commands(TyperGroup):
+class Commands(OptionalHelp, TyperGroup):
     """The commands of the registry, each imported when needed.
 
     Arguments of click are typed as Any, because some releases of typer bundle their own copy of click.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 
 from gen.cli.help import name_values
+from gen.cli.values import Command, convert_directly
 from gen.commands import COMMANDS
 from gen.commands.documentation import documentation, help_line
 from gen.commands.result import Stream
@@ -47,9 +48,11 @@ def make_command(name: str, arguments: Sequence[str] = ()) -> Any:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
     )
-    app.command(name, help=COMMANDS[name])(_function(import_module(f"gen.commands.{name}"), arguments))
+    function = _function(import_module(f"gen.commands.{name}"), arguments)
+    app.command(name, cls=Command, help=COMMANDS[name])(function)
     command = typer.main.get_command(app)
     name_values(command)
+    convert_directly(command, get_type_hints(function))
     command.epilog = help_line()
     return command
 
