@@ -37,8 +37,8 @@ MAX_JUDGED: Final = 4 << 20
 MAX_AGAIN: Final = 16 << 20
 """Characters of files that are rendered for `gen check --fix` after the first fix of each file.
 
-One more render of each file is in proportion to a check. But a file of 16 KB can have 200 mistakes, each of which
-renders all of it again, and strangers write many such files.
+One more render of each file is in proportion to a check. But a file of 16 KB can have 200 mistakes, each of which can
+take renders of all of it, and strangers write many such files.
 """
 _BOM: Final = "\ufeff"
 
@@ -68,8 +68,8 @@ def find_fixes(root: Path, patterns: Sequence[str]) -> Fixes:
         if text is None:
             continue
         mark = _BOM if text.startswith(_BOM) else ""
-        result = fixed(text.removeprefix(_BOM), judge, min(MAX_FIXES, 1 + left // max(len(text), 1)))
-        left -= max(result.tried - 1, 0) * len(text)
+        result = fixed(text.removeprefix(_BOM), judge, min(2 * MAX_FIXES, 1 + left // max(len(text), 1)))
+        left -= max(result.renders - 1, 0) * len(text)
         complete &= result.complete
         if result.findings:
             edits.append(Edit(path=file, old=text, new=mark + result.text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -111,6 +112,22 @@ def test_each_mistake_is_fixed(repo: Repository, right: str, wrong: str) -> None
     assert path.read_text("utf-8") == JOB
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_fixes_that_share_renders_are_those_that_are_kept_alone(repo: Repository, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - cases of a test
+    text = JOB
+    for right, wrong in chance.sample([*MISTAKES[:3], *MISTAKES[3:8], *MISTAKES[10:15], *UNCERTAIN], 6):
+        text = text.replace(right, wrong)
+    path = repo.job(text)
+    (together,) = (edit.new for edit in find_fixes(repo.root, ()).edits)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gen.commands.fix.MAX_AGAIN", 0)
+        while edits := find_fixes(repo.root, ()).edits:
+            write_fixes(repo.root, find_fixes(repo.root, ()))
+            assert len(edits) == 1
+    assert together == path.read_text("utf-8") != text
+
+
 @pytest.mark.parametrize(("right", "wrong"), MISTAKES)
 def test_sarif_offers_each_fix(repo: Repository, right: str, wrong: str) -> None:
     path = repo.job(JOB.replace(right, wrong))
@@ -168,8 +185,8 @@ def test_fixes_of_long_files_are_offered_up_to_a_limit(repo: Repository) -> None
 
 
 def test_each_file_is_fixed_and_few_are_rendered_often(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A render for each mistake in each of many files would take hours."""
-    broken = JOB.replace("gpus: 8", "gpu: 8").replace("timeout: 12h", "time_out: 12h").replace("image:", "Image:")
+    """A render for each mistake in each of many files would take hours. YAML is read up to the first mistake."""
+    broken = JOB.replace('"@home"', "@home").replace('"{{ params.lr }}"', "{{ params.lr }}").replace("s: 2", "s:2")
     jobs = [repo.job(broken, name) for name in "abc"]
     monkeypatch.setattr("gen.commands.fix.MAX_AGAIN", 3 * len(broken))
     fixes = find_fixes(repo.root, ())

@@ -6,7 +6,9 @@ import pytest
 
 from gen.diagnostics import Diagnostic, Fix, Location, Move, Put, Rename, Respell, only_near
 from gen.edit.change import EditError
-from gen.edit.fix import MAX_FIXES, applied, fixed
+from gen.edit.fix import MAX_FIXES, fixed
+from gen.edit.fix_text import applied
+from gen.findings.files import TOO_MANY
 
 TEXT = """\
 # a comment
@@ -75,8 +77,84 @@ def test_fixes_that_are_not_kept_are_tried_up_to_a_limit() -> None:
         return [finding(f"error {index}", Rename(("gpu",), "gpus")) for index in range(3 * MAX_FIXES)]
 
     result = fixed("gpu: 8\n", judge)
-    assert (result.findings, result.tried, result.complete) == ((), MAX_FIXES, False)
+    assert (result.findings, result.renders, result.complete) == ((), MAX_FIXES, False)
     assert len(judged) == 1 + MAX_FIXES
+
+
+class Judged:
+    """Errors about fields in lines of their own, whose names begin with `wrong_`, and about names in `also`."""
+
+    def __init__(self, also: dict[str, str] | None = None, most: int = 1000) -> None:
+        self.texts: list[str] = []
+        self.also, self.most = also or {}, most
+
+    def __call__(self, text: str) -> list[Diagnostic]:
+        self.texts.append(text)
+        found = []
+        for number, line in enumerate(text.splitlines(), 1):
+            name = line.partition(":")[0]
+            if name.startswith("wrong_"):
+                rename = Rename((name,), name.removeprefix("wrong_"))
+                found.append(finding(f"unknown `{name}`", rename, line=number))
+            elif name in self.also:
+                found.append(finding(self.also[name], line=number))
+        rest = [Diagnostic(Location("a.yaml", 1), TOO_MANY.name, "more")] if len(found) > self.most else []
+        return [*found[: self.most], *rest]
+
+
+def mistakes(count: int) -> str:
+    return "".join(f"wrong_{index:03}: x  # {index}\n" for index in range(count))
+
+
+@pytest.mark.parametrize("count", [1, 2, 30, MAX_FIXES])
+def test_fixes_of_different_lines_share_a_render(count: int) -> None:
+    judge = Judged()
+    result = fixed(mistakes(count), judge)
+    assert result.text == mistakes(count).replace("wrong_", "")
+    assert (len(result.findings), result.renders, result.complete) == (count, 1, True)
+
+
+def test_a_fix_that_is_wrong_is_found_among_the_others() -> None:
+    judge = Judged({"017": "a name that is not valid either"})
+    result = fixed(mistakes(64), judge)
+    assert result.text == mistakes(64).replace("wrong_", "").replace("017:", "wrong_017:")
+    assert len(result.findings) == 63
+    assert result.renders == len(judge.texts) - 1 < 20
+
+
+def test_a_fix_does_not_hide_what_another_does() -> None:
+    """Field 1 is wrong as 1, too, which nothing reports as long as an error at field 5 stops the check."""
+
+    def judge(text: str) -> list[Diagnostic]:
+        stop = [finding("stop", line=99)] if "\n005" in text else []
+        return [*Judged({} if stop else {"001": "as wrong as before"})(text), *stop]
+
+    assert fixed(mistakes(8), judge).text == mistakes(8).replace("wrong_", "").replace("001:", "wrong_001:")
+
+
+def test_fixes_of_one_line_have_renders_of_their_own() -> None:
+    def judge(text: str) -> list[Diagnostic]:
+        return [finding(name, Rename((name,), name[1:])) for name in ("xa", "xb", "xc") if name in text]
+
+    result = fixed("{xa: 1, xb: 2, xc: 3}\n", judge)
+    assert (result.text, result.renders) == ("{a: 1, b: 2, c: 3}\n", 3)
+
+
+@pytest.mark.parametrize(("most", "kept"), [(0, 0), (1, 1), (2, 3), (3, 7), (6, 40)])
+def test_the_renders_that_are_left_suffice_for_one_fix(most: int, kept: int) -> None:
+    """With one render, there is one fix: a group that is not kept would leave none for its parts."""
+    result = fixed(mistakes(40), Judged(), most)
+    assert (len(result.findings), result.complete) == (kept, kept == 40)
+    assert result.renders <= most
+    wrong = fixed(mistakes(40), Judged({f"{index:03}": "wrong" for index in range(1, 40)}), 6)
+    assert [item.message for item in wrong.findings] == ["unknown `wrong_000`"]
+
+
+def test_errors_that_were_too_many_to_report_do_not_prevent_a_shared_render() -> None:
+    judge = Judged({"044": "wrong, too"}, most=20)
+    result = fixed(mistakes(50), judge)
+    assert result.text == mistakes(50).replace("wrong_", "").replace("044:", "wrong_044:")
+    assert result.renders < 12
 
 
 @pytest.mark.slow
