@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
+    from gen.commands.compared import Compared
     from gen.render.results import RenderedJob, RunResult
 
 FORMATS = PLAN_REPORTERS
@@ -88,7 +89,8 @@ def review(request: Request) -> Review:
     found = Findings()
     trees = read_trees(root, base, found).select(request.overlay)
     check_index(root, found)
-    kept = _kept_jobs(root, request.overlay)
+    today = _today(root)
+    kept = _kept_jobs(root, today, request.overlay)
     if kept:
         compare_kept_runs(kept, root, base, found)
     unrendered = unrendered_objects(trees.suspects, _expected(root, trees.suspects), found)
@@ -97,7 +99,7 @@ def review(request: Request) -> Review:
         trees,
         read_overlays(root, run_scopes(trees), found),
         found,
-        inputs_differ=base.inputs_differ,
+        inputs_differ=lambda: not _up_to_date(today) and base.inputs_differ(),
         allow_data_removal=request.allow_data_removal,
         removal_limit=limit,
         unrendered=unrendered,
@@ -120,12 +122,22 @@ def _expected(root: Path, suspects: Mapping[str, bytes]) -> Expected:
     return Expected(texts=texts, keep=rendering.keep, failed=rendering.findings.failed())
 
 
-def _kept_jobs(root: Path, overlays: Collection[str]) -> tuple[RenderedJob, ...]:
-    """The jobs of some overlays, or of all, with a run that is behind the platform."""
+def _today(root: Path) -> Compared | None:
+    """A render of all jobs; None if no overlay can be read, which `gen check` reports."""
     try:
-        known = render_and_compare(RenderRequest(root=root), cache_folder()).rendering.behind
-    except UsageError:  # no overlay can be read, which `gen check` reports
-        return ()
+        return render_and_compare(RenderRequest(root=root), cache_folder())
+    except UsageError:
+        return None
+
+
+def _up_to_date(today: Compared | None) -> bool:
+    """Whether `rendered/` is what `gen render` writes: a change of an overlay may have no effect on it."""
+    return today is not None and today.comparison is not None and not today.comparison.changes
+
+
+def _kept_jobs(root: Path, today: Compared | None, overlays: Collection[str]) -> tuple[RenderedJob, ...]:
+    """The jobs of some overlays, or of all, with a run that is behind the platform."""
+    known = today.rendering.behind if today is not None else ()
     sources = sorted({job.files[0].source.file for job in known})
     with_texts = _render(root, sources) if sources else None
     jobs = with_texts.behind if with_texts is not None else ()

@@ -96,8 +96,20 @@ def test_a1_a_listed_file_is_no_object(merged: History) -> None:
     overlay = merged.root / "overlays/dev/overlay.yaml"
     overlay.write_text(overlay.read_text() + "rendered: {keep: [README.md]}\n")
     merged.write("rendered/README.md", "# about\n")
-    assert merged.codes() == [("not-rendered", "warning")]
+    assert merged.codes() == []
     assert merged.plan().unrendered == ()
+
+
+def test_only_a_change_that_a_render_would_write_asks_for_a_render(merged: History) -> None:
+    overlay = merged.root / "overlays/dev/overlay.yaml"
+    granted = overlay.read_text()
+    overlay.write_text(granted.replace("namespaces:", "namespaces:\n  other: {gpus: 8}", 1))
+    assert merged.codes() == [], "a grant is in no rendered file"
+    overlay.write_text(granted + "unknown: 1\n")
+    assert ("not-rendered", "warning") in merged.codes(), "a render fails"
+    overlay.write_text(granted)
+    merged.job(JOB + "env: {LR: 1e-3}\n")
+    assert merged.codes() == [("not-rendered", "warning")]
 
 
 def test_a1_what_gen_rendered_is_accepted(merged: History) -> None:
