@@ -91,7 +91,7 @@ def _line(draft: JobDraft, body: Body, line: str, place: Location) -> None:
         hint = "set `image` to this image, and write only the program as `command`"
         draft.drop(place, "the image of the command", "a pod is a container already", hint)
     if _HOSTS.search(line) is not None:
-        hint = "use `$MASTER_ADDR` and `$MASTER_PORT`, which gen or the operator sets"
+        hint = "use `$MASTER_ADDR` and `$MASTER_PORT`; pods of `kind: mpi` have `/etc/mpi/hostfile` instead"
         draft.drop(place, "the list of nodes", "pods have no list of hosts", hint)
     if line.lstrip().startswith("#SBATCH"):
         draft.drop(place, f"`{line.strip()}`", "Slurm ignores it behind the first command", "remove it")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gen.diagnostics import Location
-from gen.findings.imports import INVALID_COMMAND_LINE
+from gen.findings.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.regex import regex
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ SWITCHES: Final = frozenset(
 )
 """Options without a value of their own; a value after `=` is one, too."""
 _DIRECTIVE: Final = regex(r"#SBATCH\s+(.*)")
+_NEXT_COMPONENT: Final = ("hetjob", "packjob")
+"""Lines between the options of the components of a heterogeneous job. `srun` starts the first one by default."""
 _COMMENT: Final = regex(r"(?:^|\s)#.*")
 MAX_LINES: Final = 10_000
 
@@ -46,13 +48,21 @@ class Option(Struct, frozen=True):
 def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int]:
     """Options of the `#SBATCH` lines, and the number of lines before the first command: Slurm ignores later ones."""
     options: list[Option] = []
+    first = True
     lines = text.split("\n")[:MAX_LINES]
     for number, line in enumerate(lines):
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):
             return options, number
-        if (match := _DIRECTIVE.match(stripped)) is not None:
-            options += parsed(match[1], Location(file, number + 1), found)
+        if (match := _DIRECTIVE.match(stripped)) is None:
+            continue
+        if match[1].strip() not in _NEXT_COMPONENT:
+            options += parsed(match[1], Location(file, number + 1), found) if first else ()
+        elif first:
+            first = False
+            hint = "write another job, or a role of this one, for the options below it"
+            message = f"`{match[1].strip()}` is not carried: the job has the options above it"
+            found.warning(NOT_CARRIED, Location(file, number + 1), message, hint)
     return options, len(lines)
 
 
@@ -63,7 +73,11 @@ def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
     except ValueError:
         found.error(INVALID_COMMAND_LINE, place, "a quote is not closed", "close it")
         return
-    yield from options_of(words, place, found)[0]
+    options, left = options_of(words, place, found)
+    if left:
+        hint = "write the name of an option with `--`"
+        found.warning(NOT_CARRIED, place, f"`{left[0]}` is not carried: it is not an option", hint)
+    yield from options
 
 
 def options_of(words: list[str], place: Location, found: Findings) -> tuple[list[Option], list[str]]:

@@ -189,11 +189,25 @@ def test_no_limit(text: str) -> None:
         (script("-N 1", body="x\n#SBATCH -N 9"), "warning", "`#SBATCH -N 9` is not carried: Slurm ignores it"),
         (script("--chdir=a"), "warning", "`--chdir` is not carried"),
         (script("--export=ALL"), "warning", "`--export=ALL` is not carried"),
+        (script("nodes=2"), "warning", "`nodes=2` is not carried: it is not an option"),
     ],
 )
 def test_reports(text: str, severity: str, message: str) -> None:
     _, found = read(text)
     assert any(item.message.startswith(message) and item.severity == severity for item in found), found
+
+
+@pytest.mark.parametrize("line", ["hetjob", "packjob "])
+def test_a_heterogeneous_job_has_the_options_of_its_first_component(line: str) -> None:
+    jobs, found = read(script("--nodes=2", "--gres=gpu:8", line, "--nodes=1", line, "--mem=1G"))
+    assert {name: jobs[0].fields.get(name) for name in ("workers", "gpus", "memory")} == {
+        "workers": 2,
+        "gpus": 8,
+        "memory": None,
+    }
+    assert [(item.place.line, item.message) for item in found] == [
+        (4, f"`{line.strip()}` is not carried: the job has the options above it")
+    ]
 
 
 def test_a_job_without_an_image_needs_one() -> None:
