@@ -17,6 +17,7 @@ from gen.commands.progress import progress_bar
 from gen.commands.result import VIOLATIONS, Result
 from gen.commands.terminal import reads_terminal
 from gen.diagnostics import Findings, Location, UsageError, counted, did_you_mean
+from gen.edit.devices import new_accelerators, with_accelerators
 from gen.edit.imported import check_text, text_of
 from gen.edit.needs import clashes, conflicts, fragment, missing, undeclared, uses
 from gen.edit.proof import NAME, overlay_text, proof_lines, prove, report_proof
@@ -89,7 +90,7 @@ def run(request: Request) -> Result[Report]:
     if not request.source and reads_terminal():
         raise UsageError("missing argument: name a file, or `-` for standard input; `gen import --help` lists more")
     given = _given_files(root, request) if importer.reads_files else _given(root, request)
-    jobs = importer().read(given, found)
+    jobs = with_accelerators(importer().read(given, found))
     texts = _texts(root, jobs, found)
     for job, route, other in clashes(jobs):
         message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
@@ -225,6 +226,10 @@ def _overlay_change(
         found.error(
             OTHER_VALUE, Location(overlay_file(name)), message, "declare them under `queues` of the overlay first"
         )
+    if len(names := new_accelerators(needed, data)) == 1:
+        message = f"`{names[0]}` is the first accelerator of the overlay: all its jobs with `gpus` use it from now on"
+        hint = "declare theirs under `accelerators`, too, such as `gpu: {nvidia: {}}`, and name one in each job"
+        found.warning(OTHER_VALUE, Location(overlay_file(name)), message, hint)
     lacking = missing(needed, data, uses(jobs))
     if not lacking:
         return None

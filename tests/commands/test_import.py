@@ -270,6 +270,33 @@ def test_a_profile_of_the_overlay_stays(repo: Repository) -> None:
     assert errors(report) == []
 
 
+def test_gpus_beside_other_devices_keep_their_meaning(repo: Repository) -> None:
+    """A job without `accelerator` uses the only one of the overlay."""
+    repo.overlay('kubernetes: "1.34"\n')
+    gpus = LINE.replace("--name=new", "--name=gpus --gpus=2")
+    npus = LINE.replace("--name=new", "--name=npus --device=example.com/npu=8")
+    plain = LINE.replace("--name=new", "--name=plain")
+    file = script(repo.root.parent, gpus, npus, plain)
+    assert run_import(repo.root, file, namespace="team", overlay="dev", yes=True)[1] == 0
+    assert set(repo.codes()) == {"no-deadline"}
+    requested = {}
+    for one in repo.objects():
+        if one["kind"] == "PyTorchJob":
+            (container,) = one["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
+            requested[one["metadata"]["labels"]["gen/job"]] = container.get("resources", {}).get("limits")
+    assert requested == {"gpus": {"nvidia.com/gpu": "2"}, "npus": {"example.com/npu": "8"}, "plain": None}
+
+
+def test_the_first_accelerator_of_an_overlay_is_reported(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\n')
+    file = script(repo.root.parent, LINE.replace("--name", "--device=example.com/npu=8 --name"))
+    report, _ = run_import(repo.root, file, namespace="team", overlay="dev")
+    assert [one.code for one in report.findings if one.place.file == "overlays/dev/overlay.yaml"] == ["other-value"]
+    repo.overlay('kubernetes: "1.34"\naccelerators: {a100: {nvidia: {}}}\n')
+    report, _ = run_import(repo.root, file, namespace="team", overlay="dev")
+    assert not [one for one in report.findings if one.place.file == "overlays/dev/overlay.yaml"]
+
+
 VOLCANO = ("volcanojob", *next(kind.aliases for kind in TYPES if kind.name == "volcanojob"))
 COMMANDS = st.text(
     st.sampled_from("abc XYZ019 '\"$`\\|&;<>(){}[]#*?~!=%-_.:/@\n\té训{}{%"), min_size=1, max_size=40
