@@ -53,9 +53,16 @@ def _run() -> int:
         import traceback  # noqa: PLC0415
 
         traceback.print_exc()
-        _say("this is a bug of gen, not of your files; nothing was written")
+        _say(f"this is a bug of gen{_or_of_plugins()}, not of your files; nothing was written")
         return BUG
     return 0
+
+
+def _or_of_plugins() -> str:
+    """` or of a plugin (…)` after plugins were loaded, whose values gen uses."""
+    load = sys.modules.get("gen.plugins.load")
+    names = load.loaded_plugins() if load is not None else ()
+    return f" or of a plugin ({', '.join(f'`{name}`' for name in names)})" if names else ""
 
 
 def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:

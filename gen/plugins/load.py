@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gen.findings.overlays import INVALID_PLUGIN, MISSING_PLUGIN, PLUGIN_VERSION
+from gen.kinds.base import Job
 from gen.plugins.registries import REGISTRIES, SCHEMA_GROUP, register
-from gen.schemas.registry import add_schema_folder
+from gen.schemas.registry import add_schema_folder, has_schema, schema_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,15 +66,30 @@ def _load(package: Distribution, name: str) -> str | None:
 
 
 def _register(package: Distribution, name: str) -> None:
-    known = False
+    entries = []
     for entry in package.entry_points:
         if entry.group in REGISTRIES:
-            register(entry.group, entry.name, entry.load(), name)
-            known = True
+            entries.append(entry.load())
+            register(entry.group, entry.name, entries[-1], name)
         elif entry.group == SCHEMA_GROUP:
             add_schema_folder(Path(next(iter(entry.load().__path__))))
-    if not known:
+    if not entries:
         raise ValueError(f"it has no entry point in {', '.join(f'`{group}`' for group in REGISTRIES)}")
+    for kind in entries:
+        if isinstance(kind, type) and issubclass(kind, Job):
+            _check_schemas(kind)
+
+
+def _check_schemas(kind: type[Job]) -> None:
+    for version in kind.facts.versions:
+        if not has_schema(version, kind.facts.kind):
+            file = schema_file(version, kind.facts.kind)
+            raise ValueError(f"no package of its `{SCHEMA_GROUP}` has the schema `{file}`")
+
+
+def loaded_plugins() -> list[str]:
+    """Distributions whose code may have run in this process."""
+    return sorted(_loaded)
 
 
 def plugin_stamps() -> Iterator[tuple[str, str, int]]:

@@ -59,6 +59,12 @@ def add_schema_folder(folder: Path) -> None:
         _FOLDERS.append(folder)
 
 
+def has_schema(api_version: str, kind: str) -> bool:
+    """Whether a kind has a closed schema, or Kubernetes defines it."""
+    own = any(schema_file(api_version, kind) in _files(folder) for folder in _FOLDERS)
+    return own or (api_version, kind) in schemas(versions()[-1]).types.kinds
+
+
 @cache
 def schemas(version: str) -> Schemas:
     """The schemas of one Kubernetes version, shared in this process."""
@@ -67,7 +73,7 @@ def schemas(version: str) -> Schemas:
 
 def is_partial(api_version: str, kind: str) -> bool:
     """Whether gen's schema of a kind only describes what gen renders."""
-    return _file(api_version, kind) in _files(_BUNDLES)
+    return schema_file(api_version, kind) in _files(_BUNDLES)
 
 
 @cache
@@ -76,7 +82,8 @@ def _files(folder: Path) -> frozenset[str]:
     return frozenset(entry.name for entry in folder.iterdir())
 
 
-def _file(api_version: str, kind: str) -> str:
+def schema_file(api_version: str, kind: str) -> str:
+    """Name of the file with the closed schema of a kind."""
     return f"{api_version.replace('/', '_')}_{kind.lower()}.json"
 
 
@@ -117,7 +124,7 @@ class Schemas:
 
     def schema(self, api_version: str, kind: str) -> Schema:
         """The schema of a kind of object, with references for `resolve`."""
-        file = _file(api_version, kind)
+        file = schema_file(api_version, kind)
         for folder in _FOLDERS:
             if file in _files(folder):
                 return self._document(file, folder / file)

@@ -177,6 +177,35 @@ def test_a_plugin_that_raises_is_reported(folder: Path, repo: Repository, tmp_pa
     assert ("invalid-plugin", "overlays/dev/overlay.yaml:2") in found
 
 
+def test_a_kind_without_its_schema_is_reported(folder: Path, repo: Repository, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(folder, broken)
+    (broken / "acme_gen/schemas/acme.example.com_v1_swarm.json").unlink()
+    repo.overlay(NAMED)
+    repo.job(JOB)
+    done = Installation(broken, repo).gen("render")
+    assert (done.returncode, "has the schema `acme.example.com_v1_swarm.json` [invalid-plugin]" in done.stdout) == (
+        1,
+        True,
+    )
+
+
+def test_an_exception_at_work_names_the_plugin(folder: Path, repo: Repository, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(folder, broken)
+    path = broken / "acme_gen/mesh.py"
+    path.write_text(
+        path.read_text("utf-8").replace("return Effect(", "return Effect(resources={'a.b/c': 1}, "), "utf-8"
+    )
+    repo.overlay(NAMED)
+    repo.job(JOB)
+    done = Installation(broken, repo).gen("render")
+    assert done.returncode == 3
+    assert done.stderr.endswith(
+        "gen: this is a bug of gen or of a plugin (`acme-gen`), not of your files; nothing was written\n"
+    )
+
+
 def test_another_version_of_the_plugin_is_not_served_from_the_cache(installed: Installation, tmp_path: Path) -> None:
     assert installed.gen("render").returncode == 0
     changed = tmp_path / "changed"
