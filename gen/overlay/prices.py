@@ -23,7 +23,7 @@ def check_prices(fields: OverlayFields, layers: Layers, found: Findings) -> None
     if given and fields.currency is None and not fields.abstract:
         message = "`currency` is missing: the overlay has a price"
         found.error(MISSING_FIELD, layers.place(given[0], key=True), message, "add `currency`, such as `currency: EUR`")
-    if fields.currency is not None and not given and not fields.abstract:
+    if fields.currency is not None and not given and not fields.abstract and not _inherits_currency(layers):
         message = "`currency` has no effect without a `price`"
         hint = f"add `{'.'.join(next(iter(prices)))}`, or remove `currency`"
         found.error(NO_EFFECT, layers.place(("currency",), key=True), message, hint)
@@ -34,6 +34,11 @@ def check_prices(fields: OverlayFields, layers: Layers, found: Findings) -> None
             message = f"`budget` of `{namespace}` cannot be checked: `{field}` is missing"
             hint = f"add `{field}`, such as `price: 2.50`, or `price: 0` for devices without costs"
             found.error(MISSING_FIELD, layers.place(("namespaces", namespace, "budget"), key=True), message, hint)
+
+
+def _inherits_currency(layers: Layers) -> bool:
+    """Whether it is that of an overlay which others with prices may extend, too."""
+    return layers.place(("currency",)).file != layers.layers[0].source.file
 
 
 def _prices(fields: OverlayFields) -> Mapping[tuple[str, ...], Decimal | None]:
