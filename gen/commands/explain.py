@@ -1,11 +1,11 @@
-"""`gen explain`: describe a finding or a field, or list all findings."""
+"""`gen explain`: describe a finding, a field or a kind of jobs, or list all findings."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,13 +15,24 @@ from gen.commands.result import Result
 from gen.commands.schema import SCHEMAS
 from gen.commands.terminal import terminal
 from gen.diagnostics import UsageError, near
+from gen.kinds import KINDS
 from gen.overlay.extensions import load_extensions
 from gen.report.explain import explain, finding_names, list_findings
-from gen.report.fields import DEFAULT_WIDTH, Field, document_fields, explain_document, explain_fields, matching
+from gen.report.fields import (
+    DEFAULT_WIDTH,
+    Field,
+    document_fields,
+    explain_document,
+    explain_fields,
+    explain_kind,
+    matching,
+)
 from gen.repository.root import find_root
 
 if TYPE_CHECKING:
     from gen.report.documentation import Documentation
+
+_JOB: Final = "job"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +42,9 @@ class Request:
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Code of a finding, or a field such as `gpus` or `overlay.volumes.size`. [default: list all findings]",
-            metavar="CODE|FIELD",
+            help="Code of a finding, a field such as `gpus` or `overlay.volumes.size`, or a kind of jobs. "
+            "[default: list all findings]",
+            metavar="CODE|FIELD|KIND",
             show_default=False,
             autocompletion=words.findings_and_fields,
         ),
@@ -40,19 +52,20 @@ class Request:
 
 
 def run(request: Request) -> Result[str]:
-    """UsageError for an unknown code or field."""
+    """UsageError for an unknown code, field or kind."""
     if request.name is None:
         return Result(output=list_findings())
     site = documentation()
     width = min(terminal().width or DEFAULT_WIDTH, DEFAULT_WIDTH)
     finding = explain(request.name, site, width) if request.name in finding_names() else ""
     fields = "" if finding and "-" in request.name else _field(request.name, site, width)  # no field has such a name
-    if not finding and not fields:
+    kind = "" if "-" in request.name else explain_kind(request.name, _JOB, SCHEMAS[_JOB](), width)
+    if not finding and not fields and not kind:
         word = request.name.rsplit(".", 1)[-1]
-        guess = near(word, {field.path[-1] for field in _fields()}) or near(word, sorted(finding_names()))
+        guess = near(word, {*KINDS, *(field.path[-1] for field in _fields())}) or near(word, sorted(finding_names()))
         hint = f"did you mean `{guess}`?" if guess else "`gen explain` lists findings, `gen explain job` lists fields"
-        raise UsageError(f"unknown finding or field `{request.name}`: {hint}")
-    return Result(output="\n".join(text for text in (finding, fields) if text))
+        raise UsageError(f"unknown finding, field or kind `{request.name}`: {hint}")
+    return Result(output="\n".join(text for text in (finding, kind, fields) if text))
 
 
 def _field(name: str, site: Documentation, width: int) -> str:

@@ -43,10 +43,7 @@ def document_fields(document: str, schema: Schema) -> list[Field]:
     """All fields of a document at any depth, in the order of its schema. Equal fields of several kinds count once."""
     definitions = schema["definitions"]
     schema = _without_fields_of_defaults(schema)
-    by_kind = {
-        branch["if"]["properties"]["kind"]["const"]: definitions[branch["then"]["$ref"].rsplit("/", 1)[-1]]
-        for branch in schema.get("allOf", ())
-    }
+    by_kind = _models(schema)
     if not by_kind:
         return list(_below(schema, (document,), definitions))
     found: dict[tuple[tuple[str, ...], str], Field] = {}
@@ -57,10 +54,25 @@ def document_fields(document: str, schema: Schema) -> list[Field]:
             found.setdefault(key, field)
             kinds.setdefault(key, []).append(kind)
     every = len(by_kind)
+    whole: dict[tuple[str, ...], Schema] = {(document, name): one for name, one in schema["properties"].items()}
     return [
-        Field(field.path, field.schema, field.required, () if len(kinds[key]) == every else tuple(kinds[key]))
+        Field(
+            field.path,
+            whole.get(field.path, field.schema),
+            field.required,
+            () if len(kinds[key]) == every else tuple(kinds[key]),
+        )
         for key, field in found.items()
     ]
+
+
+def _models(schema: Schema) -> dict[str, Schema]:
+    """The schema of each kind of job; empty for a document without kinds."""
+    definitions = schema["definitions"]
+    return {
+        branch["if"]["properties"]["kind"]["const"]: definitions[branch["then"]["$ref"].rsplit("/", 1)[-1]]
+        for branch in schema.get("allOf", ())
+    }
 
 
 def _without_fields_of_defaults(schema: Schema) -> Schema:
@@ -128,6 +140,20 @@ def explain_fields(found: Sequence[Field], fields: Sequence[Field], width: int =
 def explain_document(document: str, fields: Sequence[Field], width: int = DEFAULT_WIDTH) -> str:
     """The fields at the top of a document."""
     return _list([field for field in fields if field.path[:-1] == (document,)], width)
+
+
+def explain_kind(kind: str, document: str, schema: Schema, width: int = DEFAULT_WIDTH) -> str:
+    """A kind of jobs with the fields that not every kind has; empty if there is none of this name."""
+    model = _models(schema).get(kind)
+    if model is None:
+        return ""
+    text = " ".join(str(model.get("description", "")).split())
+    lines = [f"kind: {kind}", *textwrap.wrap(text, width, initial_indent=_INDENT, subsequent_indent=_INDENT)]
+    names = {one.path[1] for one in document_fields(document, schema) if kind in one.kinds}
+    given = {name: one for name, one in model["properties"].items() if name in names}
+    own = [Field((document, name), one, name in model.get("required", ()), ()) for name, one in given.items()]
+    others = f"`gen explain {document}` lists the fields of all kinds.\n"
+    return "".join(f"{line}\n" for line in lines) + f"\n{_list(own, width)}{others}"
 
 
 def _explained(field: Field, fields: Sequence[Field], width: int) -> str:

@@ -36,6 +36,11 @@ def default_text(field: Mapping[str, Any]) -> str:
 def _plural(name: str) -> str:
     if " or " in name or not name[-1].isalpha():
         return name
+    head, of, entry = name.partition(" of ")
+    if of:  # `lists of strings`
+        return f"{head}s of {entry}"
+    if name.endswith("y"):
+        return f"{name[:-1]}ies"
     return f"{name}es" if name.endswith("x") else f"{name}s"
 
 
@@ -43,4 +48,4 @@ def _scalar(schema: Mapping[str, Any]) -> str:
     words = [schema["const"]] if "const" in schema else schema.get("enum", ())
     if words:
         return ", ".join(f"`{word}`" for word in words if isinstance(word, str))
-    return str(schema.get("title") or ("string" if "string" in schema.get("type", ()) else "any"))
+    return str(schema.get("title") or ("string" if "string" in schema.get("type", ()) else "any value"))

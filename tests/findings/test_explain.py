@@ -74,9 +74,13 @@ def test_the_list_contains_every_name() -> None:
 
 
 def test_an_unknown_name_gets_a_suggestion() -> None:
-    with pytest.raises(UsageError, match=r"unknown finding or field `unknown-volum`: did you mean `unknown-volume`\?"):
+    with pytest.raises(
+        UsageError, match=r"unknown finding, field or kind `unknown-volum`: did you mean `unknown-volume`\?"
+    ):
         run(Request(name="unknown-volum"))
-    with pytest.raises(UsageError, match=r"unknown finding or field `job.tensorbord`: did you mean `tensorboard`\?"):
+    with pytest.raises(UsageError, match=r"field or kind `pytroch`: did you mean `pytorch`\?"):
+        run(Request(name="pytroch"))
+    with pytest.raises(UsageError, match=r"field or kind `job.tensorbord`: did you mean `tensorboard`\?"):
         run(Request(name="job.tensorbord"))
     with pytest.raises(UsageError, match=r"`nothing-like-it`: `gen explain` lists findings, `gen explain job` lists"):
         run(Request(name="nothing-like-it"))
