@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 from collections import deque
 from contextlib import contextmanager, suppress
@@ -88,6 +87,7 @@ def begin(work: Callable[[], Result]) -> Iterator[Callable[[], Result | None]]:
     must be able to fork.
     """
     import multiprocessing  # noqa: PLC0415 - as in `_pool`
+    import pickle  # noqa: PLC0415 - as above
 
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
@@ -109,6 +109,8 @@ def begin(work: Callable[[], Result]) -> Iterator[Callable[[], Result | None]]:
 
 
 def _send(work: Callable[[], Any], sender: Connection) -> None:
+    import pickle  # noqa: PLC0415 - as in `begin`
+
     _ignore_interrupts()
     with suppress(BrokenPipeError):  # after an error, nobody waits
         sender.send_bytes(pickle.dumps(work(), pickle.HIGHEST_PROTOCOL))

@@ -19,7 +19,10 @@ from gen.report.report import Report
 from gen.repository.root import checked_root, find_root
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from gen.diagnostics import Findings
+    from gen.render.read_ahead import Ahead
     from gen.render.results import RunResult
     from gen.render.write import Comparison
 
@@ -80,17 +83,21 @@ def render_and_compare(
 def _rendered(
     root: Path, request: RenderRequest, kubernetes: str | None, cache: Cache | None, *, restart: bool
 ) -> RunResult:
-    from gen.render.read_ahead import read_ahead  # noqa: PLC0415 - a run without changes does not need it
-
     parallel = request.parallel or os.cpu_count() or 1
     fresh = not request.jobs and (cache is None or cache.last is None)
-    with read_ahead(root) if fresh and parallel > 1 else nullcontext() as ahead:
-        from gen.commands.progress import progress_bar  # noqa: PLC0415 - as above
+    with _read_ahead(root) if fresh and parallel > 1 else nullcontext() as ahead:
+        from gen.commands.progress import progress_bar  # noqa: PLC0415 - a run without changes does not need it
         from gen.render.run import render  # noqa: PLC0415 - takes a while, in which files are read
 
         with progress_bar("rendering jobs") as progress:
             chosen = request.overlay, request.jobs
             return render(root, *chosen, parallel, kubernetes, cache, restart=restart, progress=progress, ahead=ahead)
+
+
+def _read_ahead(root: Path) -> AbstractContextManager[Ahead | None]:
+    from gen.render.read_ahead import read_ahead  # noqa: PLC0415 - only for whole runs
+
+    return read_ahead(root)
 
 
 def _version(text: str | None) -> str | None:
