@@ -21,6 +21,8 @@ _ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f"
 _BRACES: Final = regex(r"(?<![$\\])\{([^{}\s]*)\}")
 _EXPANDS: Final = regex(rb"[\w{(?$!#*@'\"-]")
 """What follows a `$` that is not itself."""
+_END_OF_LINE: Final = regex(rb"(?:[ \t]+#[^\n]*|[ \t]*)\r?\n")
+_NO_END: Final = "gen cannot find the end of this word"
 _SPACE: Final = regex(r"(?<!\\)\s")
 """What a word does not have, but the grammar takes `[ [` for one."""
 _INDEX: Final = regex(r"\[.*\]\+?=")
@@ -127,10 +129,17 @@ class Expander(Struct):
                 return self._quoted(node if node.type == "string" else node.children[-1])
             case "simple_expansion" | "expansion":
                 return [self._variable(node, splits=True)]
-            case "$" if _EXPANDS.match(self.source, node.end_byte) is None:
-                return [_Part("$")]
+            case "$" | "==" | "=~":
+                return [self._operator(node)]
             case _:
                 return [_constant(node.type, text)]
+
+    def _operator(self, node: Any) -> _Part:
+        """What is an operator elsewhere. After `==`, the grammar goes on in the next line."""
+        text = self._text(node)
+        if text in ("==", "=~"):
+            return _unknown(_NO_END, "quote it") if _END_OF_LINE.match(self.source, node.end_byte) else _Part(text)
+        return _Part("$") if _EXPANDS.match(self.source, node.end_byte) is None else _constant(node.type, text)
 
     def _quoted(self, node: Any) -> list[_Part]:
         """Parts of a text in double quotes. The text between expansions is taken as it is, with its spaces."""
@@ -184,7 +193,7 @@ class Expander(Struct):
 def _constant(kind: str, text: str) -> _Part:
     """A part without variables; unknown if only a shell gives its value."""
     match kind:
-        case "word" | "number" | "variable_name" | "{" | "}" | "=" | "==" | "=~" if not _SPACE.search(text):
+        case "word" | "number" | "variable_name" | "{" | "}" | "=" if not _SPACE.search(text):
             return _Part(_ESCAPE.sub(lambda found: "" if found[1] == "\n" else found[1], text))
         case "raw_string":
             return _Part(text[1:-1])
@@ -193,7 +202,7 @@ def _constant(kind: str, text: str) -> _Part:
         case "command_substitution":
             return _unknown("gen runs nothing, so the output of a command is not known", "write the value itself")
         case "word" | "regex" | "ERROR":  # such as all behind `==` up to a `]]`
-            return _unknown("gen cannot find the end of this word", "quote it, and the one before it")
+            return _unknown(_NO_END, "quote it, and the one before it")
     what = kind.replace("_", " ")
     return _unknown(f"the value of this {what} is not known without a shell", "write the value itself")
 

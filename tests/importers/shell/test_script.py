@@ -81,6 +81,8 @@ def test_words_are_those_of_a_shell(text: str, words: list[str]) -> None:
         ("X=a; X+='b c'\\=d\narena $X", "`X` is not known: gen cannot read its value"),
         ("arena [ [ a", "gen cannot find the end of this word"),
         ("X=1\narena ==$X\narena b ]]", "gen cannot find the end of this word"),
+        ("arena a ==\nb", "gen cannot find the end of this word"),
+        ("arena a =~ # c\nb", "gen cannot find the end of this word"),
         ("arena a-{{b,c}}", "braces expand to several words"),
         ("arena <(touch {marker})", "the value of this process substitution is not known without a shell"),
     ],
