@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -11,17 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gen import __version__
-from gen.commands import COMMANDS
 from gen.kinds import KINDS
+from tests.cli.jobs import JOB
 from tests.processes import gen, gen_process
 from tests.support import PROJECT, Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-MAX_MODULES, MAX_OWN_MODULES = 200, 5
-"""Modules that `gen --help` may import: all, including those of Python itself, and those of gen."""
-JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 
 
 def test_a_clean_run_exits_with_0_from_any_folder_below(repo: Repository) -> None:
@@ -39,39 +34,6 @@ def test_violations_and_differences_exit_with_1(repo: Repository) -> None:
     done = gen_process("render", cwd=repo.root)
     assert done.returncode == 1
     assert done.stdout.startswith("jobs/team/demo.yaml:4:1: error: unknown field `gpu` [unknown-field]\n")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["render", "--overlay", "dve"],
-        ["render", "team/dmeo"],
-        ["render", "--kubernetes-version", "1.2"],
-        ["render", "--unknown"],
-        ["render", "--root", "/nowhere"],
-        ["new", "pytroch", "x"],
-        ["new", "pytorch", "Bad_Name"],
-        ["new", "pytorch", "demo"],
-        ["new", "pytorch", "2nd"],
-        ["new", "pytorch", "x" * 46],
-        ["new", "batch", "../x"],
-        ["new", "pytorch", "x", "--namespace", "Team"],
-        ["new", "pytorch", "x", "--namespace", "../.."],
-        ["new", "pytorch", "x", "--namespace", "n" * 64],
-        ["render", "--root", "jobs"],
-        ["schema", "jobs"],
-        ["set", "team/demo"],
-        ["set", "team/demo", "attempt"],
-        ["init", "jobs/team/demo.yaml"],
-    ],
-)
-def test_a_wrong_command_line_exits_with_2_and_says_why(repo: Repository, arguments: list[str]) -> None:
-    repo.job(JOB)
-    done = gen(*arguments, cwd=repo.root)
-    assert done.returncode == 2
-    assert done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (repo.root / "rendered").exists()
 
 
 def test_outside_of_a_repository_nothing_can_be_done(tmp_path: Path) -> None:
@@ -170,51 +132,6 @@ def test_schema_prints_what_is_committed() -> None:
         assert gen("schema", name, cwd=PROJECT).stdout == (PROJECT / f"schemas/{name}.schema.json").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    "command", [[], *([name] for name in COMMANDS)], ids=lambda command: "-".join(command) or "gen"
-)
-def test_help_fits_into_a_narrow_terminal(command: list[str]) -> None:
-    done = gen(*command, "--help", cwd=PROJECT, COLUMNS="80")
-    assert done.returncode == 0
-    assert not re.search(r"…(?!\S)", done.stdout), "a word that is cut off"
-    assert "..." not in done.stdout.partition("\n")[2]
-    assert max(map(len, done.stdout.splitlines())) <= 80
-
-
-TYPE = re.compile(r"<[^<>]+>|\[(?:bool|int|float|str|list|tuple|Path)\b|\b(?:TEXT|INTEGER|FLOAT|BOOLEAN|STR|INT)\b")
-"""What typer shows of types, in any of its releases."""
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_no_types_of_python(command: str) -> None:
-    shown = gen(command, "--help", cwd=PROJECT).stdout
-    assert TYPE.findall(shown) == []
-    assert max(map(len, shown.splitlines())) <= 120
-    assert re.search(r"^  -h, --help +Show this message", shown, re.MULTILINE)
-
-
-def test_types_of_python_are_found() -> None:
-    shown = ["JOB <list[str]>", "--root <path>", "--tail <int range>", "--root PATH TEXT", "--n [int]", "-n INTEGER"]
-    assert [text for text in shown if not TYPE.search(text)] == []
-
-
-def test_help_imports_few_modules() -> None:
-    """Start-up time is nearly all imports; `bench/` measures it."""
-    heavy = ["pydantic", "yaml", "jinja2", "jsonschema_rs", "gen.render.pipeline"]
-    script = (
-        "import sys; from gen.cli import app\n"
-        "try: app(['--help'])\n"
-        "except SystemExit: pass\n"
-        f"print([name for name in {heavy} if name in sys.modules])\n"
-        "print(len(sys.modules), sum(name.partition('.')[0] == 'gen' for name in sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    *_, imported, counts = done.stdout.splitlines()
-    total, own = map(int, counts.split())
-    assert imported == "[]"
-    assert (total <= MAX_MODULES, own <= MAX_OWN_MODULES) == (True, True), counts
-
-
 def test_version() -> None:
     assert gen("--version", cwd=PROJECT).stdout == f"gen {__version__}\n"
 
@@ -235,61 +152,6 @@ def test_standard_input_is_looked_at_wherever_it_is_named(tmp_path: Path, positi
     command = [sys.executable, "-m", "gen", "validate", "--parallel", "3", *names]
     done = subprocess.run(command, cwd=tmp_path, input=good % "BAD", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "600 objects in 600 files: 1 error, 0 warnings")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["rendr"], "unknown command `rendr`: did you mean `render`?"),
-        (["frobnicate"], "unknown command `frobnicate`; `gen --help` lists the commands"),
-        (["check", "--fixx"], "unknown option `--fixx`: did you mean `--fix`?"),
-        (["--frobnicate"], "unknown option `--frobnicate`; `gen --help` lists the arguments"),
-        (["check", "--output", "jsn"], "invalid value for `--output`: `jsn`; did you mean `json`?"),
-        (["schema", "jobs"], "invalid value for `job|overlay`: `jobs`; did you mean `job`?"),
-        (["new"], "missing argument `KIND`; `gen new --help` lists the arguments"),
-        (["explain", "a", "b\x1b"], "got unexpected extra argument"),
-    ],
-)
-def test_a_mistake_of_the_command_line_is_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:
-    done = gen(*arguments, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"gen: {said}")
-    assert done.stderr.endswith("\n")
-    assert done.stderr.count("\n") == 1
-    assert "\x1b" not in done.stderr
-
-
-@pytest.mark.parametrize("value", ["x", "-1", "1e9"])
-def test_an_invalid_number_is_named(value: str, tmp_path: Path) -> None:
-    """The words depend on the release of typer."""
-    done = gen("check", "--parallel", value, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("gen: invalid value for `--parallel`: ")
-    assert done.stderr.count("\n") == 1
-
-
-def test_unusable_paths_are_named_with_what_to_do(repo: Repository, tmp_path: Path) -> None:
-    said = {
-        ("render", "--root", "nowhere"): "nowhere is not a folder; name the repository with --root\n",
-        ("validate", "nowhere"): "`nowhere` does not exist; name a file, a folder, or `-` for standard input\n",
-        ("list",): f"no jobs/ and overlays/ in {tmp_path} or any parent folder; name the repository with --root, "
-        "or create one with `gen init DIR`\n",
-    }
-    for arguments, expected in said.items():
-        done = gen(*arguments, cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (2, f"gen: {expected}")
-    repo.job(JOB)
-    done = gen("validate", "jobs", cwd=repo.root)
-    assert done.returncode == 1
-    assert done.stdout.endswith("\n`gen check` checks jobs and overlays, which are not manifests\n")
-
-
-@pytest.mark.parametrize("command", ["status", "logs", "tensorboard", "retire"])
-def test_a_misspelled_job_is_reported_before_clusters(repo: Repository, command: str) -> None:
-    repo.job(JOB)
-    done = gen(command, "team/dmeo", cwd=repo.root)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "gen: no job matches `team/dmeo`: did you mean `team/demo`?\n"
 
 
 @pytest.mark.parametrize("pattern", ["team/d*", "d*", "team/demo", "demo", "demo.yaml"])

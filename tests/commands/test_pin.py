@@ -2,90 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gen.commands import pin
 from gen.report.text import text
 from tests.adversary.watch import watched
+from tests.commands.pins import World, pinned, world_of
 from tests.remote import servers
-from tests.remote.servers import Registry, git, git_server, running_registry
+from tests.remote.servers import git, running_registry
 from tests.support import Repository, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-    from typing import Any
-
-    from gen.report.report import Report
-
-
-class World:
-    """A repository of jobs, a registry and a Git server."""
-
-    def __init__(self, repo: Repository, registry: Registry, git_url: str, work: Path) -> None:
-        self.repo, self.registry, self.git_url, self.work = repo, registry, git_url, work
-        self.host = registry.host
-
-    @property
-    def lock(self) -> str:
-        return (self.repo.root / "jobs/team/demo.lock").read_text("utf-8")
-
-    def push(self, content: str) -> str:
-        (self.work / "file").write_text(content, "utf-8")
-        git("add", "file", folder=self.work)
-        git("commit", "--quiet", "-m", content, folder=self.work)
-        git("push", "--quiet", "origin", "main", folder=self.work)
-        return git("rev-parse", "HEAD", folder=self.work)
-
-
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    if servers.REGISTRY is None:
-        pytest.skip("needs docker-registry, a package of Debian")
-    with running_registry(tmp_path_factory.mktemp("registry")) as running:
-        yield running
-
-
-@pytest.fixture
-def world(repo: Repository, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    with world_of(repo, registry, tmp_path, monkeypatch) as one:
-        yield one
-
-
-@contextmanager
-def world_of(repo: Repository, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
-    monkeypatch.setenv("SSL_CERT_FILE", os.devnull)  # the authorities of the system take 20 ms
-    for name, tag in (("train", "1"), ("git-sync", "4"), ("tensorboard", "2")):
-        registry.image(name, tag, str(tmp_path))
-    bare = tmp_path / "git/train.git"
-    bare.mkdir(parents=True)
-    git("init", "--quiet", "--bare", "--initial-branch=main", bare)
-    git("clone", "--quiet", bare, tmp_path / "work")
-    git("checkout", "--quiet", "-B", "main", folder=tmp_path / "work")
-    with git_server(tmp_path / "git") as address:
-        one = World(repo, registry, f"{address}/train.git", tmp_path / "work")
-        one.push("one")
-        repo.overlay(
-            'kubernetes: "1.34"\npins: required\nnamespaces: {"*": {}}\nvolumes: {data: {claim: data}}\n'
-            f"codeSync: {{gitImage: '{one.host}/git-sync:4'}}\ntensorboard: {{image: '{one.host}/tensorboard:2'}}\n"
-        )
-        repo.job(
-            f"kind: pytorch\nimage: {one.host}/train:1\ncommand: a\ncode: {{git: '{one.git_url}', ref: main}}\n"
-            "data: {data: /data}\ntensorboard: {logdir: /data}\n"
-        )
-        yield one
-
-
-def pinned(repo: Repository, *jobs: str, **options: Any) -> tuple[Report, int]:
-    result = pin.run(pin.Request(root=repo.root, jobs=jobs, request_timeout=5, **options))
-    return result.output, result.exit_code
 
 
 def test_a_job_is_pinned_and_renders_without_any_network(world: World) -> None:
@@ -217,62 +148,6 @@ def test_mirrors_must_have_the_same_digest(world: World) -> None:
     assert f"{host}/mirror/train:1@sha256:" in repo.rendered()["prod/jobs/team/demo/pytorchjob-demo.yaml"]
 
 
-def test_an_edited_image_and_a_removed_one_leave_the_lock(world: World) -> None:
-    assert pinned(world.repo)[1] == 0
-    before = world.lock.replace("images:", "# a comment\nimages:")
-    world.repo.write("jobs/team/demo.lock", f"updates: true\n{before}")
-    world.registry.image("train", "2", "a")
-    world.repo.job(f"kind: pytorch\nimage: {world.host}/train:2\ncommand: a\n")
-    assert world.repo.codes().count("unused-pin") == 0, "one error at a time: the new image has no pin"
-    assert pinned(world.repo)[1] == 0
-    assert re.findall(r"(?m)^  (\S+):", world.lock) == [f"{world.host}/train:2"]
-    assert "updates: true\n" in world.lock
-    assert "# a comment\n" in world.lock
-    assert world.repo.render()[1] == 0
-
-
-def test_only_jobs_that_ask_for_updates(world: World) -> None:
-    repo = world.repo
-    repo.job(f"kind: pytorch\nimage: {world.host}/train:1\ncommand: a\n", name="other")
-    assert pinned(repo)[1] == 0
-    repo.write("jobs/team/other.lock", "updates: true\n" + (repo.root / "jobs/team/other.lock").read_text("utf-8"))
-    world.registry.image("train", "1", "moved")
-    before = world.lock
-    message = repo.root / "message"
-    assert pinned(repo, update=True, asking=True, message=message)[1] == 0
-    assert message.read_text("utf-8").startswith("Move pins of team/other\n")
-    assert world.lock == before
-    assert pinned(repo, update=True, asking=True, message=message)[1] == 0
-    assert message.read_text("utf-8") == ""
-
-
-def test_an_invalid_lock_is_written_again(world: World) -> None:
-    world.repo.write("jobs/team/demo.lock", "images: [a]\n")
-    report, code = pinned(world.repo, check=True)
-    assert (code, [finding.code for finding in report.findings]) == (1, ["invalid-lock"])
-    assert pinned(world.repo)[1] == 0
-    assert world.repo.render()[1] == 0
-
-
-def test_a_link_in_the_place_of_a_lock_stays(world: World) -> None:
-    elsewhere = world.repo.write("elsewhere", "a")
-    (world.repo.root / "jobs/team/demo.lock").symlink_to(elsewhere)
-    report, code = pinned(world.repo)
-    assert (code, [finding.code for finding in report.findings]) == (1, ["not-a-file"])
-    assert elsewhere.read_text("utf-8") == "a"
-    assert (world.repo.root / "jobs/team/demo.lock").is_symlink()
-
-
-def test_a_lock_whose_last_pin_goes_is_valid(world: World) -> None:
-    digest = f"sha256:{'0' * 64}"
-    world.repo.overlay('kubernetes: "1.34"\nnamespaces: {"*": {}}\n')
-    world.repo.job(f"kind: pytorch\nimage: {world.host}/train@{digest}\ncommand: a\n")
-    world.repo.write("jobs/team/demo.lock", f"# mine\nimages:\n  a:1: a:1@{digest}\n")
-    assert pinned(world.repo)[1] == 0
-    assert world.lock.startswith("# mine\n")
-    assert world.repo.codes() == []
-
-
 def test_a_long_name_is_pinned(world: World) -> None:
     name = "a" * 150
     world.registry.image(name, "on", "a")
@@ -281,25 +156,6 @@ def test_a_long_name_is_pinned(world: World) -> None:
     assert pinned(world.repo)[1] == 0
     assert world.repo.codes() == []
     assert pinned(world.repo)[0].summary == "all pins are up to date"
-
-
-def test_a_job_with_an_error_is_reported_and_the_others_are_pinned(world: World) -> None:
-    world.repo.job("kind: pytorch\nimage: {}\ncommand: a\n", name="broken")
-    report, code = pinned(world.repo)
-    assert code == 1
-    assert {finding.place.file for finding in report.findings} == {"jobs/team/broken.yaml"}
-    assert "train:1" in world.lock
-    assert not (world.repo.root / "jobs/team/broken.lock").exists()
-
-
-def test_a_finished_job_keeps_its_lock(world: World) -> None:
-    assert pinned(world.repo)[1] == 0
-    before = world.lock
-    path = world.repo.root / "jobs/team/demo.yaml"
-    path.write_text(path.read_text("utf-8") + "state: finished\n", "utf-8")
-    world.registry.image("train", "1", "moved again")
-    assert pinned(world.repo, update=True)[1] == 0
-    assert world.lock == before
 
 
 def test_servers_that_are_away_are_findings(repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

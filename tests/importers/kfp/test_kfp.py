@@ -11,7 +11,7 @@ from gen.diagnostics import Findings, Severity
 from gen.edit.imported import check_text, text_of
 from gen.importers import IMPORTERS
 from gen.importers.base import Given, ImportedJob
-from tests.importers.manifests.test_round_trip import EQUAL
+from tests.importers.manifests.forms import EQUAL
 
 OBJECT = json.dumps({**EQUAL["pytorch"], "metadata": {"name": "train-{{workflow.uid}}"}})
 LAUNCHER = [

@@ -10,28 +10,11 @@ import pytest
 from gen.diagnostics import UsageError
 from gen.report.formats import REPORTERS
 from gen.report.text import text
-from tests.support import OVERLAY, Repository, tree
+from tests.render.write.demo import CLAIM, JOB, RUN, VOLUME, statuses
+from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from gen.report.report import Report
-
-JOB = "kind: pytorch\nimage: registry.example.com/train:1\ncommand: python train.py\ndata: {nas: /data}\n"
-RUN = "rendered/dev/jobs/team/demo/pytorchjob-demo.yaml"
-VOLUME = "rendered/dev/storage/team/persistentvolume-team-nas.yaml"
-CLAIM = "rendered/dev/storage/team/persistentvolumeclaim-nas.yaml"
-
-
-@pytest.fixture
-def rendered(repo: Repository) -> Repository:
-    repo.job(JOB)
-    assert repo.render()[1] == 0
-    return repo
-
-
-def statuses(report: Report) -> dict[str, str]:
-    return {change.path: change.status.value for change in report.changes}
 
 
 def test_what_was_rendered_is_clean_and_rendering_again_touches_nothing(rendered: Repository) -> None:
@@ -176,27 +159,6 @@ def test_what_an_editor_git_or_a_crash_made_of_ours_is_still_ours(
     assert (rendered.root / path).read_bytes() == original
 
 
-def test_a_link_in_the_place_of_ours_is_never_followed(rendered: Repository) -> None:
-    outside = rendered.root.parent / "outside.yaml"
-    outside.write_text((rendered.root / RUN).read_text())
-    (rendered.root / RUN).unlink()
-    (rendered.root / RUN).symlink_to(outside)
-    rendered.job(JOB + "gpus: 1\n")
-    assert rendered.render()[1] == 1
-    assert "gpu" not in outside.read_text()
-
-
-def test_a_folder_that_is_a_link_is_refused(repo: Repository) -> None:
-    repo.job(JOB)
-    outside = repo.root.parent / "outside"
-    outside.mkdir()
-    (repo.root / "rendered").mkdir()
-    (repo.root / "rendered/dev").symlink_to(outside)
-    with pytest.raises(UsageError, match="rendered/dev is not a regular folder"):
-        repo.render()
-    assert list(outside.iterdir()) == []
-
-
 def test_a_narrowed_render_leaves_other_jobs_alone(rendered: Repository) -> None:
     rendered.job(JOB, name="other")
     rendered.render()
@@ -225,111 +187,9 @@ def test_nothing_is_removed_when_there_are_suddenly_no_jobs(rendered: Repository
     assert not (rendered.root / RUN).exists()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "field"),
-    [
-        ("nas.example.com", "other.example.com", "spec.csi.volumeAttributes.server"),
-        ("size: 10Gi", "size: 5Gi", "spec.resources.requests.storage"),
-        ("size: 10Gi", "size: 20Gi", "spec.resources.requests.storage"),
-        ("size: 10Gi", "size: 10Gi, accessModes: [ReadWriteOnce]", "spec.accessModes"),
-        (
-            "nas: {server: nas.example.com, path: /training}",
-            "nfs: {server: nas.example.com, path: /training}",
-            "spec.csi",
-        ),
-    ],
-)
-def test_a_change_that_no_cluster_takes_is_refused(rendered: Repository, old: str, new: str, field: str) -> None:
-    rendered.overlay(OVERLAY.replace(old, new))
-    report, code = rendered.render()
-    assert code == 1
-    assert {finding.code for finding in report.findings} == {"immutable-storage"}
-    assert field in report.findings[0].message
-    assert str(report.findings[0].place) == "overlays/dev/overlay.yaml:13:3"
-    assert "nas.example.com" in (rendered.root / VOLUME).read_text()
-
-
-def test_the_hint_of_another_size_names_the_old_one(rendered: Repository) -> None:
-    rendered.overlay(OVERLAY.replace("size: 10Gi", "size: 20Gi"))
-    (finding,) = rendered.render()[0].findings
-    assert finding.hint.startswith("keep 10Gi: ")
-    rendered.overlay(OVERLAY)
-    assert rendered.render()[1] == 0
-
-
-def test_a_zone_can_be_added_once(rendered: Repository) -> None:
-    for zone, code in (("a", 0), ("b", 1)):
-        rendered.overlay(OVERLAY.replace("size: 10Gi", f"size: 10Gi, zone: {zone}"))
-        assert rendered.render()[1] == code
-
-
-@pytest.mark.parametrize(
-    "change", [("size: 10Gi", "size: 10240Mi"), ("size: 10Gi", "size: 10Gi, mountOptions: [nolock]")]
-)
-def test_a_change_that_a_cluster_takes_is_rendered(rendered: Repository, change: tuple[str, str]) -> None:
-    rendered.overlay(OVERLAY.replace(*change))
-    assert rendered.render()[1] == 0
-    assert rendered.check()[1] == 0
-
-
-def test_a_claim_of_a_class_may_grow_but_not_shrink(rendered: Repository) -> None:
-    provisioned = OVERLAY.replace("nas: {server: nas.example.com, path: /training}", "storageClass: fast")
-    rendered.overlay(provisioned)
-    assert rendered.render(prune_storage=True)[1] == 1, "the volume of the claim is immutable"
-    (rendered.root / CLAIM).unlink()
-    for size, code in (("10Gi", 0), ("20Gi", 0), ("5Gi", 1)):
-        rendered.overlay(provisioned.replace("10Gi", size))
-        assert rendered.render(prune_storage=True)[1] == code
-
-
-@pytest.mark.parametrize("path", [VOLUME, CLAIM])
-def test_a_storage_file_that_was_edited_by_hand_is_held_to_the_same(rendered: Repository, path: str) -> None:
-    """What was committed may have been applied: taking it back is a change that no cluster takes."""
-    file = rendered.root / path
-    file.write_text(
-        file.read_text().replace("nas.example.com", "x.example.com").replace("ReadWriteMany", "ReadOnlyMany")
-    )
-    edited = file.read_text()
-    report, code = rendered.render()
-    assert code == 1
-    assert {finding.code for finding in report.findings} == {"immutable-storage"}
-    assert f"revert the edit of {path}" in report.findings[0].hint
-    assert file.read_text() == edited
-
-
 @pytest.mark.parametrize("place", ["x.yaml", "dev/x.yaml", "gone.yaml/x"])
 def test_ours_in_another_place_is_left_over(rendered: Repository, place: str) -> None:
     stray = rendered.write(f"rendered/{place}", (rendered.root / RUN).read_bytes())
     report, code = rendered.render()
     assert (code, statuses(report)) == (0, {f"rendered/{place}": "leftover"})
     assert not stray.exists()
-
-
-@pytest.mark.parametrize("narrowed", [(), ("team/demo",)])
-@pytest.mark.parametrize("folder", ["rendered", "rendered/dev", "rendered/dev/jobs", "rendered/dev/jobs/team/demo"])
-def test_nothing_is_compared_or_removed_through_a_linked_folder(
-    rendered: Repository, folder: str, narrowed: tuple[str, ...]
-) -> None:
-    outside = rendered.root.parent / "outside"
-    (rendered.root / folder).rename(outside)
-    (rendered.root / folder).symlink_to(outside)
-    before = tree(outside)
-    rendered.job(JOB.replace("kind: pytorch", "kind: batch"))
-    for command in (rendered.check, rendered.render):
-        with pytest.raises(UsageError, match=f"{folder} is not a regular folder"):
-            command(*narrowed)
-    assert tree(outside) == before
-
-
-def test_a_file_in_the_place_of_a_folder_is_said(rendered: Repository) -> None:
-    shutil.rmtree(rendered.root / "rendered/dev/jobs/team")
-    rendered.write("rendered/dev/jobs/team", "a: b\n")
-    with pytest.raises(UsageError, match="rendered/dev/jobs/team is not a regular folder"):
-        rendered.render()
-
-
-def test_a_folder_in_the_place_of_a_file_is_not_ours(rendered: Repository) -> None:
-    (rendered.root / RUN).unlink()
-    (rendered.root / RUN).mkdir()
-    report, code = rendered.render()
-    assert (code, [(f.code, f.place.file) for f in report.findings]) == (1, [("foreign-file", RUN)])

@@ -1,0 +1,103 @@
+"""Mistakes of the command line have one line that names the remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.jobs import JOB
+from tests.processes import gen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support import Repository
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["render", "--overlay", "dve"],
+        ["render", "team/dmeo"],
+        ["render", "--kubernetes-version", "1.2"],
+        ["render", "--unknown"],
+        ["render", "--root", "/nowhere"],
+        ["new", "pytroch", "x"],
+        ["new", "pytorch", "Bad_Name"],
+        ["new", "pytorch", "demo"],
+        ["new", "pytorch", "2nd"],
+        ["new", "pytorch", "x" * 46],
+        ["new", "batch", "../x"],
+        ["new", "pytorch", "x", "--namespace", "Team"],
+        ["new", "pytorch", "x", "--namespace", "../.."],
+        ["new", "pytorch", "x", "--namespace", "n" * 64],
+        ["render", "--root", "jobs"],
+        ["schema", "jobs"],
+        ["set", "team/demo"],
+        ["set", "team/demo", "attempt"],
+        ["init", "jobs/team/demo.yaml"],
+    ],
+)
+def test_a_wrong_command_line_exits_with_2_and_says_why(repo: Repository, arguments: list[str]) -> None:
+    repo.job(JOB)
+    done = gen(*arguments, cwd=repo.root)
+    assert done.returncode == 2
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (repo.root / "rendered").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rendr"], "unknown command `rendr`: did you mean `render`?"),
+        (["frobnicate"], "unknown command `frobnicate`; `gen --help` lists the commands"),
+        (["check", "--fixx"], "unknown option `--fixx`: did you mean `--fix`?"),
+        (["--frobnicate"], "unknown option `--frobnicate`; `gen --help` lists the arguments"),
+        (["check", "--output", "jsn"], "invalid value for `--output`: `jsn`; did you mean `json`?"),
+        (["schema", "jobs"], "invalid value for `job|overlay`: `jobs`; did you mean `job`?"),
+        (["new"], "missing argument `KIND`; `gen new --help` lists the arguments"),
+        (["explain", "a", "b\x1b"], "got unexpected extra argument"),
+    ],
+)
+def test_a_mistake_of_the_command_line_is_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:
+    done = gen(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"gen: {said}")
+    assert done.stderr.endswith("\n")
+    assert done.stderr.count("\n") == 1
+    assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1e9"])
+def test_an_invalid_number_is_named(value: str, tmp_path: Path) -> None:
+    """The words depend on the release of typer."""
+    done = gen("check", "--parallel", value, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("gen: invalid value for `--parallel`: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_unusable_paths_are_named_with_what_to_do(repo: Repository, tmp_path: Path) -> None:
+    said = {
+        ("render", "--root", "nowhere"): "nowhere is not a folder; name the repository with --root\n",
+        ("validate", "nowhere"): "`nowhere` does not exist; name a file, a folder, or `-` for standard input\n",
+        ("list",): f"no jobs/ and overlays/ in {tmp_path} or any parent folder; name the repository with --root, "
+        "or create one with `gen init DIR`\n",
+    }
+    for arguments, expected in said.items():
+        done = gen(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (2, f"gen: {expected}")
+    repo.job(JOB)
+    done = gen("validate", "jobs", cwd=repo.root)
+    assert done.returncode == 1
+    assert done.stdout.endswith("\n`gen check` checks jobs and overlays, which are not manifests\n")
+
+
+@pytest.mark.parametrize("command", ["status", "logs", "tensorboard", "retire"])
+def test_a_misspelled_job_is_reported_before_clusters(repo: Repository, command: str) -> None:
+    repo.job(JOB)
+    done = gen(command, "team/dmeo", cwd=repo.root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gen: no job matches `team/dmeo`: did you mean `team/demo`?\n"

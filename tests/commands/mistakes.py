@@ -1,0 +1,60 @@
+"""A job, and what people write instead."""
+
+from __future__ import annotations
+
+JOB = """\
+# Fine-tuning of the base model
+kind: pytorch   # two nodes
+
+image: registry.example.com/team/train:1.0
+command: |
+  python train.py  # gpu: 1
+  echo done
+workers: 2
+gpus: 8
+memory: 64Gi   # for the loader
+timeout: 12h
+restart: OnFailure
+env:
+  DEBUG: "on"
+  HOME_DIR: "@home"
+  LR: "{{ params.lr }}"
+params: {lr: 1e-3}
+data: {nas: {path: /data, readOnly: true}}
+tensorboard: {logdir: /data/logs}
+"""
+MISTAKES = [
+    ("workers: 2", "worker: 2"),
+    ("gpus: 8", "gpu: 8"),
+    ("gpus: 8", "gpus: 8.0"),
+    ("memory: 64Gi", "memory: 64 GiB"),
+    ("memory: 64Gi", "memroy: 64Gi"),
+    ("timeout: 12h", "timeout: 12 hours"),
+    ("timeout: 12h", "time_out: 12h"),
+    ("restart: OnFailure", "restart: on-failure"),
+    ('HOME_DIR: "@home"', "HOME_DIR: @home"),
+    ('LR: "{{ params.lr }}"', "LR: {{ params.lr }}"),
+    ("readOnly: true", "readOnly: yes"),
+    ("readOnly: true", "readonly: true"),
+    ("{logdir:", "{logDir:"),
+    ("image:", "Image:"),
+    ("params: {lr", "parms: {lr"),
+    ("workers: 2", "workers:2"),
+    ("workers: 2", "workers\uff1a2"),
+    ("kind: pytorch", "kind: pytroch"),
+]
+"""What the job has, and what somebody wrote."""
+UNCERTAIN = [
+    ("gpus: 8", "cpus_or_gpus: 8"),
+    ("memory: 64Gi", "memory: 64GB"),
+    ("gpus: 8", "gpus: 8,000"),
+    ("memory: 64Gi", "memory: 64"),
+    ("timeout: 12h", "timeout: 12"),
+    ("timeout: 12h", "timeout: 12 parsecs"),
+    ("nas: {path", "nsa: {path"),
+    ("workers: 2", "replicas: 2"),
+    ("restart: OnFailure", "restart: sometimes"),
+    ("workers: 2", "workers: two"),
+    ("gpus: 8", "gpus: 8\ngpu: 4"),
+    ("timeout: 12h", 'timeout: "{{ params.t }}"'),
+]

@@ -1,0 +1,34 @@
+"""Imports of objects, and their proofs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gen.diagnostics import Findings
+from gen.edit.imported import check_text, text_of
+from gen.edit.needs import fragment
+from gen.edit.proof import NAME, Proof, overlay_text, prove
+from gen.importers import IMPORTERS
+from gen.importers.base import Given, ImportedJob
+from tests.support import PROJECT
+
+
+def read(*bodies: dict[str, Any]) -> tuple[list[ImportedJob], Findings]:
+    """Jobs of objects in one file."""
+    found = Findings()
+    raw = "\n---\n".join(json.dumps(body) for body in bodies).encode()
+    given = Given(file="objects.yaml", files=(("objects.yaml", raw),), otherwise="team")
+    return list(IMPORTERS["manifests"]().read(given, found)), found
+
+
+def proof_of(*bodies: dict[str, Any]) -> Proof:
+    """The proof of the only job."""
+    jobs, found = read(*bodies)
+    assert not found.failed(), list(found)
+    (job,) = jobs
+    check_text(job, text_of(job, ""), found)
+    made = next(prove(PROJECT, job, NAME, overlay_text(fragment([job])), found), None)
+    assert made is not None, list(found)
+    assert not found.failed(), list(found)
+    return made

@@ -1,0 +1,78 @@
+"""Fields that a job does not have are patches of the overlay."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.importers.manifests.changes import PYTORCH, changed, of_container
+from tests.importers.manifests.forms import EQUAL, IMAGE
+from tests.importers.manifests.proofs import proof_of
+from tests.importers.support import run_import
+
+if TYPE_CHECKING:
+    from tests.support import Repository
+
+
+def operations(body: dict[str, Any]) -> dict[str, Any]:
+    """Values by the ends of the paths of the patch."""
+    proof = proof_of(body)
+    assert proof.remaining == ()
+    assert proof.patch is not None
+    assert proof.patch["target"] == {"kind": body["kind"], "name": "run", "namespace": "team"}
+    return {one["path"].rpartition("/spec/")[2]: one["value"] for one in proof.patch["patch"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (changed(PYTORCH, terminationGracePeriodSeconds=120), {"terminationGracePeriodSeconds": 120}),
+        (changed(PYTORCH, hostIPC=True), {"hostIPC": True}),
+        (changed(PYTORCH, runtimeClassName="nvidia"), {"runtimeClassName": "nvidia"}),
+        (of_container(ports=[{"containerPort": 23456}]), {"containers/0/ports": [{"containerPort": 23456}]}),
+        (
+            of_container(envFrom=[{"configMapRef": {"name": "settings"}}]),
+            {"containers/0/envFrom": [{"configMapRef": {"name": "settings"}}]},
+        ),
+        (
+            of_container(resources={"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}}),
+            {"containers/0/resources/limits/memory": "2Gi"},
+        ),
+        (
+            changed(PYTORCH, initContainers=[{"name": "prepare", "image": IMAGE}]),
+            {"initContainers": [{"name": "prepare", "image": IMAGE}]},
+        ),
+    ],
+    ids=["grace", "host-ipc", "runtime-class", "ports", "env-from", "limits", "init"],
+)
+def test_what_a_job_cannot_say_is_a_patch(body: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert operations(body) == expected
+
+
+def test_digits_in_a_patch_stay_a_text() -> None:
+    body = deepcopy(EQUAL["batch"])
+    body["metadata"]["annotations"] = {"kueue.x-k8s.io/job-min-parallelism": "2"}
+    assert list(operations(body).values())[0] in ("2", {"kueue.x-k8s.io/job-min-parallelism": "2"})  # noqa: RUF015 - one
+
+
+def test_a_second_restart_policy_is_a_patch() -> None:
+    body = deepcopy(EQUAL["pytorch"])
+    body["spec"]["pytorchReplicaSpecs"]["Master"]["restartPolicy"] = "Never"
+    proof = proof_of(body)
+    assert proof.patch is not None
+    assert len(proof.patch["patch"]) == 1
+
+
+def test_the_report_has_the_patches(repo: Repository) -> None:
+    file = repo.root.parent / "in.yaml"
+    file.write_text(json.dumps(changed(PYTORCH, hostIPC=True)))
+    report, code = run_import(repo.root, str(file), importer="manifests", namespace="team")
+    assert code == 0
+    assert (
+        "  patches:\n    - target:\n        kind: PyTorchJob\n        name: run\n        namespace: team\n"
+        in report.summary
+    )
+    assert "path: /spec/pytorchReplicaSpecs/Master/template/spec/hostIPC\n" in report.summary.replace('"', "")
