@@ -48,7 +48,7 @@ _SUSPECTS = BytesAhoCorasick(
 """Starts of JSON strings that the two versions may read differently: a whole word, or its first letter."""
 
 
-def read_compiled(text: str) -> Any | None:
+def read_compiled(text: str) -> dict[Any, Any] | None:
     """The one document in a text, or None unless all readers certainly agree on it."""
     value = None if differs(text) else mapping_of(text)
     return value if value is not None and _is_sure(value, text) else None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gen.diagnostics import Findings, Location
 from gen.findings.rendered import NOT_A_MANIFEST
 from gen.kubernetes import JOB_LABEL, RUN_LABEL, VALUES, Body, at, identity
+from gen.load.compiled import read_compiled
 from gen.load.source import source_of
 from gen.load.strict import parse
 from gen.load.yaml12 import typed
@@ -137,5 +138,7 @@ def parse_object(raw: bytes, path: str, found: Findings) -> RenderedObject | Non
 
 
 def _data(text: str, found: Findings) -> Body:
+    if (body := read_compiled(text)) is not None:
+        return body
     data = typed(parse(text, "", found) or {})
     return data if isinstance(data, dict) else {}
