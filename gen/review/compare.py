@@ -19,7 +19,7 @@ from gen.review.pins import moved_pins
 from gen.review.policies import report_policies
 from gen.review.removals import RemovalLimit, warn_delivery_removed, warn_kind_no_longer_permitted
 from gen.review.review import ObjectAction, ObjectChange, Review
-from gen.review.runs import run_changes
+from gen.review.run_changes import run_changes
 from gen.review.unrendered import unrendered_usage
 from gen.review.usage import usage_changes
 

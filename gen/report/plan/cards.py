@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from gen.diagnostics import counted
 from gen.report.plan.cost_phrases import cost_phrase, costs_phrase
 from gen.report.plan.phrases import RUN_SECTIONS, number, preempting, state_phrase
-from gen.report.plan.view import run_groups, swept_values
+from gen.report.plan.run_rows import run_groups, swept_values
 from gen.report.templates import Phrase
 from gen.review.runs import RunAction
 
