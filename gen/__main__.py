@@ -59,7 +59,7 @@ def _run() -> int:
 
 
 def _or_of_plugins() -> str:
-    """` or of a plugin (…)` after plugins were loaded, whose values gen uses."""
+    """` or of a plugin (…)` if plugins were loaded: gen uses their values."""
     load = sys.modules.get("gen.plugins.load")
     names = load.loaded_plugins() if load is not None else ()
     return f" or of a plugin ({', '.join(f'`{name}`' for name in names)})" if names else ""

@@ -18,9 +18,9 @@ _PLAIN: Final[dict[str, Any]] = {_NAME: {"nvidia": {}}}
 
 
 def with_accelerators(jobs: Sequence[ImportedJob]) -> list[ImportedJob]:
-    """The jobs. If one of them needs an accelerator in the overlay, the GPUs of all others get one, too.
+    """The jobs. If one needs an accelerator in the overlay, all others with GPUs get one, too.
 
-    A job without `accelerator` uses the only one of an overlay, whatever its devices are.
+    A job without `accelerator` uses the only one of an overlay, with any devices.
     """
     mixed = any(_FIELD in job.overlay for job in jobs)
     return [_named(job) if mixed else job for job in jobs]
@@ -39,7 +39,7 @@ def _named(job: ImportedJob) -> ImportedJob:
 
 
 def _with_name(fields: Fields) -> Fields:
-    """The fields of a job, a role or a step, with an accelerator beside GPUs that have none."""
+    """The fields of a job, a role or a step, with an accelerator for GPUs without one."""
     if "accelerator" in fields:
         return fields
     inner = {

@@ -59,6 +59,18 @@ JOINED_LINES = Code(
     "YAML joins the lines of a value without quotes, and those below `>`, with spaces.",
     "Write the command below `|`, which keeps its lines.",
 )
+SHELL_SYNTAX = Code(
+    "shell-syntax",
+    "An entry of a `command` list, or an environment variable, has the syntax of a shell, which no shell reads.",
+    "The program gets the text as it is: `&&` as an argument, and `${NAME}` instead of the value.",
+    "Write the command as a text, which a shell reads, or `$(NAME)` for a variable of the container.",
+)
+NO_CREDENTIALS = Code(
+    "no-credentials",
+    "`code` fetches from a repository through ssh without `credentials`.",
+    "Without a key, git-sync fails, and the container never starts: ssh has no anonymous access.",
+    "Name a Secret with the keys `ssh` and `known_hosts` in `credentials`, or use the https URL of the repository.",
+)
 NO_PODS = Code(
     "no-pods",
     "No role of a job has any pods.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.diagnostics import Location
+from gen.diagnostics import Location, counted
 from gen.load.slips import slip_in
 from gen.regex import regex
 
@@ -185,7 +185,7 @@ def _indentation(error: _Error) -> YAMLProblem | None:
     like = over["key"]
     if between:
         like = _nearest(error.lines[: above + 1], indent)
-    message = f"unexpected indentation of {indent} spaces"
+    message = f"unexpected indentation of {counted(indent, 'space')}"
     return error.at(error.line, indent, message, f"indent `{here['key']}` like `{like}` above")
 
 

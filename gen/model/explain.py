@@ -15,6 +15,7 @@ from gen.model.certain import certain_fixes
 from gen.model.remedies import (
     instead_of_list,
     instead_of_mapping,
+    instead_of_path,
     instead_of_scalar,
     meant_value,
     no_value,
@@ -24,7 +25,7 @@ from gen.model.scalars import clipped, empty, null, shown
 from gen.model.suggest import meant_by, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
@@ -46,17 +47,19 @@ def explain(
     layers: Layers,
     found: Findings,
     hidden: Collection[Route] = (),
+    elsewhere: Callable[[str], str] = lambda _: "",
 ) -> list[Route]:
     """Report each error, and return the routes of the invalid values.
 
-    Errors at a `hidden` route are not reported, because the message would show the value.
+    Errors at a `hidden` route are not reported, because the message would show the value. `elsewhere` is a hint about
+    a field that the model does not have, if it means something in others.
     """
     details = [detail for detail in error.errors(include_url=False) if not _is_in(_route(detail), hidden)]
     misnamed = {(*route[:-1], meant_by(model, route)) for route in _unknown(details)}
     details = [detail for detail in details if detail["type"] != "missing" or _route(detail) not in misnamed]
     routes = [_route(detail) for detail in details]
     for detail, route in zip(details[:_MAX_REPORTED], routes, strict=False):
-        explanation = _explanation(detail, route, model)
+        explanation = _explanation(detail, route, model, elsewhere)
         on_key = detail["type"] in ("extra_forbidden", "missing") or _about_key(detail)
         fixes = certain_fixes(detail, route, model, layers)
         place = layers.place(route, key=on_key)
@@ -97,13 +100,16 @@ def _about_key(detail: ErrorDetails) -> bool:
     return last == "[key]" and bool(before) and before[-1] == detail["input"]
 
 
-def _explanation(detail: ErrorDetails, route: Route, model: type[BaseModel]) -> _Explanation:
+def _explanation(
+    detail: ErrorDetails, route: Route, model: type[BaseModel], elsewhere: Callable[[str], str]
+) -> _Explanation:
     name = f"`{dotted(route)}`"
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "extra_forbidden":
         hint = "remove it; the folder below `jobs/` is the namespace"
         if route != ("namespace",):
-            hint = suggest(model, route, value).hint
+            found = suggest(model, route, value)
+            hint = (not found.meant and len(route) == 1 and elsewhere(str(route[0]))) or found.hint
         return _Explanation(code=UNKNOWN_FIELD, message=f"unknown field {name}", hint=hint)
     if kind == "missing":
         return _Explanation(code=MISSING_FIELD, message=f"{name} is missing", hint=f"add `{route[-1]}`")
@@ -126,7 +132,8 @@ def _invalid_value(
     kind: str, name: str, value: Any, context: dict[str, Any], route: Route, model: type[BaseModel]
 ) -> _Explanation:
     if kind == "gen":
-        meant = instead_of_mapping(model, route, value) if _is_path(value) else instead_of_scalar(value)
+        meant = instead_of_path(model, route, value)
+        meant = meant or (instead_of_mapping(model, route, value) if _is_path(value) else instead_of_scalar(value))
         return _Explanation(message=f"{name}: {context['problem']}", hint=meant or str(context["remedy"]))
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", str(context["expected"]))

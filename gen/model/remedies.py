@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _PAIR = regex(r"(?P<key>[A-Za-z0-9][\w.-]*)[:=](?P<value>\S+)")
 """`volume:/path`, as for Arena, or `NAME=value`, as for Docker."""
 _SERVER = regex(r"(?P<server>[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>/\S*)")
+_NAME = regex(r"[a-z0-9][a-z0-9-]*")
+_MODES = {"ro": {"readOnly": "true"}, "rw": {}}
+"""Modes of Docker and Compose, and the fields of a mount for them."""
 _ENTRIES_SHOWN = 3
 _FORMS: tuple[tuple[Any, str], ...] = (
     ("", '`""` for an empty string'),
@@ -69,6 +72,20 @@ def instead_of_scalar(value: Any) -> str:
     return ""
 
 
+def instead_of_path(model: type[BaseModel], route: Route, value: Any) -> str:
+    """Remedy for a mount with its parts exchanged, as `/data: volume`, or with the mode of Docker, as `/data:ro`."""
+    key = str(route[-1]) if route else ""
+    if not isinstance(value, str) or form_at(model, route[:-1]) is not Form.KEYS:
+        return ""
+    if key.startswith("/") and accepts(model, route, key) and _NAME.fullmatch(value):
+        return f"write `{clipped(value)}: {clipped(key)}`"
+    path, colon, mode = value.rpartition(":")
+    if colon and mode in _MODES and accepts(model, route, path):
+        form = {"path": path, **_MODES[mode]}
+        return f"write `{clipped(path)}`" if len(form) == 1 else f"write `{{{_joined(form.items())}}}`"
+    return ""
+
+
 def meant_value(value: str, allowed: Collection[str]) -> str:
     """The allowed value with the meaning of another word, or with these initials; empty if there is none."""
     word = VALUES.get(normal(value), "")
@@ -112,6 +129,8 @@ def _in_model(model: type[BaseModel], value: Any) -> str:
     main = model.main if issubclass(model, Model) else ""
     if not main or not isinstance(value, (str, list)) or not value:
         return ""
+    if isinstance(value, str) and value.startswith("."):
+        return f"{{{main}: …}}"  # a path of the author's machine, which no pod has
     if form_at(model, (main,)) is Form.LIST and isinstance(value, str):
         return f"{{{main}: [{_flow(value)}]}}"
     return f"{{{main}: {_flow(value)}}}" if accepts(model, (main,), value) else ""

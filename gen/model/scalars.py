@@ -16,14 +16,15 @@ from pydantic_core import PydanticCustomError
 from gen import quantity
 from gen.kubernetes import readable, with_hash
 from gen.load import Plain
-from gen.model.meant import binary_bytes, bytes_meant, duration_meant, truth_meant, whole_meant
+from gen.model.meant import binary_bytes, bytes_meant, duration_meant, rounded_up, truth_meant, whole_meant
 from gen.model.validators import Before, JsonForm
 from gen.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WHOLE = regex(r"-?(?:0|[1-9][0-9]{0,17})")
+_WHOLE = regex(r"-?(?:0|[1-9][0-9]{0,99})")
+_LONG_DURATION = regex(r"(?:[0-9]+[dhms])*[0-9]{7,}[dhms](?:[0-9]+[dhms])*")
 _SHOWN = 60
 """Characters of a value in a message, so that it fits into a line of a terminal."""
 _MEBIBYTE = 1 << 20
@@ -34,6 +35,7 @@ _MANY_CPUS = 500
 _MANY = 600
 """From here on, a duration without a unit is meant in seconds, as in Kubernetes."""
 _MILLI = quantity.amount("1m")
+_NOT_WHOLE = "a whole number of bytes"
 INT32 = 2**31 - 1
 """Most integers in Kubernetes APIs have 32 bits."""
 _EXPRESSION = {"type": "string", "pattern": r"\{\{"}
@@ -160,7 +162,7 @@ def _cpus(value: Any) -> Any:
     except PydanticCustomError:
         raise refuse("a number of CPUs", value, "use a form like `8` or `500m`") from None
     if quantity.amount(text) > _MOST_CPUS:
-        raise refuse("a number of CPUs", value, "use a form like `8` or `500m`; set memory in `memory`")
+        raise refuse(f"at most {_MOST_CPUS} CPUs", value, "use a form like `8` or `500m`; set memory in `memory`")
     if str(value).isdecimal() and int(value) >= _MANY_CPUS:
         hint = f"did you mean `{value}m`? write `{value}000m` for {value} CPUs"
         raise refuse(f"less than {_MANY_CPUS} CPUs without a unit", value, hint)
@@ -174,12 +176,13 @@ def _bytes(value: Any) -> Any:
         if (quantity.server_amount(str(value)) or 0) >= quantity.MAX_AMOUNT:
             raise refuse("an amount of memory", value, "use less than 8Ei, in a form like `64Gi`") from None
         hint = _of_bytes(value, "use a form like `64Gi` or `512Mi`")
-        raise refuse("an amount of memory", value, hint, certain=binary_bytes(str(value))) from None
+        certain = binary_bytes(str(value))
+        raise refuse("an amount of memory", value, hint, certain=certain if certain != value else "") from None
     amount = quantity.amount(text)
     if 0 < amount < _MEBIBYTE:
         raise refuse("at least `1Mi` of memory", value, _with_unit(value))
     if amount % 1:
-        raise refuse("a whole number of bytes", value, "use a form like `64Gi`")
+        raise refuse(_NOT_WHOLE, value, f"did you mean `{rounded_up(amount)}`?")
     return text
 
 
@@ -188,6 +191,8 @@ def _size(value: Any) -> Any:
         text = _bytes(value)
     except PydanticCustomError as error:
         context = error.context or {}
+        if _NOT_WHOLE in str(context["problem"]):
+            raise
         remedy, certain = str(context["remedy"]), str(context.get("certain", ""))
         raise refuse("a size of at least `1Mi`", value, remedy, certain=certain) from None
     if text == "0":
@@ -197,7 +202,7 @@ def _size(value: Any) -> Any:
 
 def _of_bytes(value: object, otherwise: str) -> str:
     meant = bytes_meant(str(value)) if isinstance(value, str) else ""
-    return f"did you mean `{meant}`?" if meant else otherwise
+    return f"did you mean `{meant}`?" if meant not in ("", value) else otherwise
 
 
 def _with_unit(value: object) -> str:
@@ -219,9 +224,12 @@ def _duration(value: Any) -> Any:
     try:
         return quantity.seconds(text)
     except ValueError:
+        if _LONG_DURATION.fullmatch(text):
+            expected = "at most 6 digits before `d`, `h` and `m`, and 9 before `s`"
+            raise refuse(expected, value, "decrease it, or remove the line") from None
         meant = duration_meant(text)
         hint = f"did you mean `{meant}`?" if meant else "use a form like `12h`, `1d12h`, `90m` or `30s`"
-        certain = "" if "M" in text else meant  # minutes or months
+        certain = "" if "M" in text or ":" in text else meant  # minutes or months, hours or minutes
         raise refuse("a duration", value, hint, certain=certain) from None
 
 

@@ -88,7 +88,7 @@ def _check_schemas(kind: type[Job]) -> None:
 
 
 def loaded_plugins() -> list[str]:
-    """Distributions whose code may have run in this process."""
+    """Distributions with code that may have run in this process."""
     return sorted(_loaded)
 
 

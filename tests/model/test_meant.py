@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
-from gen.model.meant import bytes_meant, duration_meant, truth_meant, whole_meant
+from gen import quantity
+from gen.model.meant import bytes_meant, duration_meant, rounded_up, truth_meant, whole_meant
 from gen.model.names import name_meant
+from gen.model.scalars import Duration, Size
 
 
 @pytest.mark.parametrize(
@@ -34,10 +37,28 @@ def test_amounts_of_memory(text: str, meant: str) -> None:
     assert bytes_meant(text) == meant
 
 
+@pytest.mark.parametrize(("amount", "meant"), [("1.2Ti", "1229Gi"), ("1.1Mi", "2Mi"), ("0.3Ti", "308Gi")])
+def test_fractions_of_bytes_are_rounded_up(amount: str, meant: str) -> None:
+    assert rounded_up(quantity.amount(amount)) == meant
+    with pytest.raises(ValidationError, match=f"a whole number of bytes, got `{amount}`"):
+        TypeAdapter(Size).validate_python(amount)
+
+
+@pytest.mark.parametrize("text", ["99999999999h", "0.0005Gi", "1.0000000001Gi"])
+def test_no_value_is_suggested_for_itself(text: str) -> None:
+    for kind in (Duration, Size):
+        with pytest.raises(ValidationError) as raised:
+            TypeAdapter(kind).validate_python(text)
+        (error,) = raised.value.errors()
+        assert f"`{text}`" not in error["ctx"]["remedy"]
+        assert error["ctx"]["certain"] == ""
+
+
 @pytest.mark.parametrize(
     ("text", "meant"),
     [("12 hours", "12h"), ("12hrs", "12h"), ("12H", "12h"), ("1 day 12 hours", "1d12h"), ("90min", "90m")]
-    + [(text, "") for text in ("12:00", "1h 1d", "1w", "0h", "12", "h", "")],
+    + [("12:00:00", "12h"), ("1-12:00:00", "1d12h"), ("00:30:05", "30m5s")]
+    + [(text, "") for text in ("12:00", "0:00:00", "1h 1d", "1w", "0h", "12", "h", "")],
 )
 def test_durations(text: str, meant: str) -> None:
     assert duration_meant(text) == meant

@@ -32,7 +32,7 @@ SWITCHES: Final = frozenset(
 """Options without a value of their own; a value after `=` is one, too."""
 _DIRECTIVE: Final = regex(r"#SBATCH\s+(.*)")
 _NEXT_COMPONENT: Final = ("hetjob", "packjob")
-"""Lines between the options of the components of a heterogeneous job. `srun` starts the first one by default."""
+"""Lines between the components of a heterogeneous job. `srun` starts the first one by default."""
 _COMMENT: Final = regex(r"(?:^|\s)#.*")
 MAX_LINES: Final = 10_000
 

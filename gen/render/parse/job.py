@@ -14,7 +14,7 @@ from gen.findings.jobs import MISSING_FIELD, NO_EFFECT, NO_VALUE, UNKNOWN_FIELD,
 from gen.findings.overlays import PLUGIN_NOT_NAMED
 from gen.kinds import KINDS, Job
 from gen.kinds.declared_names import is_declared, is_named
-from gen.kinds.meant import kind_meant
+from gen.kinds.meant import field_of_others, kind_meant
 from gen.kubernetes import RUN, TRIAL, parameter
 from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.load.not_a_mapping import report_not_a_mapping
@@ -234,7 +234,7 @@ def unknown_kind(data: dict[str, Data], kind: Data) -> tuple[str, str]:
     meant = kind_meant(kind)
     if "apiVersion" in data:
         form = f"`kind: {meant}`" if meant else "a `kind`"
-        hint = f"write a job with {form} and its own fields instead; `gen new` writes an example"
+        hint = f"write a job with {form} and its own fields instead; `gen import manifests` makes one of it"
         return f"this is a manifest of {shown(kind)}, not a job", hint
     return f"unknown kind of job {shown(kind)}", f"did you mean `{meant}`?" if meant else did_you_mean(kind, KINDS)
 
@@ -265,7 +265,7 @@ def _validated(
     try:
         return model.model_validate(data), frozenset(left_out)
     except ValidationError as error:
-        wrong = explain(error, model, layers, found)
+        wrong = explain(error, model, layers, found, elsewhere=field_of_others)
     left_out |= {str(route[0]) for route in wrong} | _meant(model, wrong)
     try:
         return model.model_validate(without(data, wrong)), frozenset(left_out)

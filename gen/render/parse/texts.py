@@ -13,6 +13,7 @@ from gen.load.slips import ODD_SPACES, named
 from gen.model.annotations import accepts
 from gen.model.scalars import shown
 from gen.regex import regex
+from gen.render.parse.without_shell import report_list, report_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,10 @@ _COMMENT = regex(r"[ \t]+(?P<comment>#.*)")
 _CONTINUED = regex(r"(?:^|\s)\\[ \t]*\n")
 _BUILT_IN = frozenset({"cd", "export", "set", "source", "echo", "mkdir", "pip", "apt-get", "rm", "cp", "git"})
 """First words of lines that are commands of their own."""
+_PROGRAMS = frozenset(
+    {"python", "python3", "torchrun", "accelerate", "deepspeed", "mpirun", "horovodrun", "bash", "sh"}
+)
+"""First words of lines that are commands after one of those, and otherwise arguments, such as `python` of `mpirun`."""
 _CJK = "\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af"
 _LOOKALIKES = (
     (regex(f"[\u2018\u2019\u201c\u201d](?![{_CJK}])(?<![{_CJK}].)"), "is not a quote for the shell", 'write `"`'),
@@ -41,20 +46,24 @@ def report_texts(source: Source, model: type[Job], found: Findings) -> None:
         return
     if " #" in source.text and any(map(_may_cut, source.text.split("\n"))):
         _report_cut(source, model, found)
-    for route, command in _commands(source.data):
-        _report_joined(source, route, command, found)
-        _report_lookalikes(source, route, command, found)
-
-
-def _commands(data: dict[str, Data]) -> Iterator[tuple[Route, str]]:
-    """The commands for the shell, of the job and of its roles."""
-    roles = data.get("roles")
-    holders: list[tuple[Route, Data]] = [((), data)]
-    holders += [(("roles", name), role) for name, role in roles.items()] if isinstance(roles, dict) else []
-    for route, holder in holders:
-        command = holder.get("command") if isinstance(holder, dict) else None
+    for route, holder in _holders(source.data):
+        command, variables = holder.get("command"), holder.get("env")
         if isinstance(command, str):
-            yield (*route, "command"), command
+            _report_joined(source, (*route, "command"), command, found)
+            _report_lookalikes(source, (*route, "command"), command, found)
+        elif isinstance(command, list):
+            report_list(source, (*route, "command"), command, found)
+        if isinstance(variables, dict):
+            report_variables(source, (*route, "env"), variables, found)
+
+
+def _holders(data: dict[str, Data]) -> Iterator[tuple[Route, dict[str, Data]]]:
+    """The fields of the job and of its roles."""
+    yield (), data
+    roles = data.get("roles")
+    for name, role in roles.items() if isinstance(roles, dict) else ():
+        if isinstance(role, dict):
+            yield ("roles", name), role
 
 
 def _may_cut(line: str) -> bool:
@@ -94,7 +103,8 @@ def _report_joined(source: Source, route: Route, command: str, found: Findings) 
         return
     lines = [line.split() for line in written.raw.removeprefix(">").strip().split("\n") if line.strip()]
     words = [line[0] for line in lines]
-    again = next((word for word in words[1:] if word in _BUILT_IN or (word == words[0] and word[0].isalnum())), "")
+    commands = _BUILT_IN | _PROGRAMS if words[0] in _BUILT_IN else _BUILT_IN
+    again = next((word for word in words[1:] if word in commands or (word == words[0] and word[0].isalnum())), "")
     if again and not any(line[-1] in ("&&", "||", ";", "|") or line[-1].endswith(";") for line in lines[:-1]):
         message = f"the lines are joined to one command; {shown(again)} becomes an argument"
         found.error(JOINED_LINES, written.start, message, hint)

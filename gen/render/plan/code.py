@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gen.findings.jobs import INVALID_VALUE, NO_EFFECT, NO_RSYNC
+from gen.findings.jobs import INVALID_VALUE, NO_CREDENTIALS, NO_EFFECT, NO_RSYNC
 from gen.kinds.mounts import MountPlan, VolumePlan
 from gen.kinds.plan import CodePlan
 from gen.kubernetes import present, with_hash
@@ -57,7 +57,7 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
             "add `name` to `code`",
         )
         return None
-    return CodePlan(
+    plan = CodePlan(
         image=of_platform(context, image, "code"),
         git=code.git,
         rsync=code.rsync,
@@ -69,6 +69,11 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
         directory=f"{(working_dir or DEFAULT_WORKING_DIR).rstrip('/')}/code",
         resources={"cpu": sync.cpu, "memory": sync.memory},
     )
+    if plan.ssh and plan.credentials is None:
+        hint = "add `credentials`, a Secret with the keys `ssh` and `known_hosts`, or use the https URL"
+        message = "ssh needs a key, and `code` has no `credentials`"
+        context.found.warning(NO_CREDENTIALS, context.place("code", "git"), message, hint)
+    return plan
 
 
 def _checked(context: Context, code: Code) -> bool:

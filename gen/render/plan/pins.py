@@ -9,6 +9,7 @@ from gen.findings.pins import MUTABLE_REF
 from gen.kubernetes import ARCHITECTURE, RUN, TRIAL
 from gen.model.scalars import shown
 from gen.pins.lock import CODE, is_full_commit, is_full_digest
+from gen.regex import regex
 from gen.repository.layout import job_key
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ def pinned_ref(context: Context, code: Code) -> str:
     if not commit:
         hint = f"run `gen pin {_job(context)}`, or write a full hash: `ref: <commit>`"
         message = f"ref {shown(code.ref)} has no pin, so pods of one run can get different commits"
+        if _SHORT_COMMIT.fullmatch(code.ref):
+            message = f"{shown(code.ref)} looks like a short commit hash, which Git cannot fetch"
+            hint = "write the full hash, of 40 digits"
         _report(context, route, message, hint)
         return code.ref
     if context.set_by_job((CODE, "git")):
@@ -88,6 +92,8 @@ def note_architecture(context: Context, nodes: NodePlan) -> None:
         context.pins.shared.architectures.update(nodes.labels.get(ARCHITECTURE, ()))
 
 
+_SHORT_COMMIT = regex(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,39}")
+"""With digits and letters: numbers and words are names of branches and tags, too."""
 _SAME = "use a name that is the same for all runs"
 
 

@@ -189,7 +189,10 @@ def _command(context: Context, role: Role) -> tuple[str, ...]:
             )
         return ()
     if isinstance(command, str):
-        if args:
+        if not command.strip():
+            hint = "write a command; `args: []` in its place runs the command of the image"
+            context.error(INVALID_VALUE, context.route_of(role, "command"), "`command` is empty", hint)
+        elif args:
             hint = "move them into `command`, or make `command` a list"
             context.error(
                 INVALID_VALUE,
