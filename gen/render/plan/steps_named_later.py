@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import with_article
 from gen.findings.jobs import INVALID_VALUE
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from gen.kinds.plan import Plan
     from gen.render.job_run import ExpandedStep
 
-
-_CREATORS = {SCHEDULE: "Argo Workflows", KFP: "Kubeflow Pipelines"}
+_CREATORS: Final = {SCHEDULE: "Argo Workflows", KFP: "Kubeflow Pipelines"}
+"""What creates the objects of steps, by the field of the pipeline that gives its runs their names later."""
 
 
 def check_named_later(step: ExpandedStep, plan: Plan) -> None:
     """Report fields of a step that need an object of each run."""
     run = step.run
-    if run is None or not run.later:
+    if run is None or run.later not in _CREATORS:  # a pipeline with a `search` has its own finding
         return
     job, field = run.given.job, "files"
     if job.files:

@@ -74,3 +74,12 @@ def test_a_job_with_the_name_of_the_object_of_a_step(repo: Repository) -> None:
     assert [(one.code, one.place.file) for one in found] == [("duplicate-object", f"jobs/team/{run}-second.yaml")]
     repo.job(alone.replace("batch", "pytorch"), name=f"{run}-second")
     assert repo.codes() == [], "another kind"
+
+
+def test_a_search_of_a_pipeline_is_refused_beside_a_step_with_a_service(repo: Repository) -> None:
+    repo.job(
+        PIPELINE.replace("{kind: batch}", "{kind: batch, workers: 2}")
+        + "search: {maximize: accuracy, params: {lr: [1, 2]}, maxTrials: 2}\n"
+    )
+    errors = [one.message for one in repo.render()[0].findings if one.is_error]
+    assert any(message.startswith("`search` is not supported for `kind: pipeline`") for message in errors)
