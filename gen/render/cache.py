@@ -1,7 +1,8 @@
 """The cache: results of the last complete run, so that the next run renders only what changed.
 
 It is stored outside of the repository, where no pull request can forge it. It contains digests and no text: a file
-that differs from its digest is rendered again. A damaged or outdated cache is ignored. This module imports nothing
+that differs from its digest is rendered again. A damaged cache differs from its own digest, and is ignored like an
+outdated one. This module imports nothing
 heavy, because a run without any change needs nothing else.
 """
 
@@ -52,8 +53,17 @@ MAX_CACHE_BYTES = 1 << 28
 """A cache needs several hundred bytes for each rendered file."""
 
 
+class CacheFile(Struct, frozen=True, kw_only=True):
+    """Content of a cache file. A file with another digest or other types is ignored."""
+
+    digest: str
+    """Digest of `run`."""
+    run: msgspec.Raw
+    """A `CachedRun`."""
+
+
 class CachedRun(Struct, frozen=True, kw_only=True):
-    """Content of a cache file. Its types are the format: a file that does not match them is ignored."""
+    """Results of a run. Its types are the format of the cache."""
 
     key: str
     """Digest of the tools and the overlays."""
@@ -139,7 +149,7 @@ class Cache(Struct, frozen=True, kw_only=True):
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                temporary.write_bytes(msgspec.json.encode(record))
+                temporary.write_bytes(_encoded(record))
                 temporary.replace(self.path)
             finally:
                 temporary.unlink(missing_ok=True)
@@ -147,8 +157,15 @@ class Cache(Struct, frozen=True, kw_only=True):
 
 def _read(path: Path) -> CachedRun | None:
     with suppress(OSError, ValueError, msgspec.MsgspecError):
-        return msgspec.json.decode(read_regular(path, MAX_CACHE_BYTES), type=CachedRun)
+        stored = msgspec.json.decode(read_regular(path, MAX_CACHE_BYTES), type=CacheFile)
+        if _sha(stored.run) == stored.digest:
+            return msgspec.json.decode(stored.run, type=CachedRun)
     return None
+
+
+def _encoded(record: CachedRun) -> bytes:
+    run = msgspec.json.encode(record)
+    return msgspec.json.encode(CacheFile(digest=_sha(run), run=msgspec.Raw(run)))
 
 
 def _job_without_text(result: JobResult) -> JobResult:
@@ -194,7 +211,7 @@ def _lock_digest(path: Path) -> str:
     return file_digest(path) if os.path.lexists(path) else ""
 
 
-def _sha(raw: bytes) -> str:
+def _sha(raw: bytes | msgspec.Raw) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -108,10 +109,13 @@ def test_warnings_are_remembered(repo: Repository) -> None:
 
 
 def spoiled(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """Change the stored run, and its digest with it."""
+
     def write(content: bytes) -> bytes:
-        stored = json.loads(content)
+        stored = json.loads(content)["run"]
         change(stored)
-        return json.dumps(stored).encode()
+        run = json.dumps(stored)
+        return f'{{"digest": "{hashlib.sha256(run.encode()).hexdigest()}", "run": {run}}}'.encode()
 
     return write
 
@@ -125,6 +129,7 @@ def spoiled(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], byt
         lambda _: b"\xff",
         lambda _: b'{"key": 1, "jobs": [], "run": 2}',
         lambda content: content[:-1],
+        lambda content: content.replace(b'"pods":1', b'"pods":0'),
         spoiled(lambda stored: stored.pop("findings")),
         spoiled(lambda stored: stored["jobs"]["team/a"].pop("digest")),
         spoiled(lambda stored: stored["jobs"]["team/a"]["overlays"][0]["rendered"][0].update(gpus="many")),
