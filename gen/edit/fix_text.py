@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Findings, Move, Put, Rename
 from gen.edit.change import Change, EditError, value_at
-from gen.edit.splice import edited, renamed
+from gen.edit.splice import comment_at, edited, renamed, with_comment
 from gen.load.strict import parse
 from gen.load.yaml_errors import lines_with_ends
 
@@ -34,7 +34,10 @@ def applied(text: str, fix: Fix) -> str:
         value = _value(text, fix.route)
         if not isinstance(value, str) or _value(text, fix.to) is not None:
             raise EditError("the value cannot be moved", "edit the file", fix.route)
-        return edited(edited(text, Change(fix.to, value)), Change(fix.route, None))
+        after = edited(edited(text, Change(fix.to, value)), Change(fix.route, None))
+        if after.count("#") == text.count("#"):
+            return after
+        return with_comment(after, fix.to, comment_at(text, fix.route))
     return _respelled(text, fix)
 
 

@@ -66,6 +66,22 @@ def renamed(text: str, route: Route, name: str) -> str:
     raise EditError("this field cannot be renamed safely", "edit the file", route)
 
 
+def comment_at(text: str, route: Route) -> str:
+    """The comment behind the value at a route, with the blanks before it; empty if there is none."""
+    rest = _Place(text).rest_of_line(route)
+    return rest if rest.lstrip().startswith("#") else ""
+
+
+def with_comment(text: str, route: Route, comment: str) -> str:
+    """The text with a comment behind the value at a route. EditError if there is none, or no place for it."""
+    place = _Place(text)
+    rest, end = place.rest_of_line(route), place.end_of(route)
+    new = Splice(end, end + len(rest), comment).on(text)
+    if not comment or rest.strip() or parse(new, "", Findings()) != parse(text, "", Findings()):
+        raise EditError("the comment behind the value would be lost", "edit the file", route)
+    return new
+
+
 def _with_name(data: Data | None, route: Route, name: str) -> Data | None:
     """The data with another key; None if that is impossible."""
     step, *rest = route
@@ -118,6 +134,15 @@ class _Place:
         key = self._trail(Change(route, None))[-1].key
         if key is not None:
             yield Splice(key.start_mark.index, key.end_mark.index, scalar(name, flow=True))
+
+    def end_of(self, route: Route) -> int:
+        """Index after the value at a route."""
+        return self._end(self._trail(Change(route, None))[-1].value)
+
+    def rest_of_line(self, route: Route) -> str:
+        """The text between the value at a route and the end of the line."""
+        end = self.end_of(route)
+        return self.text[end : self._line_end(end)]
 
     def _trail(self, change: Change) -> list[_Entry]:
         """The document, then the node of each step of the route that exists."""

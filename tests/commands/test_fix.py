@@ -113,7 +113,7 @@ def error_count(repo: Repository) -> int:
 def test_a_moved_field_is_moved_with_its_value(repo: Repository) -> None:
     path = repo.job(JOB.replace("tensorboard: {logdir: /data/logs}\n", "logdir: /data/logs # here\n"))
     write_fixes(repo.root, find_fixes(repo.root, ()))
-    assert "tensorboard:\n  logdir: /data/logs\n" in path.read_text("utf-8")
+    assert "tensorboard:\n  logdir: /data/logs # here\n" in path.read_text("utf-8")
     assert repo.render()[1] == 0
 
 

@@ -38,6 +38,11 @@ def test_a_fix_changes_nothing_else(fix: Fix, old: str, new: str) -> None:
     assert applied(TEXT, fix) == TEXT.replace(old, new)
 
 
+def test_a_moved_value_has_its_comment() -> None:
+    moved = TEXT.replace("gpu: 8   # eight\n", "") + "other: 8   # eight\n"
+    assert applied(TEXT, Move(("gpu",), ("other",))) == moved
+
+
 @pytest.mark.parametrize(
     "fix",
     [
@@ -48,6 +53,7 @@ def test_a_fix_changes_nothing_else(fix: Fix, old: str, new: str) -> None:
         Put(("gpu",), "7", "9"),
         Put(("roles", "worker"), "", "9"),
         Move(("logdir",), ("gpu",)),
+        Move(("gpu",), ("roles", "worker", "gpus")),  # no place for its comment
         Move(("roles",), ("other",)),
         Move(("logdir",), ("gpu", "inner")),
         Respell(2, 1, "cpu:", "gpus:"),
