@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from gen.parallel import map_parallel
 from gen.repository.layout import overlay_folder
 from gen.repository.root import find_root
 from gen.rules.catalogue import CATALOGUE
-from gen.rules.gitops.across_objects import Fact, conflicts, facts
+from gen.rules.gitops.across_objects import Fact, Spot, conflicts, facts
 from gen.rules.problem import dotted
 from gen.rules.rule import RuleSource
 from gen.schemas.definitions import Definitions
@@ -35,7 +36,7 @@ from gen.schemas.lookup import Kinds
 from gen.schemas.registry import minor_version, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from gen.diagnostics import Route
     from gen.load.manifests import Manifests
@@ -97,7 +98,7 @@ class ManifestChecker:
         objects = sum(one.objects for one in done)
         with_policies = any(one.policies for one in done)
         found = Findings([finding for one in done for finding in one.findings])
-        found.extend(conflicts(_placed(zip(files, done, strict=True))))
+        found.extend(self._conflicts(zip(files, done, strict=True)))
         found.extend(self._policy_findings(files, named=with_policies))
         if not objects and not found.items:
             raise UsageError(f"no manifests found in {', '.join(self.paths)}")
@@ -106,7 +107,7 @@ class ManifestChecker:
     def check_file(self, file: str) -> CheckedFile:
         """Check one file. Any bytes lead to findings."""
         found = Findings()
-        shown = "<stdin>" if file == STDIN else file
+        shown = _shown(file)
         try:
             raw = self._read(file)
         except OSError as error:
@@ -142,6 +143,24 @@ class ManifestChecker:
     def _input(self) -> dict[str, bytes]:
         return {}
 
+    def _conflicts(self, done: Iterable[tuple[str, CheckedFile]]) -> Iterator[Diagnostic]:
+        known = list(conflicts(_facts(done)))
+        places = dict(self._located({spot for one in known for spot in (one.spot, one.other) if spot is not None}))
+        return (one.finding(places) for one in known)
+
+    def _located(self, spots: Iterable[Spot]) -> Iterator[tuple[Spot, Location]]:
+        """The places of facts. Each file is read once more: to keep what was read would take much memory."""
+        ordered = sorted(spots, key=lambda spot: (spot.file, spot.document))
+        for file, there in groupby(ordered, key=lambda spot: spot.file):
+            manifests = None
+            with suppress(OSError):  # it may have been removed or changed since
+                manifests = read_manifests(self._read(file), _shown(file), Findings())
+            for spot in there:
+                if manifests is None or spot.document >= len(manifests.documents):
+                    yield spot, Location(_shown(file))
+                else:
+                    yield spot, manifests.place(spot.document, spot.route)
+
     def _policy_findings(self, files: list[str], *, named: bool) -> Iterator[Diagnostic]:
         """Findings of all policies: those of the option, of the overlays, and with `named` those in the files."""
         folders = {file: self._cluster_policies(file) for file in files}
@@ -153,7 +172,7 @@ class ManifestChecker:
         checker = ManifestPolicies(tuple((path, str(path)) for path in self.policies), own, self._kinds)
         yield from checker.findings_of_sets()
         for file in files:
-            manifests = read_manifests(self._read(file), "<stdin>" if file == STDIN else file, Findings())
+            manifests = read_manifests(self._read(file), _shown(file), Findings())
             if manifests is not None:
                 yield from checker.findings(file, manifests, folders[file])
 
@@ -162,7 +181,7 @@ class ManifestChecker:
         from gen.policies.policy_set import PolicySet  # noqa: PLC0415 - few manifests have policies
         from gen.policies.read import stored_in  # noqa: PLC0415 - as above
 
-        given = read_manifests(self._read(STDIN), "<stdin>", Findings()) if STDIN in files else None
+        given = read_manifests(self._read(STDIN), _shown(STDIN), Findings()) if STDIN in files else None
         more = tuple(stored_in(given)) if given is not None else ()
         return PolicySet(tuple((Path(file), file) for file in files if file != STDIN), more)
 
@@ -227,21 +246,16 @@ class ManifestChecker:
             return None
 
 
-def _placed(done: Iterable[tuple[str, CheckedFile]]) -> Iterator[tuple[str, Fact, Callable[[], Location]]]:
-    """Facts with their clusters and places. A place is only looked up in the file when it is needed."""
+def _facts(done: Iterable[tuple[str, CheckedFile]]) -> Iterator[tuple[str, Fact, Spot]]:
+    """Facts with their clusters and places."""
     for file, inspected in done:
         scope = overlay_folder(file) or os.path.dirname(file)  # noqa: PTH120 - called for every file
         for number, route, fact in inspected.facts:
-            yield scope, fact, partial(_place, file, number, (*route, *fact.route))
+            yield scope, fact, Spot(file, number, (*route, *fact.route))
 
 
-def _place(file: str, number: int, route: Route) -> Location:
-    """Standard input cannot be read again, and the file may have been removed."""
-    with suppress(OSError):
-        manifests = read_manifests(read_bytes(file), file, Findings()) if file != STDIN else None
-        if manifests is not None:
-            return manifests.place(number, route)
-    return Location("<stdin>" if file == STDIN else file)
+def _shown(file: str) -> str:
+    return "<stdin>" if file == STDIN else file
 
 
 def _objects(document: Any) -> Iterator[tuple[Route, Any]]:

@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gen.diagnostics import Diagnostic, Location, Severity, message_text
+from gen.diagnostics import Diagnostic, Severity, message_text
 from gen.kubernetes import at, identity
 from gen.resources import resource_of
 from gen.resources.apps import DEPLOYMENT
@@ -20,9 +20,9 @@ from gen.rules.problem import DAMAGED, SILENCE
 from gen.rules.rule import Rule, RuleSource, is_generated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from gen.diagnostics import Route
+    from gen.diagnostics import Location, Route
     from gen.kubernetes import Body
     from gen.resources.base import Resource
 
@@ -145,23 +145,53 @@ def _uses(resource: Resource, body: Body, namespace: str, who: str) -> Iterator[
                     yield Fact(SHARED_OUTPUT.name, (namespace, claim, mount["subPath"]), who, here)
 
 
-def conflicts(known: Iterable[tuple[str, Fact, Callable[[], Location]]]) -> Iterator[Diagnostic]:
-    """Conflicts among facts. Each fact comes with its cluster and its place."""
-    groups: dict[tuple[str, ...], list[tuple[Fact, Callable[[], Location]]]] = defaultdict(list)
-    for cluster, fact, place in known:
-        groups[cluster, fact.rule, *fact.about].append((fact, place))
+class Spot(NamedTuple):
+    """Where a fact is: file, number of the document in it, and route. Its line is only looked up for a finding."""
+
+    file: str
+    document: int
+    route: Route
+
+
+class Conflict(NamedTuple):
+    """A fact that conflicts with others."""
+
+    rule: Rule
+    fact: Fact
+    spot: Spot
+    what: str
+    other: Spot | None = None
+    """One of the others, if the finding names its place."""
+    noun: str = ""
+    """Description of the other."""
+
+    def finding(self, places: Mapping[Spot, Location]) -> Diagnostic:
+        rule, fact = self.rule, self.fact
+        severity = Severity.WARNING if rule.severity is Severity.ERROR and not fact.ours else rule.severity
+        message, hint = f"{fact.who} {self.what}", message_text(rule.hint)
+        if fact.reason:
+            severity, message, hint = Severity.NOTE, f"silenced ({fact.reason}): {message}", ""
+        related = ((places[self.other], self.noun),) if self.other is not None else ()
+        return Diagnostic(places[self.spot], rule.name, message_text(message), hint, related, severity)
+
+
+_Entries = list[tuple[Fact, Spot]]
+
+
+def conflicts(known: Iterable[tuple[str, Fact, Spot]]) -> Iterator[Conflict]:
+    """Conflicts among facts. Each fact comes with its cluster."""
+    groups: dict[tuple[str, ...], _Entries] = defaultdict(list)
+    for cluster, fact, spot in known:
+        groups[cluster, fact.rule, *fact.about].append((fact, spot))
     for (_, rule, *_), entries in groups.items():
         if len(entries) > 1:
             yield from _CONFLICTS.get(rule, _twice)(SET_RULES[rule], entries)
 
 
-_Entries = list[tuple[Fact, "Callable[[], Location]"]]
-
-
-def _twice(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
+def _twice(rule: Rule, entries: _Entries) -> Iterator[Conflict]:
     first, there = entries[0]
     seen = {first.who}
-    for fact, place in entries[1:]:
+    for fact, spot in entries[1:]:
         if rule is SAME_OBJECT or fact.who not in seen:
             seen.add(fact.who)
             what = (
@@ -169,34 +199,23 @@ def _twice(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
                 if rule is SAME_OBJECT
                 else f"and {first.who} share `{'` `'.join(fact.about[1:])}`"
             )
-            yield _finding(rule, fact, place(), what, (there(), "the other one"))
+            yield Conflict(rule, fact, spot, what, there, "the other one")
 
 
-def _pods(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
+def _pods(rule: Rule, entries: _Entries) -> Iterator[Conflict]:
     decides = [entry for entry in entries if entry[0].decides]
     uses = [fact for fact, _ in entries if not fact.decides]
     if decides and (count := sum(fact.pods for fact in uses)) > 1:
         users = ", ".join(dict.fromkeys(fact.who for fact in uses))
-        fact, place = decides[0]
-        yield _finding(rule, fact, place(), f"can be mounted by one node only, but {count} pods use it: {users}")
+        yield Conflict(rule, *decides[0], f"can be mounted by one node only, but {count} pods use it: {users}")
 
 
-def _parts(rule: Rule, entries: _Entries) -> Iterator[Diagnostic]:
+def _parts(rule: Rule, entries: _Entries) -> Iterator[Conflict]:
     decides = [entry for entry in entries if entry[0].decides]
-    for fact, place in entries:
+    for fact, spot in entries:
         if decides and not fact.decides:
             other, there = decides[0]
-            yield _finding(rule, fact, place(), f"uses {other.who} of a finished run", (there(), "there"))
+            yield Conflict(rule, fact, spot, f"uses {other.who} of a finished run", there, "there")
 
 
 _CONFLICTS = {ONE_NODE_CLAIM.name: _pods, OF_FINISHED.name: _parts}
-
-
-def _finding(rule: Rule, fact: Fact, place: Location, what: str, *related: tuple[Location, str]) -> Diagnostic:
-    severity = Severity.WARNING if rule.severity is Severity.ERROR and not fact.ours else rule.severity
-    message = f"{fact.who} {what}"
-    if fact.reason:
-        return Diagnostic(
-            place, rule.name, message_text(f"silenced ({fact.reason}): {message}"), "", related, Severity.NOTE
-        )
-    return Diagnostic(place, rule.name, message_text(message), message_text(rule.hint), related, severity)

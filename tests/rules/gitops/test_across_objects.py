@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from gen.diagnostics import Severity
+from gen.load.manifests import read_manifests
 from gen.resources.core import SHARED_HANDLES
 from gen.rules.gitops.across_objects import SET_RULES
 from tests.rules.support import an_object, changed
@@ -16,8 +19,9 @@ from tests.support import OVERLAY, validated
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gen.diagnostics import Diagnostic
+    from gen.diagnostics import Diagnostic, Findings
     from gen.kubernetes import Body
+    from gen.load.manifests import Manifests
     from tests.support import Repository
 
 SKIP = {"metadata annotations": {"argocd.argoproj.io/hook": "Skip"}}
@@ -151,3 +155,28 @@ def test_rendered_runs_with_a_shared_output_are_reported(repo: Repository) -> No
     assert repo.render()[1] == 0
     report, code = validated(str(repo.root / "rendered"))
     assert (code, [one.code for one in report.findings]) == (0, ["shared-output"])
+
+
+def test_a_file_is_read_twice_for_any_number_of_conflicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its objects, and for the places of all findings about them."""
+    path = tmp_path / "a.yaml"
+    path.write_text(yaml.safe_dump_all([config(f"a{number % 20}") for number in range(60)]))
+    opened = []
+
+    def noted(raw: bytes, file: str, findings: Findings) -> Manifests | None:
+        opened.append(file)
+        return read_manifests(raw, file, findings)
+
+    monkeypatch.setattr("gen.check.files.read_manifests", noted)
+    report, _ = validated(path)
+    places = {(one.place.line, *(place.line for place, _ in one.related)) for one in report.findings}
+    assert (len(places), opened) == (40, [str(path)] * 2)
+
+
+def test_objects_on_standard_input_have_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = yaml.safe_dump_all([config("a"), config("a")]).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+    (finding,) = validated("-")[0].findings
+    line = given.decode().splitlines().index("  name: a") + 1
+    assert (finding.place.file, finding.related[0][0].line) == ("<stdin>", line)
+    assert finding.place.line > line
