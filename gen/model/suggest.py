@@ -38,13 +38,19 @@ class Suggestion(Struct, frozen=True, kw_only=True):
 
 def suggest(model: type[BaseModel], route: Route, value: object = None, more: Collection[str] = ()) -> Suggestion:
     """The remedy for the unknown field at `route`; `more` are fields at its level that the model does not have."""
+    return _suggest(model, route, None if value is None else isinstance(value, dict), tuple(more))
+
+
+@lru_cache(maxsize=1024)
+def _suggest(model: type[BaseModel], route: Route, is_mapping: bool | None, more: tuple[str, ...]) -> Suggestion:
+    """Kept, because all runs of a sweep have the same unknown fields. `is_mapping` is None for an unknown value."""
     *parents, last = route
     above, name = tuple(parents), str(last)
     known = [*fields_at(model, above), *more]
     if (exact := _same(name, known)) is not None:
         return Suggestion(hint=f"did you mean `{exact}`?", meant=exact, certain=(*above, exact))
     guess = near(name, known)
-    if normal(guess) in (f"{normal(name)}s", normal(name)[:-1]) and _may_contain(model, (*above, guess), value):
+    if normal(guess) in (f"{normal(name)}s", normal(name)[:-1]) and _may_contain(model, (*above, guess), is_mapping):
         return Suggestion(hint=f"did you mean `{guess}`?", meant=guess, certain=(*above, guess))
     if (path := _synonym(model, above, name)) is not None:
         return _at_path(path)
@@ -68,10 +74,10 @@ def _same(name: str, known: Collection[str]) -> str | None:
     return next((field for field in known if normal(field) == normal(name)), None)
 
 
-def _may_contain(model: type[BaseModel], route: Route, value: object) -> bool:
+def _may_contain(model: type[BaseModel], route: Route, is_mapping: bool | None) -> bool:
     """Whether the field takes a mapping if the value is one, and a scalar or a list otherwise."""
     takes_mapping = bool(models_at(model, route)) or form_at(model, route) is Form.KEYS
-    return value is None or isinstance(value, dict) == takes_mapping
+    return is_mapping is None or is_mapping == takes_mapping
 
 
 def _at_path(path: str) -> Suggestion:

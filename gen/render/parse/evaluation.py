@@ -22,7 +22,8 @@ MAX_INSERTED = 1 << 20
 """Characters that the expressions of one job may insert."""
 _TOO_LONG = f"the expressions of the job insert more than {MAX_INSERTED} characters"
 MAX_REPORTED = 100
-"""Findings of one job. More would not help, and a file can be constructed to have ten thousand."""
+"""Findings of one job. More would not help, and a file can be constructed to have ten thousand: no expression is
+evaluated after them."""
 _FIXED = frozenset({"params", "name", "kind", "steps"})
 """Fields without expressions, or evaluated before the others, or for each step of its own."""
 
@@ -91,7 +92,7 @@ class _Evaluation(Struct):
                 self.found.error(INVALID_EXPRESSION, self.layers.place_of(route, match[0]), message, hint)
 
     def _text(self, text: str, route: Route) -> str:
-        if self.room >= 0:
+        if self.room >= 0 and self.reported <= MAX_REPORTED:
             try:
                 result = evaluate(text, self.values)
             except FollowingError:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from gen.render.parse.expression import evaluate
 from tests.support import OVERLAY, Repository
+
+if TYPE_CHECKING:
+    from gen.render.parse.expression import Values
 
 JOB = "kind: pytorch\nimage: a:1\n"
 COMMAND = "command: x\n"
@@ -63,6 +69,20 @@ def test_the_texts_of_a_job_cannot_grow_without_end(repo: Repository) -> None:
 def test_ten_thousand_mistakes_are_a_hundred_findings(repo: Repository) -> None:
     lines = "".join(f"  A{n}: '{{{{ params.x{n} }}}}'\n" for n in range(5_000))
     assert len(findings(repo, JOB + COMMAND + f"env:\n{lines}")) == 100
+
+
+def test_no_expression_is_evaluated_after_a_hundred_mistakes(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each looks for a similar name among all parameters."""
+    seen: list[str] = []
+
+    def noted(text: str, values: Values) -> str:
+        seen.append(text)
+        return evaluate(text, values)
+
+    monkeypatch.setattr("gen.render.parse.evaluation.evaluate", noted)
+    lines = "".join(f"  A{n}: '{{{{ params.x{n} }}}}'\n" for n in range(300))
+    findings(repo, JOB + COMMAND + f"env:\n{lines}")
+    assert len(seen) == 101
 
 
 def test_without_an_overlay_what_one_could_give_is_not_judged(repo: Repository) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.diagnostics import near
 from gen.load import Source
 from tests.support import OVERLAY, Repository
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import pytest
@@ -37,3 +39,19 @@ def test_positions_are_read_only_for_findings(tmp_path: Path, monkeypatch: pytes
     assert repo.render()[1] == 1
     assert "jobs/team/broken.yaml" in read
     assert "jobs/team/sound.yaml" not in read
+
+
+def test_a_hint_is_looked_up_once_for_all_runs_of_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = Repository.at(tmp_path)
+    repo.job(
+        "kind: batch\nimage: a:1\ncommand: x\ntimeout: 1h\nnonsense: 1\nsweep: {matrix: {a: [1, 2, 3, 4, 5, 6]}}\n"
+    )
+    seen: list[str] = []
+
+    def noted(word: str, known: Iterable[str]) -> str:
+        seen.append(word)
+        return near(word, known)
+
+    monkeypatch.setattr("gen.model.suggest.near", noted)
+    assert "unknown-field" in [one.code for one in repo.render()[0].findings]
+    assert 0 < seen.count("nonsense") <= 2  # with its value, and without
