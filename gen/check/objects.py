@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from gen.check.api_versions import is_removed, retired, unknown
-from gen.check.schema_errors import schema_problems
+from gen.check.schema_errors import MAX_PROBLEMS, schema_problems
 from gen.check.silence import Checked, silenced
 from gen.resources.pods import follow
 from gen.resources.retired import RETIRED
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def check(body: Any, kinds: Kinds, *, missing: bool = False) -> Checked:
-    """All problems of an object. With `missing`, kinds without a schema are skipped."""
-    problems = list(_problems(body, kinds, missing=missing))
+    """The problems of an object, up to a limit. With `missing`, kinds without a schema are skipped."""
+    problems = list(islice(_problems(body, kinds, missing=missing), MAX_PROBLEMS))
     if not problems:
         return _CLEAN
     return silenced(problems, body)

@@ -22,13 +22,13 @@ _NAMES = {"object": "a mapping", "array": "a list", "string": "a string", "integ
     "boolean": "`true` or `false`",
     "null": "null",
 }
-_MAX_PROBLEMS = 1000
+MAX_PROBLEMS = 1000
 """Maximum number of problems of one object. More occur in files that are something else entirely."""
 
 
 def schema_problems(errors: Iterable[ValidationError], schema: Schema, schemas: Schemas) -> Iterator[Problem]:
     """The problems of validation errors."""
-    return islice((problem for error in errors for problem in _problems(error, schema, schemas)), _MAX_PROBLEMS)
+    return islice((problem for error in errors for problem in _problems(error, schema, schemas)), MAX_PROBLEMS)
 
 
 def _problems(error: ValidationError, schema: Schema, schemas: Schemas) -> Iterator[Problem]:

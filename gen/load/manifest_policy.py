@@ -149,7 +149,7 @@ class ManifestPolicy(Policy):
                 raise Refused(event, TOO_LARGE, "document is too large with its merges expanded", "merge less")
             new = {key: inner for key, inner in one.items() if key not in holder}
             merged = self.merged.setdefault(id(holder), (holder, set()))[1]
-            for key in one.keys() & holder.keys() - merged:
+            for key in (key for key in one if key in holder and key not in merged):
                 message = f"`<<` sets the key `{key}` again"
                 self.found.error(DUPLICATE_KEY, self._place(event), message, "move `<<` above the other keys")
             merged.update(new)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without saying so
 from yaml.error import MarkedYAMLError, YAMLError
-from yaml.nodes import MappingNode, SequenceNode
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
 from gen.diagnostics import Location
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings, Route
 
+_Entries = dict[str | int, tuple[Any, Any]]
 MAX_BYTES = 16 << 20
 MAX_PLACED = 2 << 20
 """Largest document, in characters, in which places are looked up."""
@@ -56,17 +57,37 @@ class Manifests:
             return Location(self.file, line + 1)
         mark = named = node.start_mark
         for step in route:
-            node, named = _inner(node, step)
+            node, named = self._inner(node, step)
             if node is None:
                 break
             # an empty value has no text, and its mark may be on the next line
             mark = named if key or (node.value == "" and node.start_mark == node.end_mark) else node.start_mark
         return Location(self.file, line + mark.line + 1, mark.column + 1)
 
+    def _inner(self, node: Any, step: str | int) -> tuple[Any, Any]:
+        """The value at a step, and the mark of its key."""
+        if isinstance(node, MappingNode):
+            return self._entries(node).get(step, (None, None))
+        if isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.value):
+            return node.value[step], node.value[step].start_mark
+        return None, None
+
+    def _entries(self, node: MappingNode) -> _Entries:
+        """The values of a mapping and the marks of their keys, by key. A mapping can have a finding for each key."""
+        if id(node) not in self._indexed:
+            entries = self._indexed[id(node)] = {}
+            for mapping in _with_merged(node):
+                for name, value in reversed(mapping.value):
+                    if isinstance(name, ScalarNode):
+                        for key in (name.value, str(resolved(name.value))):
+                            entries.setdefault(key, (value, name.start_mark))
+        return self._indexed[id(node)]
+
     def _root(self, document: int) -> Any:
         """The nodes of one document. Only the last is kept, because nodes take much memory."""
         if document not in self._composed:
             self._composed.clear()
+            self._indexed.clear()
             self._composed[document] = self._compose(document)
         return self._composed[document]
 
@@ -85,17 +106,10 @@ class Manifests:
     def _composed(self) -> dict[int, Any]:
         return {}
 
-
-def _inner(node: Any, step: str | int) -> tuple[Any, Any]:
-    """The value at a step, and the mark of its key."""
-    if isinstance(node, MappingNode):
-        for mapping in _with_merged(node):
-            for name, value in reversed(mapping.value):
-                if name.value == step or str(resolved(name.value)) == step:
-                    return value, name.start_mark
-    elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step], node.value[step].start_mark
-    return None, None
+    @cached_property
+    def _indexed(self) -> dict[int, _Entries]:
+        """The entries of mappings of the composed document, by identity."""
+        return {}
 
 
 def _with_merged(node: MappingNode) -> Iterator[MappingNode]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.load.yaml11 import resolved
 from tests.check.support import POD, inspect, places
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_findings_have_the_place_of_the_value(tmp_path: Path) -> None:
@@ -38,3 +41,33 @@ def test_a_finding_about_a_large_document_has_the_place_of_the_document(tmp_path
     report, _ = inspect(tmp_path, f"# a\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{large}")
     told = {(finding.code, str(finding.place).rpartition("a.yaml")[2]) for finding in report.findings}
     assert told == {("object-size", ":2:1")}
+
+
+def test_the_last_of_equal_keys_and_its_own_key_before_merged_ones_have_the_place(tmp_path: Path) -> None:
+    report, _ = inspect(
+        tmp_path,
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nb: &b {x y: 1, c d: 2}\ndata:\n  <<: *b\n  c d: 2\n",
+    )
+    assert ("wrong-type", 4, 13) in places(report)
+    assert ("wrong-type", 7, 8) in places(report)
+
+
+def test_an_object_has_a_thousand_findings_at_most(tmp_path: Path) -> None:
+    keys = "".join(f"  k {number}: a\n" for number in range(1200))
+    report, _ = inspect(tmp_path, f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{keys}")
+    assert [line for _, line, _ in places(report)] == list(range(5, 1005))
+
+
+def test_a_large_mapping_is_searched_once_for_all_findings_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+
+    def noted(value: str) -> object:
+        read.append(value)
+        return resolved(value)
+
+    monkeypatch.setattr("gen.load.manifests.resolved", noted)
+    keys = "".join(f"  k {number}: a\n" for number in range(500))
+    inspect(tmp_path, f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{keys}")
+    assert len(read) < 600  # and not 500 for each of 500 findings

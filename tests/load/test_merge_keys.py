@@ -49,6 +49,14 @@ def test_another_merge_key_is_refused(value: str) -> None:
     assert found.items[0].place.line == 4
 
 
+def test_keys_that_a_merge_sets_again_are_reported_in_their_order() -> None:
+    found = Findings()
+    keys = ["f", "a", "e", "b", "d", "c"]
+    own, merged = (", ".join(f"{key}: {value}" for key in keys) for value in (1, 2))
+    read_manifests(f"c: {{{own}, <<: [{{{merged}}}, {{{merged}}}]}}\n".encode(), "a.yaml", found)
+    assert [one.message for one in found.items] == [f"`<<` sets the key `{key}` again" for key in keys] * 2
+
+
 def test_findings_in_merged_mappings_have_the_place_of_the_value() -> None:
     manifests = read_manifests(b"c:\n  <<:\n    - {x: 1}\n    - z: {w: 2}\n", "a.yaml", Findings())
     assert manifests is not None

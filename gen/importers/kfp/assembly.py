@@ -125,8 +125,9 @@ def _common(jobs: Sequence[ImportedJob]) -> Fields:
 def _hoist(fields: Fields, step: _Step, found: Findings) -> None:
     """Fields that only the pipeline as a whole can have."""
     job = step.part.job
-    for name in PipelineJob.own_fields & job.fields.keys() - {"kind", "params"}:
-        value = job.fields[name]
+    for name, value in job.fields.items():
+        if name not in PipelineJob.own_fields or name in {"kind", "params"}:
+            continue
         if name == "metrics":
             fields[name] = [*fields.get(name, []), *(one for one in value if one not in fields.get(name, []))]
         elif name in _MERGED:
