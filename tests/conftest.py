@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gen.report.report import Report
+    from tests.remote.servers import Registry
 
 # what `yaml.safe_load` and `yaml.safe_dump` use: libyaml takes a tenth of the time
 yaml.SafeLoader, yaml.SafeDumper = yaml.CSafeLoader, yaml.CSafeDumper  # type: ignore[misc,assignment] # same interface
@@ -69,6 +70,17 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture
 def repo(tmp_path: Path) -> Repository:
     return Repository.at(tmp_path / "repo")
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """A real registry, for all tests of a process."""
+    from tests.remote import servers  # noqa: PLC0415 - few tests need it
+
+    if servers.REGISTRY is None:
+        pytest.skip("needs docker-registry, a package of Debian")
+    with servers.running_registry(tmp_path_factory.mktemp("registry")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

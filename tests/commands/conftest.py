@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commands.pins import World, world_of
-from tests.remote import servers
-from tests.remote.servers import Registry, running_registry
 from tests.support import initialised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.remote.servers import Registry
     from tests.support import Repository
 
 
@@ -34,14 +33,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     overlay = root / "overlays/production/overlay.yaml"
     overlay.write_text(overlay.read_text().replace("gpus: 16", "gpus: 1000000"))
     return root
-
-
-@pytest.fixture(scope="session")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    if servers.REGISTRY is None:
-        pytest.skip("needs docker-registry, a package of Debian")
-    with running_registry(tmp_path_factory.mktemp("registry")) as running:
-        yield running
 
 
 @pytest.fixture

@@ -20,19 +20,10 @@ from tests.remote.asking import code_of, one
 from tests.remote.servers import PASSWORD, USER, Registry, reply, running_registry, served
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from http.server import BaseHTTPRequestHandler
     from pathlib import Path
 
 needs_registry = pytest.mark.skipif(servers.REGISTRY is None, reason="needs docker-registry, a package of Debian")
-
-
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    if servers.REGISTRY is None:
-        pytest.skip("needs docker-registry, a package of Debian")
-    with running_registry(tmp_path_factory.mktemp("registry")) as running:
-        yield running
 
 
 @needs_registry
