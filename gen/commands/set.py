@@ -18,11 +18,12 @@ from gen.edit.judged import job_findings
 from gen.edit.old_places import in_old_file
 from gen.edit.quota import check_quota
 from gen.edit.scalar import scalar
-from gen.edit.splice import edited
+from gen.edit.splice import edited, flow
 from gen.edit.step_route import named
 from gen.findings.jobs import CANNOT_EDIT, UNKNOWN_FIELD
 from gen.load import read, source_of
-from gen.model.annotations import fields_at
+from gen.load.strict import parse
+from gen.model.annotations import Form, accepts, fields_at, form_at, models_at
 from gen.model.explain import dotted
 from gen.model.scalars import clipped
 from gen.model.suggest import suggest
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Diagnostic
     from gen.edit.step_route import Named
-    from gen.load import Source
+    from gen.load import Data, Source
     from gen.overlay.overlay import Overlay
     from gen.repository.layout import JobFile
 
@@ -59,7 +60,7 @@ class Request:
     assignments: Annotated[
         tuple[str, ...],
         typer.Argument(
-            help="Such as `state=finished` or `env.DEBUG=on`.",
+            help="Such as `state=finished`, `env.DEBUG=on` or `metrics=[loss]`.",
             metavar="FIELD=VALUE",
             show_default=False,
             autocompletion=words.fields,
@@ -131,7 +132,7 @@ def _edit(
     changes: list[str] = []
     fields = [named(source.data, dict(names), name) for name, _ in names]
     for field, (_, value) in zip(fields, names, strict=True):
-        change = Change(field.route, value)
+        change = Change(field.route, _data(field, value))
         try:
             after = edited(text, change)
         except EditError as error:
@@ -150,6 +151,16 @@ def _edit(
         routes = [field.route for field in fields]
         found.extend(in_old_file(caused_errors(source, new, job, overlays), source, new, routes))
     return _Edited(job.file, raw, tuple(changes))
+
+
+def _data(field: Named, value: str | None) -> Data | None:
+    """The value as a text, or the list or mapping in brackets that it is for a field without texts."""
+    if value is None or value[:1] not in ("[", "{") or accepts(field.model, field.inner, value):
+        return value
+    if form_at(field.model, field.inner) is Form.FIELDS and not models_at(field.model, field.inner):
+        return value
+    read = parse(f"value: {value}", "", Findings())
+    return read["value"] if isinstance(read, dict) and len(read) == 1 else value
 
 
 def _refuse_unknown(field: Named, source: Source, found: Findings) -> None:
@@ -176,8 +187,8 @@ def _description(source: Source, change: Change) -> str:
     name = _printable(dotted(change.route))
     if change.value is None:
         return f"{name} removed"
-    old, new = value_at(source.data, change.route), _printable(change.value)
-    return f"{name} {_printable(old)} → {new}" if isinstance(old, str) and old else f"{name} set to {new}"
+    old, new = value_at(source.data, change.route), _printable(flow(change.value))
+    return f"{name} {_printable(flow(old))} → {new}" if old else f"{name} set to {new}"
 
 
 def _printable(text: str) -> str:

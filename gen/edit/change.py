@@ -18,7 +18,7 @@ class Change(Struct, frozen=True):
     """A new value for the field at `route`; None removes the field."""
 
     route: Route
-    value: str | None
+    value: Data | None
 
 
 class EditError(Exception):
@@ -43,7 +43,7 @@ def changed(data: Data | None, change: Change, depth: int = 0) -> Data:
     """The changed data, or the same object if it has the value already. EditError if the change is impossible."""
     if depth == len(change.route):
         assert change.value is not None  # noqa: S101 - removing ends one step above
-        return data if isinstance(data, str) and data == change.value and not empty(data) else change.value
+        return data if data is not None and data == change.value and not empty(data) else change.value
     step = change.route[depth]
     if isinstance(data, list) and isinstance(step, int):
         return _in_list(data, change, depth)

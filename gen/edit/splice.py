@@ -124,7 +124,7 @@ class _Place:
         elif not missing:
             style = trail[-1].value.style if isinstance(trail[-1].value, ScalarNode) else None
             style = style if style in ("'", '"') else None
-            yield from self._replacements(trail[-1], scalar(change.value, flow=self._flow(trail[-1]), style=style))
+            yield from self._replacements(trail[-1], _text(change.value, flow=self._flow(trail[-1]), style=style))
         elif isinstance(trail[-1].value, MappingNode):
             yield from self._insertions(trail[-1].value, missing, change.value)
         else:  # `key:` without a value
@@ -178,7 +178,7 @@ class _Place:
             before = self.text[colon : start - node.start_mark.column]  # comments before the line of the first entry
             yield Splice(colon, end, f" {new}{before.rstrip()}")
 
-    def _insertions(self, mapping: Any, keys: list[str], value: str) -> Iterator[Splice]:
+    def _insertions(self, mapping: Any, keys: list[str], value: Data) -> Iterator[Splice]:
         if mapping.flow_style:
             entry = _flow_entry(keys, value)
             at = self._end(mapping.value[-1][1]) if mapping.value else mapping.start_mark.index + 1
@@ -188,7 +188,7 @@ class _Place:
         indent = " " * mapping.start_mark.column
         step = " " * self._indentation()
         lines = [f"{step * depth}{scalar(key, flow=False)}:" for depth, key in enumerate(keys)]
-        lines[-1] += f" {scalar(value, flow=False)}"
+        lines[-1] += f" {_text(value, flow=False)}"
         at = self._line_end(self._end(mapping))
         yield Splice(at, at, "".join(f"{line_break}{indent}{line}" for line in lines))
         first = mapping.start_mark.index  # if the end does not work, as after a text that continues to the end
@@ -236,10 +236,25 @@ class _Place:
         return bool(entry.parent is not None and entry.parent.flow_style)
 
 
-def _flow_entry(keys: list[str], value: str) -> str:
+def _text(value: Data, *, flow: bool, style: str | None = None) -> str:
+    """A value on one line: a list or a mapping in brackets."""
+    if isinstance(value, str):
+        return scalar(value, flow=flow, style=style)
+    if isinstance(value, list):
+        return f"[{', '.join(_text(entry, flow=True) for entry in value)}]"
+    entries = (f"{scalar(key, flow=True)}: {_text(entry, flow=True)}" for key, entry in value.items())
+    return f"{{{', '.join(entries)}}}"
+
+
+def flow(value: Data) -> str:
+    """A value as one line of a message."""
+    return value if isinstance(value, str) else _text(value, flow=True)
+
+
+def _flow_entry(keys: list[str], value: Data) -> str:
     key, *inner = keys
-    return f"{scalar(key, flow=True)}: {_flow_mapping(inner, value) if inner else scalar(value, flow=True)}"
+    return f"{scalar(key, flow=True)}: {_flow_mapping(inner, value) if inner else _text(value, flow=True)}"
 
 
-def _flow_mapping(keys: list[str], value: str) -> str:
+def _flow_mapping(keys: list[str], value: Data) -> str:
     return f"{{{_flow_entry(keys, value)}}}"

@@ -64,6 +64,41 @@ def test_fields_are_set_in_the_file_and_it_still_renders(repo: Repository) -> No
     assert repo.codes() == ["no-effect"], "nothing uses the parameter"
 
 
+@pytest.mark.parametrize(
+    ("before", "assignment", "line"),
+    [
+        ("", "metrics=[loss, accuracy:PERCENTAGE]", 'metrics: [loss, "accuracy:PERCENTAGE"]'),
+        ("metrics: [loss]\n", "metrics=[a, b]", "metrics: [a, b]"),
+        ("metrics:\n  - loss\n", "metrics=[a]", "metrics: [a]"),
+        ("", "data={nas: /data}", "data: {nas: /data}"),
+        ("data: {nas: /a}\n", "tensorboard={logdir: /a/logs}", "tensorboard: {logdir: /a/logs}"),
+        ("", "sweep={matrix: {lr: [0.1, 0.01]}}", "sweep: {matrix: {lr: [0.1, 0.01]}}"),
+        ("", "sweep.matrix.lr=[0.1, 0.01]", "    lr: [0.1, 0.01]"),
+        ("", "env.LIST=[a, b]", "env: {DEBUG: off, LIST: '[a, b]'}"),
+        ("", "command=[ -f x ] && run {{ params.lr }}", "command: '[ -f x ] && run {{ params.lr }}'"),
+    ],
+)
+def test_brackets_are_a_list_or_a_mapping_where_no_text_can_be(
+    repo: Repository, before: str, assignment: str, line: str
+) -> None:
+    path = repo.job(JOB.replace("train.py", "train.py {{ params.lr }}") + "params: {lr: 1}\n" + before)
+    report, code = change(repo, "team/demo", assignment)
+    assert (code, codes(report)) == (0, [])
+    written = path.read_text().replace('"', "").replace("'", "")
+    assert line.replace('"', "").replace("'", "") in written
+    field, value = assignment.split("=", 1)
+    name, _, shown = text(report).partition(": ")[2].partition("\n")[0].partition(" ")
+    assert (name, value in shown) == (field, True)
+
+
+def test_a_list_that_is_no_yaml_is_refused(repo: Repository) -> None:
+    path = repo.job(JOB)
+    before = path.read_bytes()
+    for value in ("[a", "[a: b: c]", "[*x]", "[a] b", "{a", "[&x a]"):
+        report, code = change(repo, "team/demo", f"metrics={value}")
+        assert (code, codes(report)[:1], path.read_bytes()) == (1, ["invalid-value"], before)
+
+
 def test_a_file_that_says_so_already_is_not_written(repo: Repository) -> None:
     path = repo.job(JOB)
     before = path.stat()
