@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gen.kubernetes import qualified
@@ -29,6 +30,7 @@ _AROUND = 30
 """Characters of a long text that are printed before and after the difference."""
 _LINES = 40
 """Printed lines of the difference between two multi-line texts."""
+_SAME = "  the same fields: its job has another `attempt`, or another object of the run differs"
 _ORDER = (ObjectAction.REPLACED, ObjectAction.CHANGED, ObjectAction.REMOVED, ObjectAction.ADDED, ObjectAction.MOVED)
 
 
@@ -41,11 +43,14 @@ class GroupView:
     names: tuple[str, ...]
     """`overlay namespace/name` of each, with the object that it replaces or the path that it was moved from."""
     fields: tuple[FieldChange, ...]
+    same: bool = False
+    """Whether they are runs that replace others with the same fields."""
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The fields that differ, as lines of a diff. Computed for the printed groups only: there may be thousands."""
-        return tuple(line for field in folded(self.fields) for line in field_lines(field))
+        lines = (line for field in folded(self.fields) for line in field_lines(field))
+        return (_SAME,) if self.same else tuple(lines)
 
 
 def difference_groups(review: Review) -> Iterator[GroupView]:
@@ -60,7 +65,9 @@ def grouped(objects: Iterable[ObjectChange]) -> Iterator[GroupView]:
         known.setdefault(group, []).append(change)
     for (order, kind, _), changes in sorted(known.items(), key=_first):
         names = tuple(map(_name, changes))
-        yield GroupView(action=Phrase(_ORDER[order].value), kind=kind, names=names, fields=changes[0].fields)
+        first = changes[0]
+        same = first.action is ObjectAction.REPLACED and not first.fields and first.pair.workload is not None
+        yield GroupView(action=Phrase(_ORDER[order].value), kind=kind, names=names, fields=first.fields, same=same)
 
 
 def behind_groups(review: Review) -> Iterator[GroupView]:
@@ -128,16 +135,19 @@ def folded(fields: tuple[FieldChange, ...]) -> list[FieldChange]:
 
 
 def _folded(fields: list[FieldChange]) -> list[FieldChange]:
-    """One change if the paths differ in one step only; otherwise the changes as they are."""
-    columns = list(zip(*(field.steps for field in fields), strict=True))
-    differing = [index for index, steps in enumerate(columns) if len(set(steps)) > 1]
-    if len(differing) != 1:
+    """One change if the paths are all combinations of their steps; otherwise the changes as they are."""
+    columns = [list(dict.fromkeys(steps)) for steps in zip(*(field.steps for field in fields), strict=True)]
+    if len(fields) == 1 or prod(map(len, columns)) != len(fields):
         return fields
-    steps = columns[differing[0]]
+    return [replace(fields[0], steps=tuple(map(_braced, columns)))]
+
+
+def _braced(steps: list[str]) -> str:
+    """One step for several: `.{Master,Worker}`."""
+    if len(steps) == 1:
+        return steps[0]
     names = ",".join(step.strip(".[]") for step in steps)
-    step = f"[{{{names}}}]" if steps[0].startswith("[") else f".{{{names}}}"
-    first = fields[0].steps
-    return [replace(fields[0], steps=(*first[: differing[0]], step, *first[differing[0] + 1 :]))]
+    return f"[{{{names}}}]" if steps[0].startswith("[") else f".{{{names}}}"
 
 
 def _focused(old: str, new: str) -> tuple[str, str]:

@@ -19,10 +19,11 @@ from gen.report.templates import Phrase
 from gen.review.data import DataAction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gen.diagnostics import Diagnostic
     from gen.review.costs import NamespaceCost
+    from gen.review.devices import DeviceUsage
     from gen.review.pins import MovedPin
     from gen.review.review import Review
     from gen.review.usage import Usage
@@ -133,7 +134,7 @@ def plan_view(review: Review) -> PlanView:
         findings=review.findings,
         runs=tuple(run_sections(review)),
         data=tuple(_data(review)),
-        usage=tuple(_usage(row) for row in review.usage if row.before != row.after),
+        usage=tuple(_usage(row, review.devices) for row in review.usage if row.before != row.after),
         costs=tuple(map(_cost, changed_costs(review))),
         unbounded=review.bill.unbounded if review.bill is not None else (),
         pins=tuple(map(_pin, review.pins)),
@@ -159,13 +160,17 @@ def _pin(pin: MovedPin) -> PinView:
     )
 
 
-def _usage(row: Usage) -> UsageView:
+def _usage(row: Usage, devices: Iterable[DeviceUsage]) -> UsageView:
+    place = row.key.overlay, row.key.namespace
+    own = (one for one in devices if (one.overlay, one.namespace) == place and one.quota is not None)
+    limits = [str(row.quota)] if row.quota is not None else []
+    limits += [f"{one.quota} {one.accelerator}" for one in own]
     return UsageView(
         overlay=row.key.overlay,
         namespace=row.key.namespace,
         queue=row.key.queue,
         gpus=Phrase(f"{row.before.gpus} → {row.after.gpus}"),
-        limit=Phrase("none" if row.quota is None else str(row.quota)),
+        limit=Phrase(", ".join(limits) or "none"),
         hours=Phrase(f"{hours_phrase(row.before)} → {hours_phrase(row.after)}"),
     )
 

@@ -47,6 +47,25 @@ def test_all_formats_contain_the_same_facts(history: History) -> None:
     assert report["base"] == {"ref": "main", "commit": history.git("rev-parse", "main")}
 
 
+def test_a_run_that_starts_again_without_a_difference_has_the_reason(history: History) -> None:
+    history.job(JOB)
+    branch(history)
+    history.job(JOB + "attempt: 2\n")
+    for form in ("text", "markdown", "html"):
+        text = history.report(form)
+        assert text.count("the same fields: its job has another") == 1
+
+
+def test_limits_of_accelerators_are_limits(history: History) -> None:
+    grant = '  "*":\n    accelerators: {h100: 64, a10: 8}\n'
+    history.overlay(OVERLAY.replace('  "*":\n', grant) + "accelerators: {h100: {nvidia: H100}, a10: {nvidia: A10}}\n")
+    history.job(JOB + "accelerator: h100\n")
+    branch(history)
+    history.job(JOB.replace("workers: 3", "workers: 4") + "accelerator: h100\n")
+    (row,) = (line for line in history.report("text").splitlines() if line.startswith("  dev      team"))
+    assert "  24 → 32  64 h100  " in row
+
+
 def test_equal_differences_are_printed_once(history: History) -> None:
     for number in range(60):
         history.job(JOB, name=f"j{number:02}")
@@ -224,6 +243,16 @@ def test_long_lines_of_a_text_show_their_difference() -> None:
         ([{"a": 1}, {"a": 1}], [{"a": 2}, {"a": 2}], ["spec[{0,1}].a"]),
         ({"x": {"a": 1}, "y": {"a": 1}}, {"x": {"a": 2}, "y": {"a": 2}}, ["spec.{x,y}.a"]),
         ({"x": {"a": 1}, "y": {"b": 1}}, {"x": {"a": 2}, "y": {"b": 2}}, ["spec.x.a", "spec.y.b"]),
+        (
+            {"x": {"a": 1, "b": 1}, "y": {"a": 1, "b": 1}},
+            {"x": {"a": 2, "b": 2}, "y": {"a": 2, "b": 2}},
+            ["spec.{x,y}.{a,b}"],
+        ),
+        (
+            {"x": {"a": 1, "b": 1}, "y": {"a": 1, "b": 3}},
+            {"x": {"a": 2, "b": 2}, "y": {"a": 2, "b": 4}},
+            ["spec.x.a", "spec.x.b", "spec.y.a", "spec.y.b"],
+        ),
         ({"x": {"a": 1}, "y": {"a": 1}}, {"x": {"a": 2}, "y": {"a": 3}}, ["spec.x.a", "spec.y.a"]),
     ],
 )
