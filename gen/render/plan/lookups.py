@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 
 class Pins(Struct, kw_only=True):
-    """The lock of a job, and the images and refs that its runs in all overlays look up in it."""
+    """The lock of a job, and the images and refs that its runs in all overlays look up in it.
+
+    Functions that find a place must not refer to the context of the plan, which refers to the pins: only the garbage
+    collector, which is off, would free both.
+    """
 
     lock: Lock
     images: dict[str, dict[str, None]] = field(default_factory=dict)

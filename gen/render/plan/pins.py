@@ -29,7 +29,7 @@ def digest_of(context: Context, image: str, pulled: str, route: Route, part: Par
     if pins is None or not image:
         return ""
     if is_full_digest(image):
-        pins.fixed_images.setdefault(pulled, partial(context.place, *route))
+        pins.fixed_images.setdefault(pulled, partial(context.given.place, *route))
         return ""
     if "@" in image:
         message = f"image {shown(image)} has a digest of another form than those that runtimes check"
@@ -40,7 +40,7 @@ def digest_of(context: Context, image: str, pulled: str, route: Route, part: Par
         _report(context, route, message, _SAME, image=True)
         return ""
     pins.images.setdefault(image, {})[pulled] = None
-    pins.places.setdefault(image, partial(context.place, *route))
+    pins.places.setdefault(image, partial(context.given.place, *route))
     digest = pins.lock.images.get(image, "")
     if not digest:
         if _is_reported(context, image=True):
@@ -65,13 +65,13 @@ def pinned_ref(context: Context, code: Code) -> str:
         _report(context, (CODE, "rsync"), message, "use `git` with a pin or a full commit hash")
         return code.ref
     if is_full_commit(code.ref):
-        pins.fixed_code.setdefault((code.git, code.ref), partial(context.place, *route))
+        pins.fixed_code.setdefault((code.git, code.ref), partial(context.given.place, *route))
         return code.ref
     if any(mark in text for mark in (RUN, TRIAL) for text in (code.git, code.ref)):
         _report(context, route, "the code cannot be pinned, because its name depends on the run", _SAME)
         return code.ref
     key = (code.git, code.ref)
-    pins.code.setdefault(key, partial(context.place, *route))
+    pins.code.setdefault(key, partial(context.given.place, *route))
     commit = pins.lock.commits.get(key, "")
     if not commit:
         hint = f"run `gen pin {_job(context)}`, or write a full hash: `ref: <commit>`"
