@@ -27,7 +27,7 @@ class Severity(StrEnum):
     """Known and accepted."""
 
 
-class Location(Struct, frozen=True, order=True):
+class Location(Struct, frozen=True, order=True, omit_defaults=True):
     """A place in a file: a path relative to the repository with `/`, line and column counted from 1."""
 
     file: str
@@ -73,7 +73,7 @@ class Respell(Struct, frozen=True, order=True, tag=True):
 Fix = Rename | Put | Move | Respell
 
 
-class Diagnostic(Struct, frozen=True, order=True):
+class Diagnostic(Struct, frozen=True, order=True, omit_defaults=True):
     """One finding. `code` is stable and kebab-case; `hint` is the remedy."""
 
     place: Location

@@ -14,16 +14,14 @@ import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 import orjson
 from msgspec import Struct
-from msgspec.structs import replace
 
-from gen.diagnostics import Diagnostic, Findings
-from gen.render.manifest import File
-from gen.render.results import JobResult, Rendered, RenderedJob, RenderedOverlay, RunResult
+from gen.diagnostics import Findings
+from gen.render.cached_run import CachedRun, lines_of, read_run
+from gen.render.results import RunResult
 from gen.repository.job_files import all_jobs
 from gen.repository.layout import OVERLAY_FILE, OVERLAYS
 from gen.repository.safe_files import MAX_BYTES, read_regular
@@ -31,9 +29,8 @@ from gen.repository.safe_files import MAX_BYTES, read_regular
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gen.render.results import JobResult, Rendered, RenderedOverlay
     from gen.repository.layout import JobFile
-
-RenderedT = TypeVar("RenderedT", bound=Rendered)
 
 _DEPENDENCIES = (
     "ahocorasick_rs",
@@ -49,32 +46,6 @@ _DEPENDENCIES = (
     "yaml",
 )
 """Packages that can change the output or the findings between versions."""
-MAX_CACHE_BYTES = 1 << 28
-"""A cache needs several hundred bytes for each rendered file."""
-
-
-class CacheFile(Struct, frozen=True, kw_only=True):
-    """Content of a cache file. A file with another digest or other types is ignored."""
-
-    digest: str
-    """Digest of `run`."""
-    run: msgspec.Raw
-    """A `CachedRun`."""
-
-
-class CachedRun(Struct, frozen=True, kw_only=True):
-    """Results of a run. Its types are the format of the cache."""
-
-    key: str
-    """Digest of the tools and the overlays."""
-    jobs: dict[str, JobResult]
-    """Results by key of the job file, without text."""
-    shared: tuple[RenderedOverlay, ...]
-    """Storage and bundles of the overlays, without text."""
-    overlays: tuple[str, ...]
-    keep: tuple[str, ...]
-    findings: tuple[Diagnostic, ...]
-    """All findings of the run."""
 
 
 class Cache(Struct, frozen=True, kw_only=True):
@@ -96,7 +67,7 @@ class Cache(Struct, frozen=True, kw_only=True):
         path = folder / f"{_sha(os.fsencode(root))[:16]}.json"
         tools = tools_digest()
         key = _key(tools, root, kubernetes)
-        last = _read(path)
+        last = read_run(path)
         valid = last is not None and last.key == key
         return cls(root=root, kubernetes=kubernetes, path=path, tools=tools, key=key, last=last if valid else None)
 
@@ -139,8 +110,7 @@ class Cache(Struct, frozen=True, kw_only=True):
             return
         record = CachedRun(
             key=self.key,
-            jobs={result.job.key: _job_without_text(result) for result in results},
-            shared=tuple(_without_text(one) for one in shared),
+            shared=tuple(shared),
             overlays=run.overlays,
             keep=run.keep,
             findings=tuple(run.findings),
@@ -149,43 +119,11 @@ class Cache(Struct, frozen=True, kw_only=True):
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                temporary.write_bytes(_encoded(record))
+                with temporary.open("wb") as file:
+                    file.writelines(lines_of(record, results))
                 temporary.replace(self.path)
             finally:
                 temporary.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> CachedRun | None:
-    with suppress(OSError, ValueError, msgspec.MsgspecError):
-        stored = msgspec.json.decode(read_regular(path, MAX_CACHE_BYTES), type=CacheFile)
-        if _sha(stored.run) == stored.digest:
-            return msgspec.json.decode(stored.run, type=CachedRun)
-    return None
-
-
-def _encoded(record: CachedRun) -> bytes:
-    run = msgspec.json.encode(record)
-    return msgspec.json.encode(CacheFile(digest=_sha(run), run=msgspec.Raw(run)))
-
-
-def _job_without_text(result: JobResult) -> JobResult:
-    overlays = (replace(one, rendered=tuple(map(_run_without_text, one.rendered))) for one in result.overlays)
-    return replace(result, overlays=tuple(overlays))
-
-
-def _run_without_text(rendered: RenderedJob) -> RenderedJob:
-    if rendered.behind is None:
-        return _without_text(rendered)
-    fresh = tuple(map(_file_without_text, rendered.behind.fresh))
-    return _without_text(replace(rendered, behind=replace(rendered.behind, fresh=fresh)))
-
-
-def _without_text(rendered: RenderedT) -> RenderedT:
-    return replace(rendered, files=tuple(map(_file_without_text, rendered.files)))
-
-
-def _file_without_text(file: File) -> File:
-    return replace(file, text=None) if file.text is not None else file
 
 
 def cache_folder() -> Path | None:
@@ -211,7 +149,7 @@ def _lock_digest(path: Path) -> str:
     return file_digest(path) if os.path.lexists(path) else ""
 
 
-def _sha(raw: bytes | msgspec.Raw) -> str:
+def _sha(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 

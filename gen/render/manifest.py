@@ -112,11 +112,11 @@ class Sealed(Struct, frozen=True):
     """The hash, if the objects still have `RUN`: it is replaced when they are written."""
 
 
-class File(Struct, frozen=True, kw_only=True):
+class File(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A file below `rendered/`; its path uses `/`."""
 
     path: str
-    text: str | None
+    text: str | None = None
     """None if it comes from the cache, which stores only the digest."""
     digest: str
     """SHA-256 of the text after its first line."""

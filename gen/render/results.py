@@ -1,7 +1,7 @@
 """Results of rendering: per run and overlay, per overlay, per job file, and for the whole repository.
 
 Worker processes and the cache pass them on, so every value can be pickled and encoded by msgspec. It resolves the
-annotations, so their types are imported outside of `TYPE_CHECKING`.
+annotations, so their types are imported outside of `TYPE_CHECKING`. Defaults are left out of the cache.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Rendered(Struct, frozen=True, kw_only=True):
+class Rendered(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Objects rendered for an overlay."""
 
     overlay: str
@@ -29,7 +29,7 @@ class Rendered(Struct, frozen=True, kw_only=True):
     """Directives of these patches that delete."""
 
 
-class Behind(Struct, frozen=True, kw_only=True):
+class Behind(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A committed run that was kept although a new render gives its job another one: the platform changed since."""
 
     run: str
@@ -67,7 +67,7 @@ class RenderedOverlay(Rendered, frozen=True, kw_only=True):
     """Objects that belong to an overlay and to no job: its storage, or its GitOps bundle."""
 
 
-class JobInOverlay(Struct, frozen=True, kw_only=True):
+class JobInOverlay(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One job file in one overlay that selects it."""
 
     overlay: str
@@ -77,7 +77,7 @@ class JobInOverlay(Struct, frozen=True, kw_only=True):
     """One per run; empty if the job has an error."""
 
 
-class JobResult(Struct, frozen=True, kw_only=True):
+class JobResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One job file in all overlays that select it."""
 
     job: JobFile

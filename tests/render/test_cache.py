@@ -108,14 +108,16 @@ def test_warnings_are_remembered(repo: Repository) -> None:
         assert [(f.code, f.severity.value) for f in report.findings] == [("not-selected", "warning")]
 
 
-def spoiled(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
-    """Change the stored run, and its digest with it."""
+def spoiled(line: int, change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    """Change a stored line, and the digest with it."""
 
     def write(content: bytes) -> bytes:
-        stored = json.loads(content)["run"]
+        lines = content.splitlines()[:-1]
+        stored = json.loads(lines[line])
         change(stored)
-        run = json.dumps(stored)
-        return f'{{"digest": "{hashlib.sha256(run.encode()).hexdigest()}", "run": {run}}}'.encode()
+        lines[line] = json.dumps(stored).encode()
+        changed = b"".join(each + b"\n" for each in lines)
+        return changed + hashlib.sha256(changed).hexdigest().encode()
 
     return write
 
@@ -130,10 +132,11 @@ def spoiled(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], byt
         lambda _: b'{"key": 1, "jobs": [], "run": 2}',
         lambda content: content[:-1],
         lambda content: content.replace(b'"pods":1', b'"pods":0'),
-        spoiled(lambda stored: stored.pop("findings")),
-        spoiled(lambda stored: stored["jobs"]["team/a"].pop("digest")),
-        spoiled(lambda stored: stored["jobs"]["team/a"]["overlays"][0]["rendered"][0].update(gpus="many")),
-        spoiled(lambda stored: stored["jobs"]["team/a"].update(overlays=None)),
+        lambda content: b"".join(content.splitlines(keepends=True)[:2]),
+        spoiled(0, lambda stored: stored.pop("findings")),
+        spoiled(1, lambda stored: stored.pop("digest")),
+        spoiled(1, lambda stored: stored["overlays"][0]["rendered"][0].update(gpus="many")),
+        spoiled(1, lambda stored: stored.update(overlays=None)),
     ],
 )
 def test_a_damaged_cache_is_ignored(cached: tuple[Repository, list[str]], damage: Callable[[bytes], bytes]) -> None:
