@@ -33,6 +33,7 @@ from gen.render.deciding_field import Decided, field_of_route
 from gen.render.emit import emit
 from gen.render.expand import expand, merge_findings
 from gen.render.manifest import Built, Patched, Valid
+from gen.render.other_overlays import name_other_overlays
 from gen.render.parse.job import job_name, parse_job, read_job
 from gen.render.plan.lookups import Pins
 from gen.render.plan.resource_quotas import plan_resource_quotas
@@ -95,7 +96,12 @@ def render_file(
         results = [JobInOverlay(overlay=overlay.name, names=(name,), rendered=()) for overlay in selected]
     else:
         name, kind = job_name(source)
-        results = [render_job(source, job.namespace, overlay, found, committed, pins) for overlay in selected]
+        results, starts = [], []
+        for overlay in selected:
+            starts.append(len(found.items))
+            results.append(render_job(source, job.namespace, overlay, found, committed, pins))
+        if len(selected) > 1 and found.failed():
+            name_other_overlays(found, [overlay.name for overlay in selected], starts)
         if pins is not None and selected and whole:
             pins.report_unused(found)
         if not selected:
