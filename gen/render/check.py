@@ -60,8 +60,13 @@ def check_manifests(
         else:
             metadata = filled(manifest.body["metadata"], DUMMY)
             named = manifest.with_body({**manifest.body, "metadata": metadata})  # all that a message shows
+            known = set()
             for problem in checked.problems:
-                _report(*_decided(problem, deciding_field(problem)), named, own)
+                decided, place = _decided(problem, deciding_field(problem))
+                same = place, decided.rule, decided.message, decided.hint
+                if place is None or same not in known:  # one field of the job decides about several roles
+                    _report(decided, place, named, own)
+                known.add(same)
     found.extend(own.items)
     return None if own.failed() else Valid(patched.manifests)
 

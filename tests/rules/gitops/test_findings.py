@@ -142,3 +142,10 @@ def test_gitops_rules_that_are_only_warnings() -> None:
         "shared-output",
         "one-node-claim",
     }
+
+
+def test_a_field_that_decides_about_several_roles_is_reported_once(repo: Repository) -> None:
+    repo.job("kind: pytorch\nimage: a/b\ncommand: x\nworkers: 3\ntimeout: 1h\n")
+    assert repo.codes() == ["mutable-image"]
+    repo.job("kind: pytorch\nimage: a/b\ncommand: x\nworkers: 3\ntimeout: 1h\nroles: {worker: {image: a/c}}\n")
+    assert repo.codes() == ["mutable-image", "mutable-image"]
