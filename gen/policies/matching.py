@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.cel.errors import NotEvaluatedError
-from gen.policies.selectors import keys_of, selects
+from gen.resources.selectors import keys_of, selects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,8 +10,8 @@ from msgspec import Struct
 from gen.diagnostics import Findings
 from gen.policies.compiled import compiled
 from gen.policies.read import read_stored
-from gen.policies.selectors import selects
 from gen.resources.scope import is_cluster_scoped
+from gen.resources.selectors import selects
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Labels and label selectors: whether they are valid, and whether a selector matches labels.
+"""Labels and label selectors: whether they are valid.
 
 From `apimachinery/pkg/apis/meta/v1/validation/validation.go` and `pkg/apis/core/validation/validation.go`.
 """
@@ -66,16 +66,3 @@ def number_of_values(
         what = "exactly one value" if most else "no values"
         hint = "keep one entry of `values`" if most else "remove `values`, or use `In` or `NotIn`"
         yield Fault((*route, "values"), f"`{operator}` takes {what}", hint)
-
-
-def selects(found: Body, chosen: Mapping[str, str]) -> bool:
-    """Whether a valid selector matches labels."""
-    if any(chosen.get(key) != value for key, value in (found.get("matchLabels") or {}).items()):
-        return False
-    return all(_fits(entry, chosen) for entry in found.get("matchExpressions") or ())
-
-
-def _fits(entry: Body, chosen: Mapping[str, str]) -> bool:
-    here = entry["key"] in chosen
-    among = here and chosen[entry["key"]] in (entry.get("values") or ())
-    return {"In": among, "NotIn": not among, "Exists": here, "DoesNotExist": not here}[entry["operator"]]

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from gen.resources.batch import JOB
 from gen.resources.names import longest_suffixes
+from gen.resources.selectors import selects
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import dns_label, domain_path
 from gen.rules.rule import server
-from gen.rules.selectors import selector, selects
+from gen.rules.selectors import selector
 from gen.rules.server.pods import restart_policy
 from gen.rules.server.workloads import NO_CONTAINERS, not_selected
 from gen.rules.value_checks import at_least, between, one_of

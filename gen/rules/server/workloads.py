@@ -10,11 +10,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from gen.regex import regex
+from gen.resources.selectors import selects
 from gen.rules.fault import Fault
 from gen.rules.field_checks import FieldChecks
 from gen.rules.name_checks import dns_label, dns_name
 from gen.rules.rule import server
-from gen.rules.selectors import selector, selects
+from gen.rules.selectors import selector
 from gen.rules.server.pods import restart_policy
 from gen.rules.value_checks import LARGEST_ID, at_least, between, if_set, one_of
 

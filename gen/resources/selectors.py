@@ -1,4 +1,4 @@
-"""Label selectors. From `apimachinery/pkg/labels/selector.go`."""
+"""What label selectors match. From `apimachinery/pkg/labels/selector.go`."""
 
 from __future__ import annotations
 
