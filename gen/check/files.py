@@ -22,7 +22,7 @@ from gen.findings.files import UNREADABLE
 from gen.findings.overlays import INVALID_DEFINITION
 from gen.kubernetes import identity_of
 from gen.load.manifest_files import STDIN, named_files, read_bytes
-from gen.load.manifests import read_manifests
+from gen.load.manifests import objects_in, read_manifests
 from gen.overlay.files import OverlayFiles
 from gen.parallel import map_parallel
 from gen.repository.layout import overlay_folder
@@ -120,7 +120,7 @@ class ManifestChecker:
         objects = 0
         known = []
         for number, document in enumerate(manifests.documents):
-            for route, body in _objects(document):
+            for route, body in objects_in(document):
                 objects += 1
                 checked = self._checked(body, kinds, found)
                 if all(CATALOGUE[problem.rule].source is RuleSource.GITOPS for problem in checked.problems):
@@ -256,16 +256,6 @@ def _facts(done: Iterable[tuple[str, CheckedFile]]) -> Iterator[tuple[str, Fact,
 
 def _shown(file: str) -> str:
     return "<stdin>" if file == STDIN else file
-
-
-def _objects(document: Any) -> Iterator[tuple[Route, Any]]:
-    """The objects of a document: itself, or the items of a list of any kind."""
-    items = document.get("items") if isinstance(document, dict) else None
-    if isinstance(items, list) and str(document.get("kind", "")).endswith("List"):
-        for index, item in enumerate(items):
-            yield ("items", index), item
-        return
-    yield (), document
 
 
 def _finding(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from gen.check.policies import check_policy_files, policy_findings, report_references
 from gen.diagnostics import Findings
+from gen.load.manifests import objects_in
 from gen.policies.policy_set import PolicySet
-from gen.policies.read import bodies_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,8 +44,8 @@ class ManifestPolicies:
             *(map(self._set, filter(None, (self._given, cluster)))),
         ]
         for number, document in enumerate(manifests.documents):
-            for route, body in bodies_of(document):
-                if all(isinstance(body.get(field), str) for field in ("apiVersion", "kind")):
+            for route, body in objects_in(document):
+                if isinstance(body, dict) and all(isinstance(body.get(field), str) for field in ("apiVersion", "kind")):
                     yield from self._of_object(file, manifests, number, route, body, sets)
 
     def _of_object(

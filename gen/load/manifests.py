@@ -125,6 +125,15 @@ def _with_merged(node: MappingNode) -> Iterator[MappingNode]:
                     todo.append(one)
 
 
+def objects_in(document: Any) -> Iterator[tuple[Route, Any]]:
+    """The objects of a document, of any type: itself, or the items of a list of any kind."""
+    items = document.get("items") if isinstance(document, dict) else None
+    if isinstance(items, list) and str(document.get("kind", "")).endswith("List"):
+        yield from ((("items", index), item) for index, item in enumerate(items))
+    else:
+        yield (), document
+
+
 def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
     """Every document in a file; None, with a finding, if it is unreadable."""
     if len(raw) > MAX_BYTES:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from gen.diagnostics import Findings, Location
 from gen.findings.files import UNREADABLE
-from gen.load.manifests import read_manifests
+from gen.load.manifests import objects_in, read_manifests
 from gen.repository.safe_files import read_regular
 
 if TYPE_CHECKING:
@@ -68,14 +68,6 @@ def _objects(path: Path, shown: str, found: Findings) -> Iterator[Stored]:
 def stored_in(manifests: Manifests) -> Iterator[Stored]:
     """The objects of a file that was read."""
     for number, document in enumerate(manifests.documents):
-        for route, body in bodies_of(document):
-            yield Stored(body, manifests, number, route)
-
-
-def bodies_of(document: Any) -> Iterator[tuple[Route, Any]]:
-    """The objects of a document that are mappings: itself, or the items of a list of any kind."""
-    items = document.get("items") if isinstance(document, dict) else None
-    if isinstance(items, list) and str(document.get("kind", "")).endswith("List"):
-        yield from ((("items", index), item) for index, item in enumerate(items) if isinstance(item, dict))
-    elif isinstance(document, dict):
-        yield (), document
+        for route, body in objects_in(document):
+            if isinstance(body, dict):
+                yield Stored(body, manifests, number, route)
