@@ -33,8 +33,6 @@ class AcceleratorProfile(Profile, ABC):
 
     companions: ClassVar[tuple[Resource, ...]] = ()
     """Kinds of the objects that gen adds to a run with the accelerator."""
-    since: ClassVar[int] = 0
-    """First minor version of Kubernetes 1 with what it needs."""
     models: ClassVar[str | None] = None
     """Node label with the model of the device, if the platform sets one."""
     hidden_by: ClassVar[str] = NVIDIA_DEVICES

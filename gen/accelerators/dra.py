@@ -15,7 +15,7 @@ from gen.model.effect import DeviceClaim, Effect
 from gen.model.names import ObjectName
 from gen.model.scalars import Text, refuse
 from gen.model.validators import After, JsonForm
-from gen.resources.devices import FIRST_MINOR, RESOURCE_CLAIM_TEMPLATE, quota_of
+from gen.resources.devices import FIRST_VERSION, RESOURCE_CLAIM_TEMPLATE, quota_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,7 @@ class Dra(AcceleratorProfile):
 
     short: ClassVar[str] = "deviceClass"
     companions: ClassVar[tuple[Resource, ...]] = (RESOURCE_CLAIM_TEMPLATE,)
-    since: ClassVar[int] = FIRST_MINOR
+    kubernetes: ClassVar[str] = FIRST_VERSION
 
     device_class: ObjectName
     """DeviceClass, such as `gpu.nvidia.com` or `mig.nvidia.com`."""

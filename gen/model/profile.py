@@ -28,6 +28,8 @@ class Profile(Model):
     """Field that is set when the profile is written as a scalar."""
     grant: ClassVar[str] = ""
     """Permission that a namespace needs in `allow` to use the profile."""
+    kubernetes: ClassVar[str] = ""
+    """First Kubernetes version that it works with, such as `1.33`; empty if it works with all."""
 
     @model_validator(mode="before")
     @classmethod

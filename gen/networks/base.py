@@ -26,8 +26,6 @@ class NetworkProfile(Profile, ABC):
     """The cloud that has it, if only one has it. Profiles of two clouds cannot be combined."""
     disabled_by: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Environment variables with the values that make programs use another network."""
-    kubernetes: ClassVar[str] = ""
-    """First Kubernetes version that it works with, if gen supports older ones."""
 
     env: dict[EnvName, Text] = {}
     """Environment of each training container, in addition to that of the profile, or instead of it. A job can override

@@ -24,7 +24,7 @@ from gen.model.job import NOT_DEFAULTS, JobFields
 from gen.model.scalars import shown
 from gen.model.suggest import suggest
 from gen.networks import POD_NETWORK
-from gen.overlay.fields import VolumeFields
+from gen.overlay.fields import PROFILES, VolumeFields
 from gen.overlay.grant import known_permissions
 from gen.overlay.prices import check_prices
 from gen.resources.engines import ENGINES
@@ -48,24 +48,22 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
     """Report faults, and return the Kubernetes version for the schemas; empty for a missing or unknown version."""
     _operators(fields, layers, found)
     _defaults(data, layers, found)
-    for name in (name for name in fields.volumes if name in RESERVED_VOLUMES or name.startswith(_OWN)):
-        hint = "choose another name; gen adds a volume of this one by itself"
-        found.error(
-            RESERVED_NAME,
-            layers.place(("volumes", name), key=True),
-            f"no volume can be called `{name}`",
-            hint,
-        )
+    _volume_names(fields, layers, found)
     _volume_settings(fields, layers, found)
     _gpu_settings(fields, layers, found)
     check_prices(fields, layers, found)
-    _accelerators(fields, layers, found)
-    if POD_NETWORK in fields.networks:
-        place = layers.place(("networks", POD_NETWORK), key=True)
-        found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
     _networks(fields, layers, found)
     _pipelines(fields, layers, found)
     _definitions(fields, layers, found)
+    _grants(fields, layers, found)
+    version = _kubernetes(fields, layers, found)
+    if version:
+        _profiles(fields, version, layers, found)
+    return version
+
+
+def _grants(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Report grants of what the overlay does not have, and settings without effect."""
     if (others := fields.namespaces.get("*")) is not None and others.resource_quota:
         place = layers.place(("namespaces", "*", "resourceQuota"), key=True)
         message = "`resourceQuota` has no effect on `*`: it requires the name of a namespace"
@@ -80,18 +78,31 @@ def check_overlay(fields: OverlayFields, data: Mapping[str, Data], layers: Layer
                     place = layers.place(("namespaces", namespace, what, key), key=isinstance(names, dict))
                     hint = did_you_mean(name, known, otherwise=otherwise)
                     found.error(code, place, f"there is no {word} {shown(name)} to grant", hint)
-    return _kubernetes(fields, layers, found)
 
 
-def _accelerators(fields: OverlayFields, layers: Layers, found: Findings) -> None:
-    """Refuse accelerators that the Kubernetes version of the cluster does not have."""
-    minor = minor_version(fields.kubernetes or "").partition(".")[2]
-    for name, one in fields.accelerators.items():
-        (key, profile), *_ = one.given.items()
-        if minor.isdecimal() and int(minor) < profile.since:
-            place = layers.place(("accelerators", name, key), key=True)
-            message = f"`{key}` needs Kubernetes 1.{profile.since}, got `{fields.kubernetes}`"
-            found.error(INVALID_VALUE, place, message, "use another profile, or upgrade the cluster")
+def _profiles(fields: OverlayFields, version: str, layers: Layers, found: Findings) -> None:
+    """Report profiles that the cluster is too old for."""
+    for field in PROFILES:
+        for name, entry in getattr(fields, field).items():
+            for key, profile in entry.given.items():
+                if profile.kubernetes and _minor(version) < _minor(profile.kubernetes):
+                    message = (
+                        f"`{key}` requires Kubernetes {profile.kubernetes} or later, and the cluster has {version}"
+                    )
+                    place = layers.place((field, name, key), key=True)
+                    found.error(INVALID_VALUE, place, message, "use another profile, or upgrade the cluster")
+
+
+def _minor(version: str) -> int:
+    return int(version.partition(".")[2])
+
+
+def _volume_names(fields: OverlayFields, layers: Layers, found: Findings) -> None:
+    """Report names of volumes that gen gives to its own."""
+    for name in (name for name in fields.volumes if name in RESERVED_VOLUMES or name.startswith(_OWN)):
+        place = layers.place(("volumes", name), key=True)
+        hint = "choose another name; gen adds a volume of this one by itself"
+        found.error(RESERVED_NAME, place, f"no volume can be called `{name}`", hint)
 
 
 def _volume_settings(fields: OverlayFields, layers: Layers, found: Findings) -> None:
@@ -111,14 +122,11 @@ def _volume_settings(fields: OverlayFields, layers: Layers, found: Findings) -> 
 
 
 def _networks(fields: OverlayFields, layers: Layers, found: Findings) -> None:
-    """Report profiles that the cluster is too old for, and volumes with the name of one that a network adds to pods."""
-    version = minor_version(fields.kubernetes) if fields.kubernetes is not None else ""
+    """Report reserved names of networks, and volumes with the name of one that a network adds to pods."""
+    if POD_NETWORK in fields.networks:
+        place = layers.place(("networks", POD_NETWORK), key=True)
+        found.error(RESERVED_NAME, place, "`pod` is the cluster's ordinary network", "choose another name")
     for name, network in fields.networks.items():
-        for key, profile in network.given.items():
-            if version in versions() and profile.kubernetes and _older(version, profile.kubernetes):
-                message = f"`{key}` requires Kubernetes {profile.kubernetes} or later, and the cluster has {version}"
-                place = layers.place(("networks", name, key), key=True)
-                found.error(INVALID_VALUE, place, message, "remove the network, or upgrade the cluster")
         for mount in network.effect(0).mounts:
             if mount.name in fields.volumes:
                 place = layers.place(("volumes", mount.name), key=True)
@@ -149,11 +157,6 @@ def _definitions(fields: OverlayFields, layers: Layers, found: Findings) -> None
             message = f"{ENGINES[name].title} cannot apply pipelines with `kfp`: {engine.refuses_definitions}"
             hint = f"remove `pipelines.kfp`, or apply the overlay with {able}"
             found.error(INVALID_VALUE, layers.place(("pipelines", "kfp"), key=True), message, hint)
-
-
-def _older(version: str, other: str) -> bool:
-    known = versions()
-    return known.index(version) < known.index(other)
 
 
 def _gpu_settings(fields: OverlayFields, layers: Layers, found: Findings) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from gen.resources.base import Resource
 
-FIRST_MINOR: Final = 33
+FIRST_VERSION: Final = "1.33"
 _FIRST_OF_V1: Final = 34
 _OF_CLASS: Final = ".deviceclass.resource.k8s.io/devices"
 """`ResourceClaimsPerClass` in `core/v1/types.go`: quotas count the devices of claims by their class."""

@@ -66,7 +66,9 @@ def test_the_version_of_kubernetes_decides_the_api_version(repo: Repository, kub
 
 def test_older_versions_have_no_claims(repo: Repository) -> None:
     repo.overlay(overlay(DRA).replace("1.34", "1.32"))
-    assert messages(repo, "gpus: 2\n") == ["invalid-value: `dra` needs Kubernetes 1.33, got `1.32`"]
+    assert messages(repo, "gpus: 2\n") == [
+        "invalid-value: `dra` requires Kubernetes 1.33 or later, and the cluster has 1.32"
+    ]
 
 
 def test_a_kind_without_pod_templates_is_refused(repo: Repository) -> None:
