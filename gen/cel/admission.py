@@ -12,6 +12,7 @@ from gen.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
 _STRINGS: Final = list_of(STRING)
 _REQUEST: Final = Type("kubernetes.AdmissionRequest")
@@ -68,7 +69,7 @@ _ROOTS: Final = {
 
 
 def admission_environment(
-    names: frozenset[str] | set[str], variables: Mapping[str, Type] | None = None, minor: int = 0
+    names: AbstractSet[str], variables: Mapping[str, Type] | None = None, minor: int = 0
 ) -> Environment:
     """The environment with some of the variables; any other name is `dyn`. `variables` are those of a policy."""
     known = names | ({"authorizer.requestResource"} if "authorizer" in names else set())

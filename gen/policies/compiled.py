@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -67,6 +67,6 @@ def compiled(spec: Body) -> Compiled:
     return Compiled(conditions=conditions, variables=variables, validations=validations, audits=audits)
 
 
-def _program(holder: Body, field: str, names: Any, types: dict[str, Type] | None = None) -> Program:
-    own = names if types is None else {*names, "variables"}
-    return compile_expression(str(holder.get(field) or ""), admission_environment(set(own), types))
+def _program(holder: Body, field: str, names: frozenset[str], types: dict[str, Type] | None = None) -> Program:
+    own = names if types is None else names | {"variables"}
+    return compile_expression(str(holder.get(field) or ""), admission_environment(own, types))

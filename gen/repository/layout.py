@@ -205,11 +205,6 @@ def tree_folder(overlay: str, tree: Tree, namespace: str = "") -> str:
     return str(RenderedPath(overlay=overlay, tree=tree, namespace=namespace))
 
 
-def job_folder(overlay: str, namespace: str, job: str) -> str:
-    """The folder of a job's rendered objects."""
-    return str(RenderedPath(overlay=overlay, tree="jobs", namespace=namespace, job=job))
-
-
 def rendered_folder(overlay: str, tree: Tree, folder: str) -> str:
     """The folder of an object; `folder` is `<namespace>/<job>`, `<namespace>` of storage, or the engine of a bundle."""
     return f"{RENDERED}/{folder}/{overlay}" if tree == "bundle" else f"{RENDERED}/{overlay}/{tree}/{folder}"

@@ -34,7 +34,7 @@ def syntax_fault(
     """
     if not expression.strip():
         return Fault((), "the expression is empty", "write a CEL expression")
-    return typed_fault(expression, admission_environment(set(names), minor=minor), types)[0]
+    return typed_fault(expression, admission_environment(names, minor=minor), types)[0]
 
 
 def typed_fault(

@@ -8,7 +8,6 @@ from gen.repository.layout import (
     JobFile,
     RenderedPath,
     engine_of,
-    job_folder,
     job_key,
     object_file,
     object_files,
@@ -74,7 +73,7 @@ def test_an_overlay_called_storage_does_not_make_bundles_storage() -> None:
 
 def test_folders_and_files_are_those_of_the_parsed_path() -> None:
     assert str(RenderedPath(overlay="dev", tree="jobs")) == tree_folder("dev", "jobs") == "rendered/dev/jobs"
-    assert job_folder("dev", "team", "demo") == rendered_folder("dev", "jobs", "team/demo")
+    assert rendered_folder("dev", "jobs", "team/demo") == "rendered/dev/jobs/team/demo"
     assert tree_folder("dev", "storage", "team") == rendered_folder("dev", "storage", "team")
     assert rendered_folder("dev", "bundle", "flux") == str(RenderedPath(engine="flux", overlay="dev"))
     assert object_file("PyTorchJob", "demo") == "pytorchjob-demo.yaml"
