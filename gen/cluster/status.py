@@ -110,8 +110,8 @@ class _Join:
             yield from inner
 
     def _absent(self, one: Wanted, overlay: Overlay | None) -> RunStatus:
-        finished = one.state == "finished"
-        phase, reason, message = (Phase.GONE, "", "") if finished else (Phase.MISSING, "", "")
+        finished, reason, message = one.state == "finished", "", ""
+        phase = Phase.GONE if finished else Phase.MISSING
         if not self.snapshot.knows(one.resource, one.namespace):
             phase = Phase.UNKNOWN
         elif not finished and (one.version, one.resource.kind) in self.snapshot.unserved:

@@ -1,6 +1,6 @@
 """`gen plan`: effects of merging the work tree, from `rendered/` at the base commit and in the work tree.
 
-    find_base → read_trees → unrendered_objects → read_overlays → compare_trees → Review → text, Markdown or JSON
+    find_base → read_trees → unrendered_objects → read_overlays → compare_trees → Review → text, Markdown, JSON or HTML
 
 Files that differ from the base are compared with the result of a render, and kept runs with those at the base.
 `gen check` compares all files. A render of all jobs, which the cache makes short, finds the runs that are behind.
