@@ -44,7 +44,7 @@ def instead_of_mapping(model: type[BaseModel], route: Route, value: Any) -> str:
     """Remedy for a value that should be a mapping; empty if it is not obvious."""
     name = str(route[-1]) if route and isinstance(route[-1], str) else ""
     if form_at(model, route) is Form.KEYS:
-        pairs = list(_pairs(value if isinstance(value, list) else [value]))
+        pairs = list(_pairs(value if isinstance(value, list) else [value])) or list(_names(model, route, value))
         return f"write `{name}: {{{_joined(pairs)}}}`" if pairs and name else ""
     form = next((found for one in models_at(model, route) if (found := _in_model(one, value))), "")
     return f"write `{name}: {form}`" if form and name else f"write `{form}`" if form else ""
@@ -120,13 +120,23 @@ def _pair(entry: Any) -> tuple[str, str] | None:
     return entry["name"], _flow(others)
 
 
+def _names(model: type[BaseModel], route: Route, value: Any) -> Iterator[tuple[str, str]]:
+    """Names of a list as keys with nothing below them. Nothing if one needs a value."""
+    names = value if isinstance(value, list) else []
+    if all(isinstance(name, str) and _NAME.fullmatch(name) and accepts(model, (*route, name), {}) for name in names):
+        yield from ((name, "{}") for name in names)
+
+
 def _in_model(model: type[BaseModel], value: Any) -> str:
     """The value as a mapping with the main field of a model."""
     fields = {field.alias or name for name, field in model.model_fields.items()}
     match = _SERVER.fullmatch(value) if isinstance(value, str) else None
     if match is not None and {"server", "path"} <= fields:
         return f"{{server: {match['server']}, path: {match['path']}}}"
+    if isinstance(value, str) and value in fields:
+        return f"{{{value}: …}}"
     main = model.main if issubclass(model, Model) else ""
+    main = main or _only_required(model)
     if not main or not isinstance(value, (str, list)) or not value:
         return ""
     if isinstance(value, str) and value.startswith("."):
@@ -134,6 +144,12 @@ def _in_model(model: type[BaseModel], value: Any) -> str:
     if form_at(model, (main,)) is Form.LIST and isinstance(value, str):
         return f"{{{main}: [{_flow(value)}]}}"
     return f"{{{main}: {_flow(value)}}}" if accepts(model, (main,), value) else ""
+
+
+def _only_required(model: type[BaseModel]) -> str:
+    """The field of a model that must be set, if there is one; empty otherwise."""
+    required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+    return required[0] if len(required) == 1 else ""
 
 
 def _joined(pairs: Any) -> str:

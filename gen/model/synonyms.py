@@ -194,6 +194,8 @@ OVERLAY: Final = _names({
     "params": "parameters variables vars values",
     "codeSync": "gitSync",
     "priorities": "priority priorityClasses",
+    "remove it; policies are files in the folder `policies/` of the overlay": "policies policy admissionPolicies",
+    "remove it; definitions are files in the folder `crds/` of the overlay": "crds customResourceDefinitions",
     "set `gpus` of a namespace: `namespaces: {<namespace>: {gpus: <number>}}`": "quota quotas gpus limits",
     "set it for each namespace: `namespaces: {<namespace>: {<field>: …}}`": "serviceAccounts allow",
     "write `select: {include: [<pattern>], exclude: [<pattern>]}` instead": "include exclude jobs",
@@ -221,6 +223,14 @@ VOLUME: Final = _names({
     "storageClass": "storageClassName",
     "nfs": "nfsServer",
     "hostPath": "path host",
+})  # fmt: skip
+
+ACCELERATOR: Final = _names({
+    "write it below the profile, such as `nvidia: {model: <model>}`": "model product gpuModel gpuType name",
+    "perNode": "gpusPerNode devicesPerNode",
+    "nodeLabels": "nodeSelector selector labels",
+    "set it for a namespace: `namespaces: {<namespace>: {accelerators: {<accelerator>: <number>}}}`":
+        "count quota number total gpus",
 })  # fmt: skip
 
 GPU: Final = _names({"resource": "name device", "modelLabel": "label model product"})

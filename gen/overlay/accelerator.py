@@ -3,7 +3,7 @@
 # no postponed annotations here: pydantic would compile each of them again when the program starts
 from collections.abc import Mapping
 from functools import cache, cached_property
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import model_validator
 
@@ -15,6 +15,7 @@ from gen.model.names import LABEL_KEY, EnvName, LabelKey, LabelValue
 from gen.model.pods import Toleration
 from gen.model.profile import chosen, require_one, with_profiles
 from gen.model.scalars import Bytes, Positive, Quantity, Text, conflict, matching
+from gen.model.synonyms import ACCELERATOR
 from gen.model.validators import JsonForm
 from gen.regex import regex
 
@@ -32,6 +33,8 @@ NodeResource = Annotated[
 
 class AcceleratorFields(Model):
     """Accelerator that jobs can request by name: one profile, and settings that all profiles share."""
+
+    synonyms: ClassVar[Mapping[str, str]] = ACCELERATOR
 
     node_labels: dict[LabelKey, LabelValue] = {}
     """Node labels that must match, in addition to those of the profile."""
