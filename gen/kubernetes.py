@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gen.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Body = dict[str, Any]
 """A Kubernetes object, or a part of one, as plain data."""
@@ -166,6 +169,26 @@ def with_field(body: Body, route: tuple[str, ...], value: Any) -> Body:
     if value is None:
         return {key: other for key, other in body.items() if key != step}
     return {**body, step: value}
+
+
+def set_value(body: Body, route: tuple[str, ...], value: Any) -> None:
+    """Set the value at a route, with the mappings that are missing on the way."""
+    for step in route[:-1]:
+        body = body.setdefault(step, {})
+    body[route[-1]] = value
+
+
+def nulls(value: Any, route: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Where a value is or holds null."""
+    if value is None:
+        yield route
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from nulls(inner, (*route, key))
+
+
+def overlap(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
+    """Whether one route contains the other."""
+    return all(step == there for step, there in zip(one, other, strict=False))
 
 
 def queue_in(labels: Any) -> str:

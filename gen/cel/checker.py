@@ -10,7 +10,7 @@ from gen.cel.environment import Environment, first_version, unavailable
 from gen.cel.errors import CompileError
 from gen.cel.escaping import RESERVED, escaped
 from gen.cel.functions import FUNCTIONS
-from gen.cel.tree import Call, Fold, Ident, ListOf, Literal, MapOf, Message, Node, Select
+from gen.cel.tree import Call, Fold, Ident, ListOf, Literal, MapOf, Message, Node, Select, dotted_name
 from gen.cel.types import BOOL, DYN, INT, NULL, SIMPLE, Type, list_of, map_of, optional_of
 from gen.cel.unify import Substitution, shown
 from gen.cel.values import tag
@@ -92,7 +92,7 @@ class _Checker:
         return Type(name) if name in OPAQUE else None
 
     def select(self, node: Select) -> Type:
-        name = None if node.test else _dotted(node)
+        name = dotted_name(node)
         if (name is not None and self._variable(name.partition(".")[0] or name) is None) or name in self._scopes[0]:
             found = self._named(node, name or "")
             if found is not None:
@@ -132,7 +132,7 @@ class _Checker:
         return self._overload(node, arguments)
 
     def _is_free(self, target: Node) -> bool:
-        name = _dotted(target)
+        name = dotted_name(target)
         return name is not None and self._variable(name.partition(".")[0]) is None
 
     def _overload(self, node: Call, arguments: list[Type]) -> Type:
@@ -252,16 +252,8 @@ OPAQUE: Final = frozenset(
 """Types of the libraries of API servers."""
 
 
-def _dotted(node: Node) -> str | None:
-    if isinstance(node, Ident):
-        return node.name
-    if isinstance(node, Select) and not node.test and (name := _dotted(node.operand)) is not None:
-        return f"{name}.{node.field}"
-    return None
-
-
 def _function_name(node: Call) -> str:
-    name = _dotted(node.target) if node.target is not None else None
+    name = dotted_name(node.target) if node.target is not None else None
     return f"{name}.{node.function}" if name is not None else ""
 
 

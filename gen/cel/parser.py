@@ -9,7 +9,7 @@ from gen.cel.errors import CompileError, NotEvaluatedError
 from gen.cel.escaping import RESERVED
 from gen.cel.macros import expand
 from gen.cel.tokens import Token, tokens_of
-from gen.cel.tree import Call, Ident, ListOf, Literal, MapOf, Message, Node, Select, children
+from gen.cel.tree import Call, Ident, ListOf, Literal, MapOf, Message, Node, Select, children, dotted_name
 
 _MAX_NESTING = 60
 """Brackets and macros inside each other. More could exceed Python's recursion limit."""
@@ -150,7 +150,7 @@ class _Parser:
                 function = "_[?_]" if self._take("?") else "_[_]"
                 node = Call(at, function, [node, self.expression()])
                 self._expect("]")
-            elif self._is("{") and (name := _qualified(node)) is not None:
+            elif self._is("{") and (name := dotted_name(node)) is not None:
                 self._next()
                 node = self._message(name, at)
             else:
@@ -253,12 +253,3 @@ def _balanced(function: str, terms: list[Node], at: int) -> Node:
     middle = (len(terms) + 1) // 2
     parts: list[Any] = [_balanced(function, terms[:middle], at), _balanced(function, terms[middle:], at)]
     return Call(at, function, parts)
-
-
-def _qualified(node: Node) -> str | None:
-    """The dotted name that a node is; None if it is anything else."""
-    if isinstance(node, Ident):
-        return node.name
-    if isinstance(node, Select) and not node.test and (name := _qualified(node.operand)) is not None:
-        return f"{name}.{node.field}"
-    return None

@@ -71,7 +71,7 @@ class Fold(Node):
     over: Node
     variable: str
     second: str
-    """The second variable; empty if there is one."""
+    """The second variable; empty if there is only one."""
     result_name: str
     start: Node
     condition: Node
@@ -79,6 +79,15 @@ class Fold(Node):
     result: Node
     macro: str = ""
     """What the expression calls; empty for a loop inside of another macro."""
+
+
+def dotted_name(node: Node) -> str | None:
+    """The dotted name that a node is; None if it is anything else."""
+    if isinstance(node, Ident):
+        return node.name
+    if isinstance(node, Select) and not node.test and (name := dotted_name(node.operand)) is not None:
+        return f"{name}.{node.field}"
+    return None
 
 
 def children(node: Node) -> list[Node]:

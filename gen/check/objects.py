@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from gen.check.api_versions import is_removed, retired, unknown
 from gen.check.schema_errors import MAX_PROBLEMS, schema_problems
 from gen.check.silence import Checked, silenced
+from gen.kubernetes import overlap
 from gen.resources.pods import follow
 from gen.resources.retired import RETIRED
 from gen.rules.catalogue import rules_for
@@ -97,7 +98,7 @@ def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Pr
     yield from faults
     wrong = [fault.route for fault in faults]
     view = ObjectView.of(_without(view.body, wrong), kinds.version, defined=view.defined, namespaced=namespaced)
-    yield from (one for one in _of_rules(view, sound=False) if not any(_overlap(one.route, at) for at in wrong))
+    yield from (one for one in _of_rules(view, sound=False) if not any(overlap(one.route, at) for at in wrong))
 
 
 _MAX_OBJECT_BYTES = 3 << 20
@@ -122,11 +123,6 @@ def _without(body: Body, routes: list[Route]) -> Body:
         if isinstance(holder, dict):
             holder.pop(last, None)
     return copied
-
-
-def _overlap(one: Route, other: Route) -> bool:
-    """Whether one route contains the other."""
-    return all(step == there for step, there in zip(one, other, strict=False))
 
 
 def _of_schema(body: Any, kind: Kind, kinds: Kinds, route: Route) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gen.findings.imports import NEEDS_SECRET, NOT_CARRIED
 from gen.findings.jobs import SECRET_VALUE
 from gen.importers.base import ImportedJob
+from gen.kubernetes import set_value
 from gen.model.names import name_meant
 from gen.regex import regex
 from gen.secrets import known_secrets
@@ -35,13 +36,13 @@ class JobDraft:
 
     def set(self, value: Any, *route: str, place: Location | None = None) -> None:
         """Set a field of the job."""
-        _put(self.fields, value, route)
+        set_value(self.fields, route, value)
         if place is not None:
             self.places.setdefault(route[0], place)
 
     def need(self, value: Any, *route: str) -> None:
         """Set a field of the overlay."""
-        _put(self.overlay, value, route)
+        set_value(self.overlay, route, value)
 
     def grant(self, field: str, value: str) -> None:
         """Add to a list of `namespaces.<namespace>` of the overlay."""
@@ -114,12 +115,6 @@ class JobDraft:
             self.found.error(SECRET_VALUE, place, f"`{field}` has what looks like {what}", hint)
             failed = True
         return failed
-
-
-def _put(fields: Fields, value: Any, route: tuple[str, ...]) -> None:
-    for step in route[:-1]:
-        fields = fields.setdefault(step, {})
-    fields[route[-1]] = value
 
 
 def is_secret(name: str, text: str) -> bool:

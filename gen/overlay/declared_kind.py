@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from gen.kinds.declared import Declaration
 from gen.kinds.declared_items import DeclaredPods, in_item, list_of
+from gen.kubernetes import overlap
 from gen.model.base import Model
 from gen.model.names import JobName, Label
 from gen.model.scalars import Text, Truth, conflict, matching
@@ -150,10 +151,10 @@ class DeclaredKind(Model):
     def _no_field_twice(self) -> Self:
         routes = list(self._routes())
         for index, route in enumerate(routes):
-            if other := next((one for one in routes[:index] if _overlap(one, route)), None):
+            if other := next((one for one in routes[:index] if overlap(one, route)), None):
                 raise conflict(f"`{_text(route)}` and `{_text(other)}` overlap", "give each field a route of its own")
         for field in self.fields:
-            if other := next((one for one in routes if _overlap(one, _path(f"spec.{field}"))), None):
+            if other := next((one for one in routes if overlap(one, _path(f"spec.{field}"))), None):
                 message = f"a job must not set `{field}`, because gen sets `{_text(other)}`"
                 raise conflict(message, f"remove `{field}` from `fields`, or name the fields below it")
         return self
@@ -169,9 +170,9 @@ class DeclaredKind(Model):
             if list_of(template) is None and pods.item_name != "name":
                 message = f"`itemName` of `{role}` has no effect on a template that is not in a list"
                 raise conflict(message, "remove it")
-            if list_of(template) is not None and any(_overlap((pods.item_name,), route) for route in own):
+            if list_of(template) is not None and any(overlap((pods.item_name,), route) for route in own):
                 raise conflict(f"`itemName` of `{role}` is a field of its pods", "name another field")
-            if len(own) > 1 and _overlap(*own) and list_of(template) is not None:
+            if len(own) > 1 and overlap(*own) and list_of(template) is not None:
                 raise conflict(f"`template` and `replicas` of `{role}` overlap", "give each field a route of its own")
         return self
 
@@ -268,8 +269,3 @@ def _path(route: str) -> tuple[str, ...]:
 
 def _text(route: tuple[str, ...]) -> str:
     return ".".join(route)
-
-
-def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether one route contains the other."""
-    return all(step == there for step, there in zip(one, other, strict=False))

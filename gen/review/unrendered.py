@@ -13,6 +13,7 @@ from gen.diagnostics import Findings, Location, counted
 from gen.findings.rendered import FOREIGN_FILE, HAND_EDITED, STALE
 from gen.kubernetes import at, identity_of
 from gen.load.manifests import read_manifests
+from gen.render.committed.read import as_written
 from gen.render.emit import HEADER, untouched
 from gen.render.write.kept import is_kept
 from gen.repository.control_files import is_control_file, refuse_control_file
@@ -59,7 +60,7 @@ def job_sources(suspects: Mapping[str, bytes]) -> list[str] | None:
     """The job files that the headers name; None if a file may have another source, so that everything is rendered."""
     sources = set()
     for raw in suspects.values():
-        if (header := HEADER.match(_text(raw))) is not None:
+        if (header := HEADER.match(as_written(raw))) is not None:
             sources.add(header["source"])
     if any(source_job(source) is None for source in sources):
         return None
@@ -73,7 +74,7 @@ def unrendered_objects(
     return tuple(
         one
         for path, raw in sorted(suspects.items())
-        if (text := _text(raw)) != expected.texts.get(path)
+        if (text := as_written(raw)) != expected.texts.get(path)
         for one in _objects(path, raw, text, expected, found)
     )
 
@@ -135,8 +136,3 @@ def _effect(objects: list[UnrenderedObject]) -> str:
     more = f" and {len(objects) - _MAX_NAMES} more" if len(objects) > _MAX_NAMES else ""
     pods, gpus = sum(one.demand.pods for one in objects), sum(one.demand.gpus for one in objects)
     return f"{names}{more} with {counted(pods, 'pod')} and {counted(gpus, 'GPU')}"
-
-
-def _text(raw: bytes) -> str:
-    """The text with the line ends that gen writes: Git may convert them."""
-    return raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff").replace("\r\n", "\n")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from gen.diagnostics import did_you_mean
 from gen.findings.overlays import INVALID_PATCH
+from gen.kubernetes import nulls
 from gen.load import Data, Layer, typed
 from gen.overlay.patches.types import Operation
 from gen.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gen.diagnostics import Findings, Route
 
 _NEEDED: Final[dict[str, tuple[str, ...]]] = {
@@ -80,15 +79,6 @@ class _Reader(Struct, frozen=True):
 
     def _refuse(self, route: Route, message: str, hint: str) -> None:
         self.found.error(INVALID_PATCH, self.layer.find((self.index, *route)).value, message, hint)
-
-
-def nulls(value: Any, at: Route = ()) -> Iterator[Route]:
-    """Where a value is or holds null."""
-    if value is None:
-        yield at
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in pairs:
-        yield from nulls(inner, (*at, key))
 
 
 def _steps(pointer: Data) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.kubernetes import set_value
 from gen.queues.base import Member, Run
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
     from gen.kinds.plan import Plan, QueuePlan
     from gen.kubernetes import Body
-    from gen.resources.base import Path, Resource
+    from gen.resources.base import Resource
 
 
 def queue_run(plan: Plan, facts: Resource, pods: Mapping[str, Body]) -> Run:
@@ -52,10 +53,3 @@ def put_into_queue(queue: QueuePlan, run: Run, workload: Body) -> None:
     for route, value in queue.profile.values(run).items():
         set_value(workload, route, value)
     workload["metadata"]["labels"] = dict(sorted(workload["metadata"]["labels"].items()))
-
-
-def set_value(body: Body, route: Path, value: object) -> None:
-    """Set the value at a route, with the mappings that are missing on the way."""
-    for step in route[:-1]:
-        body = body.setdefault(step, {})
-    body[route[-1]] = value

@@ -8,14 +8,14 @@ import orjson
 from msgspec.structs import replace
 
 from gen.diagnostics import Location
-from gen.kubernetes import METRICS, RUN, VALUES, Body
+from gen.kubernetes import METRICS, RUN, VALUES, Body, set_value
 from gen.render.build.arena import show_to_arena, state_of
 from gen.render.build.claims import claim_templates
 from gen.render.build.metadata import inner_metadata, platform_metadata, run_metadata, storage_metadata
 from gen.render.build.metrics import metrics_annotation
 from gen.render.build.pipeline_version import definition_objects, version_spec
 from gen.render.build.pod import pod_template
-from gen.render.build.queue import put_into_queue, queue_run, queued_pods, set_value
+from gen.render.build.queue import put_into_queue, queue_run, queued_pods
 from gen.render.build.schedule import scheduled
 from gen.render.build.tensorboard import tensorboard
 from gen.render.manifest import Built, Manifest

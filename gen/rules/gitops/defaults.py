@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from gen.diagnostics import Severity
-from gen.kubernetes import at
+from gen.kubernetes import at, nulls
 from gen.quantity import canonical
 from gen.resources.jobset import JOBSET
 from gen.resources.volcano import VOLCANO_JOB
@@ -14,8 +14,6 @@ from gen.rules.field_checks import find
 from gen.rules.rule import gitops
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gen.diagnostics import Route
     from gen.rules.fault import Faults
     from gen.rules.object_view import ObjectView
@@ -100,12 +98,4 @@ def server_fields(view: ObjectView) -> Faults:
         if field in metadata:
             yield Fault(("metadata", field), f"`{field}` is set by the API server")
     if view.body is not view.written:
-        yield from (Fault(route, "null field") for route in _nulls(view.written, ()))
-
-
-def _nulls(value: Any, route: Route) -> Iterator[Route]:
-    if value is None:
-        yield route
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in pairs:
-        yield from _nulls(inner, (*route, key))
+        yield from (Fault(route, "null field") for route in nulls(view.written))
