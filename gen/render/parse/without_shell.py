@@ -32,7 +32,8 @@ def report_list(source: Source, route: Route, command: list[Data], found: Findin
         return
     hint = "write the command as a text, which a shell reads, or each of its words as an entry"
     if " " in words[0].strip() and "{{" not in words[0] and not words[0].startswith("/"):
-        message = f"no program is called {shown(words[0])}: a list is executed without a shell"
+        first = words[0].split()[0]  # its arguments may be a secret
+        message = f"no program is called {shown(f'{first} …')}: a list is executed without a shell"
         found.warning(SHELL_SYNTAX, source.place((*route, 0)), message, hint)
     for index, word in enumerate(command):
         match = _VARIABLE.fullmatch(word) if isinstance(word, str) else None
