@@ -118,6 +118,11 @@ class Job(JobFields, ABC):
         return body
 
     @classmethod
+    def read_counts(cls, spec: Body) -> Mapping[str, Any]:  # noqa: ARG003 - most kinds count pods by their routes only
+        """Fields of an imported job that no route of `copied` or of the facts gives, from the `spec` of its object."""
+        return {}
+
+    @classmethod
     def as_written(cls, field: str, value: Any) -> Any:  # noqa: ARG003 - most fields have no other form
         """A value of `copied` as authors write the field, such as `30s` for a number of seconds."""
         return value

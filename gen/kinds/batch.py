@@ -6,13 +6,13 @@ Kubernetes documentation "Job with Pod-to-Pod Communication".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from gen.kinds.base import Problem
 from gen.kinds.indexed import FailureRule, IndexedJob, field_variable
 from gen.kinds.retries import counted_failures, counted_restarts
 from gen.kinds.role import Role
-from gen.kinds.task_array import TaskArray, array_problems, task_counts, tasks_at_once
+from gen.kinds.task_array import TaskArray, array_problems, counts_of_tasks, task_counts, tasks_at_once
 from gen.kubernetes import COMPONENT, JOB_LABEL, RUN, RUN_LABEL, STEP_LABEL, TRIAL, Body, present, with_field
 from gen.model.base import Model, OrMapping, default
 from gen.model.pods import RoleFields
@@ -55,6 +55,10 @@ class BatchJob(IndexedJob):
     attempt_timeout: Duration | None = None
     """Maximum run time of one attempt: a pod that takes longer fails, and counts towards `retries`. `timeout` limits
     all attempts together. Requires `restart: Never`."""
+
+    @classmethod
+    def read_counts(cls, spec: Body) -> Mapping[str, Any]:
+        return counts_of_tasks(spec)
 
     @property
     def tasks(self) -> TaskArray | None:

@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gen.kinds.base import Problem
-from gen.kubernetes import Body, present
+from gen.kubernetes import Body, at, present
 from gen.model.base import Model
 from gen.model.scalars import Count, Positive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from gen.kinds.indexed import IndexedJob
 
@@ -43,6 +43,18 @@ def task_counts(job: IndexedJob, array: TaskArray, retries: int | None) -> Body:
         backoffLimitPerIndex=retries or 0,
         maxFailedIndexes=array.max_failed,
     )
+
+
+def counts_of_tasks(spec: Body) -> Mapping[str, Any]:
+    """The fields that give an indexed Job its `task_counts`; none for pods that share their retries."""
+    names = ("completions", "backoffLimitPerIndex", "parallelism", "maxFailedIndexes")
+    tasks, retries, parallel, failed = (value if type(value := spec.get(name)) is int else None for name in names)
+    never = at(spec, "template", "spec", "restartPolicy") == "Never"
+    if spec.get("completionMode") != "Indexed" or tasks is None or retries is None or not never:
+        return {}
+    fewer = parallel if parallel is not None and 0 < parallel < tasks else None
+    limits = present(parallel=fewer, maxFailed=failed)
+    return {"workers": tasks, "array": limits or True, "retries": retries or None}
 
 
 def array_problems(job: IndexedJob, array: TaskArray) -> Iterable[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
@@ -60,6 +60,7 @@ def read_run(
     _remove_invalid(draft, model)
     _drop_reserved(draft, item, model, roles)
     _set_roles(draft, model, every, roles)
+    _set_counts(draft, item, model.read_counts(body["spec"]) if facts is model.facts and every else {})
     _remove_refused(draft, model)
 
 
@@ -158,6 +159,13 @@ def _set_roles(draft: JobDraft, model: type[Job], every: list[Template], roles: 
     draft.fields["roles"] = {name: fields for name, fields in kept.items() if fields or name in needed}
     if not draft.fields["roles"]:
         del draft.fields["roles"]
+
+
+def _set_counts(draft: JobDraft, item: Item, counts: Mapping[str, Any]) -> None:
+    for field, value in counts.items():
+        draft.fields.pop(field, None)
+        if value is not None:
+            draft.set(value, field, place=item.place("spec"))
 
 
 def _holders(roles: dict[str, Fields], known: dict[str, Role]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.importers.manifests.changes import PYTORCH, changed, of_container
 from tests.importers.manifests.forms import EQUAL, IMAGE
-from tests.importers.manifests.proofs import proof_of
+from tests.importers.manifests.proofs import proof_of, read
 from tests.importers.support import run_import
 
 if TYPE_CHECKING:
@@ -76,3 +76,36 @@ def test_the_report_has_the_patches(repo: Repository) -> None:
         in report.summary
     )
     assert "path: /spec/pytorchReplicaSpecs/Master/template/spec/hostIPC\n" in report.summary.replace('"', "")
+
+
+def indexed(restart: str = "Never", **spec: Any) -> dict[str, Any]:
+    container = {"name": "main", "image": "a/b:1", "command": ["x"]}
+    template = {"spec": {"restartPolicy": restart, "containers": [container]}}
+    metadata = {"name": "tasks", "namespace": "team"}
+    own = {"completions": 10, "parallelism": 4, "completionMode": "Indexed", "template": template, **spec}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": own}
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ({"backoffLimitPerIndex": 2}, {"workers": 10, "array": {"parallel": 4}, "retries": 2}),
+        ({"backoffLimitPerIndex": 0, "parallelism": 10}, {"workers": 10, "array": True, "retries": None}),
+        (
+            {"backoffLimitPerIndex": 1, "maxFailedIndexes": 3},
+            {"workers": 10, "array": {"parallel": 4, "maxFailed": 3}, "retries": 1},
+        ),
+    ],
+)
+def test_a_job_whose_tasks_are_tried_one_by_one_is_an_array(spec: dict[str, Any], fields: dict[str, Any]) -> None:
+    proof = proof_of(indexed(**spec))
+    assert {name: proof.job.fields.get(name) for name in fields} == fields
+    assert (proof.patch, proof.remaining) == (None, ())
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"backoffLimitPerIndex": "1"}, {"backoffLimitPerIndex": 1, "restart": "OnFailure"}]
+)
+def test_other_jobs_are_no_array(spec: dict[str, Any]) -> None:
+    jobs, _ = read(indexed(**spec))
+    assert "array" not in jobs[0].fields
