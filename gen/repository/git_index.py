@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _SUBMODULE, _LINK, _EXECUTABLE = "160000", "120000", "100755"
 _MODULES = ".gitmodules"
 _TREES: Final = ("--", JOBS, OVERLAYS, RENDERED)
+_UNMARKED, _SKIPPED = b"H ", b"S "
+"""Marks in the output of `git ls-files -v`; `assume-unchanged` makes them lower case."""
 
 
 def check_index(root: Path, found: Findings) -> None:
@@ -110,10 +112,11 @@ def in_git(root: Path) -> bool:
 @contextmanager
 def staged_tree(root: Path) -> Iterator[Path]:
     """A folder with the staged files: the work tree if it has no other ones, otherwise a temporary copy."""
-    if not _git(root, "diff", "--name-only", "-z", *_TREES) and not _git(root, "ls-files", "--others", "-z", *_TREES):
+    # first, because Git explains best here why it cannot read a repository
+    prefix = _git(root, "rev-parse", "--show-prefix").decode("utf-8", "surrogateescape").removesuffix("\n")
+    if _is_staged(root):
         yield root
         return
-    prefix = _git(root, "rev-parse", "--show-prefix").decode("utf-8", "surrogateescape").removesuffix("\n")
     with tempfile.TemporaryDirectory(prefix="gen-staged-") as folder:
         top = Path(folder).resolve()
         for name in (JOBS, OVERLAYS):
@@ -122,16 +125,28 @@ def staged_tree(root: Path) -> Iterator[Path]:
         yield top / prefix
 
 
+def _is_staged(root: Path) -> bool:
+    """Whether the work tree has the files of the index, and no others.
+
+    `git diff` does not look at files that are marked `assume-unchanged` or, in a sparse checkout, `skip-worktree`.
+    """
+    if _git(root, "diff", "--name-only", "-z", *_TREES) or _git(root, "ls-files", "--others", "-z", *_TREES):
+        return False
+    entries = _git(root, "ls-files", "-v", "-z", *_TREES).split(b"\0")
+    return all(entry.startswith(_UNMARKED) for entry in entries if entry)
+
+
 def _copy(root: Path, top: Path) -> None:
     """Check out the staged files below `top`, with the line ends that a clone has."""
-    entries = [
-        entry.split(b"\t", 1) for entry in _git(root, "ls-files", "--stage", "-z", *_TREES).split(b"\0") if entry
-    ]
+    listed = _git(root, "ls-files", "--stage", "-v", "-z", *_TREES).split(b"\0")
+    entries = [entry.split(b"\t", 1) for entry in listed if entry]
     for about, path in entries:
-        if about.decode().startswith(_SUBMODULE):
+        if about[2:].decode().startswith(_SUBMODULE):
             raise UsageError(f"{path.decode('utf-8', 'replace')} is a submodule; replace it with its files")
     paths = b"".join(path + b"\0" for _, path in entries)
-    _git(root, "checkout-index", "-z", "--stdin", f"--prefix={top}/", given=paths)
+    sparse = any(about.upper().startswith(_SKIPPED) for about, _ in entries)
+    options = ["--ignore-skip-worktree-bits"] if sparse else []  # which old releases of Git do not have
+    _git(root, "checkout-index", "-z", "--stdin", f"--prefix={top}/", *options, given=paths)
 
 
 def _git(root: Path, *arguments: str, given: bytes | None = None) -> bytes:

@@ -135,6 +135,37 @@ def test_staged_files_of_a_subfolder_are_checked(tmp_path: Path) -> None:
     assert run(GEN, "check", "--staged", cwd=root).returncode == 0
 
 
+def test_files_that_git_does_not_compare_are_those_of_the_index(tmp_path: Path) -> None:
+    root = committed_repository(tmp_path / "new")
+    manifest = "rendered/production/jobs/team-a/hello/job-hello.yaml"
+    git("update-index", "--assume-unchanged", manifest, cwd=root)
+    job = root / "jobs/team-a/hello.yaml"
+    job.write_text(job.read_text("utf-8") + "\nenv: {A: b}\n", "utf-8")
+    render(root)
+    git("add", "--all", cwd=root)
+    done = run(GEN, "check", "--staged", cwd=root)
+    assert done.returncode == 1, done.stdout
+    assert f"stale        {manifest}" in done.stdout
+    git("update-index", "--no-assume-unchanged", manifest, cwd=root)
+    git("add", "--all", cwd=root)
+    assert run(GEN, "check", "--staged", cwd=root).returncode == 0
+
+
+def test_staged_files_of_a_sparse_checkout_are_checked(tmp_path: Path) -> None:
+    root = committed_repository(tmp_path / "new")
+    git("sparse-checkout", "set", "--no-cone", "/jobs/", "/overlays/", cwd=root)
+    assert not (root / "rendered").exists()
+    done = run(GEN, "check", "--staged", cwd=root)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_reason_why_git_does_not_read_a_repository_is_named(tmp_path: Path) -> None:
+    root = committed_repository(tmp_path / "new")
+    done = run(GEN, "check", "--staged", cwd=root, GIT_TEST_ASSUME_DIFFERENT_OWNER="1")
+    assert done.returncode == 2
+    assert "detected dubious ownership" in done.stderr
+
+
 def test_staged_files_need_a_git_repository(tmp_path: Path) -> None:
     assert initialised(tmp_path / "new")[1] == 0
     done = run(GEN, "check", "--staged", cwd=tmp_path / "new")
