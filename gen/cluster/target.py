@@ -42,13 +42,18 @@ class Target(Struct, frozen=True, kw_only=True):
         return tuple(overlay.name for overlay in self.overlays)
 
 
-def read_targets(root: Path, names: Collection[str], access: Access, found: Findings) -> list[Target]:
-    """The clusters of the named overlays, or of all. An overlay without a context is a finding."""
+def read_targets(
+    root: Path, names: Collection[str], access: Access, found: Findings, needed: Collection[str] | None = None
+) -> list[Target]:
+    """The clusters of the named overlays, or of all, as far as they are `needed`.
+
+    An overlay without a context is a finding.
+    """
     overlays = OverlayReader(root, found).read(names) if names else OverlayReader(root, found).read()
     known, current = contexts(access.kubeconfig)
     flags = _flags(access.contexts, overlays)
     chosen: dict[str, list[Overlay]] = {}
-    for overlay in overlays:
+    for overlay in (one for one in overlays if needed is None or one.name in needed):
         context = flags.get(overlay.name) or flags.get("") or overlay.context
         if context is None and len(overlays) == 1:
             context = current or None

@@ -46,7 +46,7 @@ def ask(request: LiveRequest, jobs: Sequence[str], found: Findings) -> tuple[Pat
 
     require_client()
     chosen = chosen_files(repository(request.root), jobs)  # a misspelt name is reported before clusters are
-    folder, targets = reached(request, found)
+    folder, targets = reached(request, found, chosen)
     from gen.cluster.read import questions  # noqa: PLC0415 - as above
 
     asked = questions(folder, targets, chosen)
@@ -56,8 +56,8 @@ def ask(request: LiveRequest, jobs: Sequence[str], found: Findings) -> tuple[Pat
     return folder, asked
 
 
-def reached(request: LiveRequest, found: Findings) -> tuple[Path, list[Target]]:
-    """The repository and its clusters. UsageError without the client."""
+def reached(request: LiveRequest, found: Findings, jobs: Sequence[JobFile] | None = None) -> tuple[Path, list[Target]]:
+    """The repository and its clusters, or those with runs of some jobs. UsageError without the client."""
     from gen.cluster.client import require_client  # noqa: PLC0415 - `gen status --help` does not need it
 
     require_client()
@@ -67,7 +67,16 @@ def reached(request: LiveRequest, found: Findings) -> tuple[Path, list[Target]]:
     folder = repository(request.root)
     load_extensions(folder)
     access = Access(contexts=request.context, kubeconfig=request.kubeconfig, seconds=request.request_timeout)
-    return folder, read_targets(folder, request.overlay, access, found)
+    needed = _overlays_with(folder, jobs) if jobs is not None and not request.overlay else ()
+    return folder, read_targets(folder, request.overlay, access, found, needed or None)
+
+
+def _overlays_with(folder: Path, jobs: Sequence[JobFile]) -> set[str]:
+    """The overlays that have runs of some jobs: the contexts of others are not needed."""
+    from gen.cluster.wanted import wanted_runs  # noqa: PLC0415 - `gen status --help` does not need it
+    from gen.repository.overlay_files import overlay_names  # noqa: PLC0415 - as above
+
+    return {one.overlay for one in wanted_runs(folder, overlay_names(folder, Findings()), frozenset(jobs))}
 
 
 def chosen_files(root: Path, patterns: Sequence[str]) -> list[JobFile] | None:
