@@ -17,6 +17,7 @@ from gen.cel.parser import parse
 from gen.cel.tree import Node, Select, children
 
 if TYPE_CHECKING:
+    from gen.cel.checker import Checked
     from gen.cel.frame import Step
     from gen.cel.types import Type
 
@@ -51,16 +52,29 @@ def compile_expression(text: str, environment: Environment, *, escaped_names: bo
 
     CompileError for an expression that an API server refuses, NotEvaluatedError for one that is nested too deeply.
     """
+    tree, checked = checked_tree(text, environment, escaped_names=escaped_names)
+    try:
+        return Program(text, checked.type, closure(tree, checked.qualified))
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def checked_tree(text: str, environment: Environment, *, escaped_names: bool = False) -> tuple[Node, Checked]:
+    """The tree of an expression with its types. Errors are those of `compile_expression`."""
     _load()
     try:
         tree = parse(text)
         checked = check(tree, environment)
         check_literals(tree)
-        if escaped_names:
-            _unescape(tree)
-        return Program(text, checked.type, closure(tree, checked.qualified))
     except RecursionError:
-        raise NotEvaluatedError("the expression is nested too deeply") from None
+        raise _too_deep() from None
+    if escaped_names:
+        _unescape(tree)
+    return tree, checked
+
+
+def _too_deep() -> NotEvaluatedError:
+    return NotEvaluatedError("the expression is nested too deeply")
 
 
 @lru_cache(maxsize=1)

@@ -42,10 +42,10 @@ def typed_fault(
 ) -> tuple[Fault | None, Type | None]:
     """The fault of an expression, and its type; no fault if the expression is nested too deeply to be checked."""
     from gen.cel.errors import CompileError, NotEvaluatedError, UnavailableError  # noqa: PLC0415 - few objects have expressions
-    from gen.cel.program import compile_expression  # noqa: PLC0415 - as above
+    from gen.cel.program import checked_tree  # noqa: PLC0415 - as above
 
     try:
-        found = compile_expression(expression, environment, escaped_names=escaped_names).type
+        found = checked_tree(expression, environment, escaped_names=escaped_names)[1].type
     except NotEvaluatedError:
         return None, None
     except UnavailableError as error:

@@ -1,8 +1,7 @@
 """Values in schemas of CustomResourceDefinitions: defaults, patterns and CEL rules.
 
 From `ValidateDefaults` of `apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go` and
-`ValidateCustomResourceDefinitionOpenAPISchema` of `pkg/apis/apiextensions/validation/validation.go`. Types and costs of
-CEL rules are not checked.
+`ValidateCustomResourceDefinitionOpenAPISchema` of `pkg/apis/apiextensions/validation/validation.go`.
 """
 
 from __future__ import annotations
@@ -13,20 +12,27 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.cel.declared import declared_environment
+from gen.cel.environment import Environment
+from gen.cel.types import optional_of
 from gen.regex import regex
-from gen.rules.cel_syntax import typed_fault
+from gen.rules.cel_syntax import BOOLEAN, typed_fault
 from gen.rules.fault import Fault, not_one_of
 from gen.schemas.structural import closed
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from gen.diagnostics import Route
     from gen.rules.fault import Faults
 
 _NAMES: Final = frozenset({"self", "oldSelf"})
+_TEXT: Final = frozenset({"string"})
 _REASONS: Final = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 _LOOKAROUND = regex(r"(?<!\\)\(\?<?[=!]")
 _BROKEN = ("unterminated", "unbalanced", "missing )", "nothing to repeat")
 _INT_OR_STRING = "x-kubernetes-int-or-string"
+EMBEDDED: Final = "x-kubernetes-embedded-resource"
+RULES: Final = "x-kubernetes-validations"
 
 
 def value_faults(schema: Any, route: Route) -> Faults:
@@ -56,7 +62,7 @@ def _pattern_fault(pattern: str) -> str:
 def _fits(schema: Any, default: Any) -> bool:
     from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, and few objects are definitions
 
-    if schema.get("x-kubernetes-embedded-resource") or schema.get("properties", {}).get("metadata"):
+    if schema.get(EMBEDDED) or schema.get("properties", {}).get("metadata"):
         return True
     try:
         return Draft202012Validator(closed(schema)).is_valid(default)
@@ -66,15 +72,20 @@ def _fits(schema: Any, default: Any) -> bool:
 
 def cel_faults(schema: Any, route: Route, minor: int, *, is_root: bool) -> Faults:
     """Faults of the CEL rules of a schema."""
-    rules = schema.get("x-kubernetes-validations") or ()
+    rules = schema.get(RULES) or ()
     if rules and not schema.get("type") and not schema.get(_INT_OR_STRING):
         yield Fault((*route, "type"), "CEL rules require a type", "add the type, such as `type: object`")
     for index, rule in enumerate(rules):
-        at = (*route, "x-kubernetes-validations", index)
+        at = (*route, RULES, index)
         expression, message = rule.get("rule") or "", rule.get("message")
-        fault = _rule_fault(expression, schema, minor, is_root=is_root)
+        environment = rule_environment(schema, rule, minor, is_root=is_root)
+        fault = _expression_fault(expression, environment, BOOLEAN)
         if fault is not None:
             yield fault.at((*at, "rule"))
+        elif rule.get("messageExpression"):
+            fault = _expression_fault(rule["messageExpression"], environment, _TEXT)
+            if fault is not None:
+                yield fault.at((*at, "messageExpression"))
         if "\n" in expression.strip() and not (message or rule.get("messageExpression")):
             yield Fault((*at, "message"), "a rule with several lines requires a message", "add `message`")
         if message is not None and (not message.strip() or "\n" in message.strip()):
@@ -83,9 +94,16 @@ def cel_faults(schema: Any, route: Route, minor: int, *, is_root: bool) -> Fault
             yield not_one_of(rule["reason"], _REASONS).at((*at, "reason"))
 
 
-def _rule_fault(expression: str, schema: Any, minor: int, *, is_root: bool) -> Fault | None:
-    """The fault of a rule, whose variables have the type of the schema."""
+def rule_environment(schema: Any, rule: Any, minor: int, *, is_root: bool) -> Environment:
+    """The variables of a rule, which have the type of the schema; `oldSelf` may be absent with `optionalOldSelf`."""
+    found = declared_environment(schema, *_NAMES, root=is_root, minor=minor)
+    if not rule.get("optionalOldSelf"):
+        return found
+    variables = {**found.variables, "oldSelf": optional_of(found.variables["oldSelf"])}
+    return Environment(variables, found.messages, minor=minor)
+
+
+def _expression_fault(expression: str, environment: Environment, types: AbstractSet[str]) -> Fault | None:
     if not expression.strip():
         return Fault((), "the expression is empty", "write a CEL expression")
-    environment = declared_environment(schema, *_NAMES, root=is_root, minor=minor)
-    return typed_fault(expression, environment, escaped_names=True)[0]
+    return typed_fault(expression, environment, types, escaped_names=True)[0]
