@@ -18,6 +18,8 @@ from gen.cel.values import tag
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gen.cel.functions import Overload
+
 _WELL_KNOWN: Final = {
     "google.protobuf.Timestamp": SIMPLE["timestamp"],
     "google.protobuf.Duration": SIMPLE["duration"],
@@ -40,6 +42,8 @@ class Checked(Struct, frozen=True):
     """Nodes that are a variable with a dotted name, as its name, or the name of a type, as the type."""
     types: dict[int, Type]
     """The type of each node."""
+    overloads: dict[int, tuple[Overload, ...]]
+    """The signatures that fit each call: several if the type of an argument is only known in the evaluation."""
 
 
 def check(tree: Node, environment: Environment) -> Checked:
@@ -47,7 +51,8 @@ def check(tree: Node, environment: Environment) -> Checked:
     checker = _Checker(environment)
     found = checker.visit(tree)
     final = checker.substitution.final
-    return Checked(final(found), checker.qualified, {key: final(one) for key, one in checker.types.items()})
+    types = {key: final(one) for key, one in checker.types.items()}
+    return Checked(final(found), checker.qualified, types, checker.overloads)
 
 
 class _Checker:
@@ -58,6 +63,7 @@ class _Checker:
         self._mixed = int(environment.mixed)
         self.qualified: dict[int, Any] = {}
         self.types: dict[int, Type] = {}
+        self.overloads: dict[int, tuple[Overload, ...]] = {}
 
     def visit(self, node: Node) -> Type:
         found = self.types[id(node)] = _VISITORS[type(node)](self, node)
@@ -139,7 +145,7 @@ class _Checker:
         method = node.target is not None
         results: list[Type] = []
         before, first = self.substitution, None
-        since = []
+        since, fitting = [], []
         for overload in FUNCTIONS[node.function]:
             if overload.method != method or len(overload.parameters) != len(arguments):
                 continue
@@ -152,6 +158,7 @@ class _Checker:
                 continue
             first = first or fresh
             results.append(first.of(result))
+            fitting.append(overload)
         if first is None:
             if since:
                 raise unavailable(node.function, min(since), node.at)
@@ -160,6 +167,7 @@ class _Checker:
             message = f"found no matching overload for '{node.function}' applied to '{given}'"
             raise CompileError(message, node.at)
         before.accept(first)
+        self.overloads[id(node)] = tuple(fitting)
         return results[0] if all(one == results[0] for one in results) else DYN
 
     def list_literal(self, node: ListOf) -> Type:
