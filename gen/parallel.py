@@ -6,6 +6,7 @@ import os
 import signal
 from collections import deque
 from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from gen.diagnostics import UsageError
@@ -171,9 +172,9 @@ def _pool(processes: int, work: Callable[[Any], Any]) -> Iterator[Executor]:
     except BaseException:
         for child in multiprocessing.active_children():
             child.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)  # one of them may have sent half of a result
         raise
-    finally:
-        pool.shutdown(cancel_futures=True)
+    pool.shutdown()
 
 
 @contextmanager
@@ -193,6 +194,16 @@ def _start(work: Callable[[Any], Any]) -> None:
     global _task  # noqa: PLW0603 - the one piece of state of a worker process
     _task = work
     _ignore_interrupts()
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent was killed: it would wait for work forever."""
+    import multiprocessing  # noqa: PLC0415 - as in `_pool`
+
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _ignore_interrupts() -> None:

@@ -114,3 +114,44 @@ def interrupted(root: Path, script: Callable[[int], str], times: int = 1) -> str
                 os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130
     return output
+
+
+def test_other_processes_end_with_a_killed_parent(many: Path) -> None:
+    """They would wait for work forever."""
+    read, write = os.pipe()
+    script = BROKEN.format(what=f"os.write({write}, b'x'); os.kill(parent, signal.SIGKILL); {FOREVER}", jobs=[])
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=many, start_new_session=True, pass_fds=[write]
+    ) as process:
+        os.close(write)
+        try:
+            assert os.read(read, 1) == b"x", "another process works"
+            while (ready := select.select([read], [], [], TIMEOUT)[0]) and os.read(read, 1):
+                pass
+            assert ready, "all processes have ended, and closed the pipe"
+        finally:
+            os.close(read)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+
+
+HALF = """
+import multiprocessing.connection as connection
+send = connection.Connection._send_bytes
+def _send_bytes(self, buffer):
+    if os.getpid() == parent:
+        return send(self, buffer)
+    os.write(self.fileno(), (1 << 20).to_bytes(4, "big") + b"half of a result")
+    os.write({end}, b"x")
+    {forever}
+connection.Connection._send_bytes = _send_bytes
+"""
+
+
+def test_an_interrupt_while_a_result_is_sent_ends_the_run(many: Path) -> None:
+    def script(end: int) -> str:
+        run = BROKEN.format(what="pass", jobs=["jobs/team"])
+        return run.removesuffix("main()\n") + HALF.format(end=end, forever=FOREVER) + "main()\n"
+
+    assert interrupted(many, script) == "gen: interrupted\n"
