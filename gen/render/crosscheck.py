@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings, Location, near
@@ -21,7 +22,7 @@ from gen.repository.layout import RenderedPath
 from gen.resources.names import is_derived
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from gen.diagnostics import Route
@@ -63,6 +64,7 @@ def crosscheck(
 
 def _check_names(root: Path, results: Sequence[JobResult], found: Findings) -> None:
     """Two job files may share a name if no overlay selects both. Each pair is reported once."""
+    place = _name_places(root)
     first: dict[tuple[str, str, str], JobResult] = {}
     for result in results:
         namespace = result.job.namespace
@@ -74,14 +76,15 @@ def _check_names(root: Path, results: Sequence[JobResult], found: Findings) -> N
                     clashes[other.job, name] = other
         for (_, name), other in clashes.items():
             message = f"duplicate job name `{name}` in namespace `{namespace}`"
-            related = [(_name_place(root, other), "the other job")]
+            related = [(place(other), "the other job")]
             hint = "change the `name` of one of the two jobs"
-            found.error(DUPLICATE_JOB, _name_place(root, result), message, hint, related)
+            found.error(DUPLICATE_JOB, place(result), message, hint, related)
 
 
 def _check_children(root: Path, results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> None:
     """Report names that an operator gives to the Services and pods of another job. A hash in the name prevents that."""
     stable = {overlay.name for overlay in overlays if overlay.fields.runs.naming == "stable"}
+    place = _name_places(root)
     named: dict[tuple[str, str], dict[str, JobResult]] = defaultdict(dict)
     for result in results:
         for one in result.overlays:
@@ -95,14 +98,20 @@ def _check_children(root: Path, results: Sequence[JobResult], overlays: Sequence
                 kind = KINDS.get(other.kind) if other is not None else None
                 if other is not None and kind is not None and is_derived(kind.facts, name[len(parent) :]):
                     message = f"the operator of `{parent}` gives the name `{name}` to one of its objects in `{overlay}`"
-                    related = [(_name_place(root, other), "the other job")]
+                    related = [(place(other), "the other job")]
                     hint = "change the `name` of one of the two jobs, or use `runs: {naming: hash}`"
-                    found.error(DUPLICATE_JOB, _name_place(root, result), message, hint, related)
+                    found.error(DUPLICATE_JOB, place(result), message, hint, related)
 
 
-def _name_place(root: Path, result: JobResult) -> Location:
-    source = read(root, result.job.file, Findings())
-    return source.place(("name",)) if source else Location(result.job.file)
+def _name_places(root: Path) -> Callable[[JobResult], Location]:
+    """The place of the name of a job. Its file is read once: each run of a sweep can have the name of another."""
+
+    @cache
+    def place(file: str) -> Location:
+        source = read(root, file, Findings())
+        return source.place(("name",)) if source else Location(file)
+
+    return lambda result: place(result.job.file)
 
 
 def _check_objects(rendered: Sequence[Rendered], overlays: Sequence[Overlay], found: Findings) -> None:

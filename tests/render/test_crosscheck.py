@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from gen.load import read
 from tests.support import Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gen.diagnostics import Findings
+    from gen.load import Source
 
 JOB = "kind: pytorch\nname: same\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 
@@ -41,6 +50,22 @@ def test_a_pair_that_meets_in_several_overlays_is_reported_once_and_each_pair_is
     selecting(repo, dev=["a", "c"], prod=["b", "c"], test=["b", "c"])
     report, _ = repo.render()
     assert [(f.place.file[-6], f.related[0][0].file[-6]) for f in report.findings] == [("c", "a"), ("c", "b")]
+
+
+def test_the_file_of_a_sweep_is_read_once_for_all_names_of_its_runs(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        repo.job(JOB + "env: {A: '{{ params.a }}'}\nsweep: {matrix: {a: [1, 2, 3, 4]}}\n", name=name)
+    opened: list[str] = []
+
+    def noted(root: Path, file: str, found: Findings) -> Source | None:
+        opened.append(file)
+        return read(root, file, found)
+
+    monkeypatch.setattr("gen.render.crosscheck.read", noted)
+    assert repo.codes() == ["duplicate-job"] * 5, "the job, and each of its runs"
+    assert sorted(opened) == ["jobs/team/a.yaml", "jobs/team/b.yaml"]
 
 
 DATA = "data: {nas: /data}\n"
