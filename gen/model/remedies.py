@@ -54,7 +54,8 @@ def instead_of_list(model: type[BaseModel], route: Route, value: Any) -> str:
     """Remedy for a value that should be a list; empty if it is not obvious."""
     if isinstance(value, str) and re.fullmatch(r"-\S+( [^\s,{}\[\]#'\"\\]+)*", value):
         return f"write `[{clipped(value.replace(' ', ', '))}]`"
-    if isinstance(value, str) and re.fullmatch(r"[^\s,{}\[\]:#]+", value) and not truth_meant(value):
+    is_truth = isinstance(value, str) and bool(truth_meant(value)) and not value.isdecimal()
+    if isinstance(value, str) and re.fullmatch(r"[^\s,{}\[\]:#]+", value) and not is_truth:
         return f"write `[{clipped(value)}]`"
     for entry in models_at(model, (*route, 0)):
         required = [field.alias or name for name, field in entry.model_fields.items() if field.is_required()]

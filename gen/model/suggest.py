@@ -61,8 +61,9 @@ def _suggest(model: type[BaseModel], route: Route, is_mapping: bool | None, more
         return outer
     only = only_near(name, known)
     certain = (*above, only) if only else None
+    main = "" if guess else _main(model, above)
     hint = did_you_mean(name, known, otherwise="remove it", most=_MOST_FIELDS)
-    return Suggestion(hint=hint, meant=guess, certain=certain)
+    return Suggestion(hint=f"write `{main}: {{{name}: …}}`" if main else hint, meant=guess or main, certain=certain)
 
 
 def meant_by(model: type[BaseModel], route: Route) -> str:
@@ -105,6 +106,12 @@ def _synonym(model: type[BaseModel], above: Route, name: str) -> str | None:
         if path is not None and (" " in path or _exists(found, tuple(path.split(".")))):
             return str(path)
     return None
+
+
+def _main(model: type[BaseModel], above: Route) -> str:
+    """The main field at this level, if it contains names that authors choose; empty if there is none."""
+    mains = (found.main for found in models_at(model, above) if issubclass(found, Model) and found.main)
+    return next((main for main in mains if form_at(model, (*above, main)) is Form.KEYS), "")
 
 
 def _exists(model: type[BaseModel], route: Route) -> bool:
