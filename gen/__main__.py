@@ -24,11 +24,19 @@ def main() -> None:
     except BrokenPipeError:
         code = 1
     except OSError as error:
-        at = f"{error.filename}: " if error.filename else ""
-        _say(f"{at}{error.strerror or error}; check permissions and free space, and run it again")
+        _say(_explained(error))
         code = USAGE
     # nothing is left to do, and to take apart all that was read would be a twentieth of a long run
     os._exit(code)
+
+
+def _explained(error: OSError) -> str:
+    try:
+        os.getcwd()  # noqa: PTH109 - nothing else needs a Path here
+    except FileNotFoundError:
+        return "the working directory was removed; change to another one"
+    at = f"{error.filename}: " if error.filename else ""
+    return f"{at}{error.strerror or error}; check permissions and free space, and run it again"
 
 
 def _run() -> int:

@@ -42,6 +42,17 @@ def test_outside_of_a_repository_nothing_can_be_done(tmp_path: Path) -> None:
     assert "no jobs/ and overlays/ in" in done.stderr
 
 
+def test_a_working_directory_that_was_removed_is_named(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = ["sh", "-c", 'cd "$1" && rmdir "$1" && exec "$0" -P -m gen check', sys.executable, str(gone)]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "gen: the working directory was removed; change to another one\n",
+    )
+
+
 def test_a_bug_exits_with_3_and_blames_no_user(repo: Repository) -> None:
     repo.job(JOB)
     broken = (
