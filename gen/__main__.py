@@ -21,6 +21,9 @@ def main() -> None:
         code = _run()
         if sys.stdout is not None:  # as it is where it was closed before
             sys.stdout.flush()
+    except KeyboardInterrupt as interrupted:
+        _say(str(interrupted) or "interrupted")
+        code = INTERRUPTED
     except BrokenPipeError:
         code = 1
     except OSError as error:
@@ -52,12 +55,11 @@ def _run() -> int:
     except UsageError as error:
         _say(str(error))
         return USAGE
-    except KeyboardInterrupt as interrupted:
-        _say(str(interrupted) or "interrupted")
-        return INTERRUPTED
     except OSError:  # not a bug; `main` reports it, where writing can also fail
         raise
-    except Exception:  # noqa: BLE001 - whatever gets here is ours
+    except Exception as error:  # noqa: BLE001 - whatever gets here is ours
+        if _interruption(error) is not None:  # while a class was made
+            raise KeyboardInterrupt from None
         import traceback  # noqa: PLC0415
 
         traceback.print_exc()

@@ -162,6 +162,35 @@ def test_an_interrupted_run_says_so_and_the_next_one_ends_the_work(
     assert not list((repo.root / "rendered").rglob(".*"))
 
 
+DURING_IMPORTS = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            {interrupt}
+    def __set_name__(self, *_):
+        os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["gen", "render"]
+from gen.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "interrupt"),
+    [
+        ("typer", "os.kill(os.getpid(), signal.SIGINT)"),
+        ("gen.render.pipeline", "os.kill(os.getpid(), signal.SIGINT)"),
+        ("gen.render.pipeline", "type('Made', (), {'field': Interrupting()})  # which raises a RuntimeError"),
+    ],
+)
+def test_an_interrupt_during_imports_is_no_bug(repo: Repository, module: str, interrupt: str) -> None:
+    script = DURING_IMPORTS.format(module=module, interrupt=interrupt)
+    done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "gen: interrupted\n")
+
+
 def test_an_import_without_a_source_does_not_wait_for_typing(repo: Repository) -> None:
     shown = run_on_terminal([sys.executable, "-m", "gen", "import", "arena"], cwd=repo.root)
     assert shown == "gen: missing argument: name a file, or `-` for standard input; `gen import --help` lists more\n"
