@@ -100,7 +100,8 @@ def test_a_url_of_code_cannot_be_an_option(bare: Repository, url: str) -> None:
     ],
 )
 def test_ordinary_urls_of_code_are_accepted(bare: Repository, url: str) -> None:
-    assert codes(bare, f"code: {{git: '{url}', ref: {'c' * 40}, name: a}}\n") == []
+    code = f"{{git: '{url}', ref: {'c' * 40}, name: a, credentials: key}}"
+    assert codes(bare, f"code: {code}\n") == []
 
 
 @pytest.mark.parametrize(
