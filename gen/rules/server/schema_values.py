@@ -70,8 +70,8 @@ def _fits(schema: Any, default: Any) -> bool:
         return True
 
 
-def cel_faults(schema: Any, route: Route, minor: int, *, is_root: bool) -> Faults:
-    """Faults of the CEL rules of a schema."""
+def cel_faults(schema: Any, route: Route, minor: int, *, is_root: bool, has_old: bool) -> Faults:
+    """Faults of the CEL rules of a schema. Without the old value (`has_old`), a rule cannot use `oldSelf`."""
     rules = schema.get(RULES) or ()
     if rules and not schema.get("type") and not schema.get(_INT_OR_STRING):
         yield Fault((*route, "type"), "CEL rules require a type", "add the type, such as `type: object`")
@@ -82,16 +82,48 @@ def cel_faults(schema: Any, route: Route, minor: int, *, is_root: bool) -> Fault
         fault = _expression_fault(expression, environment, BOOLEAN)
         if fault is not None:
             yield fault.at((*at, "rule"))
-        elif rule.get("messageExpression"):
-            fault = _expression_fault(rule["messageExpression"], environment, _TEXT)
-            if fault is not None:
-                yield fault.at((*at, "messageExpression"))
+        else:
+            yield from _message_faults(rule, environment, at)
+            yield from _transition_faults(rule, at, has_old=has_old)
         if "\n" in expression.strip() and not (message or rule.get("messageExpression")):
             yield Fault((*at, "message"), "a rule with several lines requires a message", "add `message`")
         if message is not None and (not message.strip() or "\n" in message.strip()):
             yield Fault((*at, "message"), "the message is empty or has several lines", "write one line of text")
         if rule.get("reason") is not None and rule["reason"] not in _REASONS:
             yield not_one_of(rule["reason"], _REASONS).at((*at, "reason"))
+
+
+def _message_faults(rule: Any, environment: Environment, at: Route) -> Faults:
+    expression = rule.get("messageExpression")
+    if expression and (fault := _expression_fault(expression, environment, _TEXT)) is not None:
+        yield fault.at((*at, "messageExpression"))
+
+
+def _transition_faults(rule: Any, at: Route, *, has_old: bool) -> Faults:
+    """Faults of a rule that compares with the old object, or could."""
+    uses_old = "oldSelf" in rule["rule"] and _uses(rule["rule"], "oldSelf")
+    if uses_old and not has_old:
+        hint = "add `x-kubernetes-list-type: map` with its keys to the list, or write the rule without `oldSelf`"
+        yield Fault(
+            (*at, "rule"), "entries of a list that is not a map have no old value: `oldSelf` is not allowed", hint
+        )
+    if not uses_old and rule.get("optionalOldSelf") is not None:
+        hint = "remove it, or use `oldSelf` in the rule"
+        yield Fault((*at, "optionalOldSelf"), "not allowed for a rule without `oldSelf`", hint)
+
+
+def _uses(expression: str, name: str) -> bool:
+    """Whether a valid expression refers to a variable."""
+    from gen.cel.parser import parse  # noqa: PLC0415 - few rules compare with old objects
+    from gen.cel.tree import Ident, children  # noqa: PLC0415 - as above
+
+    todo = [parse(expression)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Ident) and node.name == name:
+            return True
+        todo += children(node)
+    return False
 
 
 def rule_environment(schema: Any, rule: Any, minor: int, *, is_root: bool) -> Environment:

@@ -51,7 +51,8 @@ def structural_faults(schema: Any, route: Route, minor: int) -> Faults:
     yield from _schema(schema, route, minor, is_root=True)
 
 
-def _schema(schema: Any, route: Route, minor: int, *, is_root: bool = False) -> Faults:
+def _schema(schema: Any, route: Route, minor: int, *, is_root: bool = False, has_old: bool = True) -> Faults:
+    """Faults of a schema. `has_old` is whether an update finds the old value of each value."""
     if not isinstance(schema, dict):
         return
     wrong = [field for field in _TEXTS if not isinstance(schema.get(field, ""), str)]
@@ -68,28 +69,29 @@ def _schema(schema: Any, route: Route, minor: int, *, is_root: bool = False) -> 
         yield Fault((*route, "uniqueItems"), "`uniqueItems` must not be true", hint)
     yield from _list_type(schema, route)
     yield from value_faults(schema, route)
-    yield from cel_faults(schema, route, minor, is_root=is_root)
+    yield from cel_faults(schema, route, minor, is_root=is_root, has_old=has_old)
     for field in _COMBINED:
         for index, part in enumerate(schema.get(field) or ()):
             yield from _part(part, schema, (*route, field, index))
     if "not" in schema:
         yield from _part(schema["not"], schema, (*route, "not"))
-    yield from _inside(schema, route, minor)
+    yield from _inside(schema, route, minor, has_old=has_old)
 
 
-def _inside(schema: Any, route: Route, minor: int) -> Faults:
+def _inside(schema: Any, route: Route, minor: int, *, has_old: bool) -> Faults:
     properties, values, items = (schema.get(field) for field in ("properties", "additionalProperties", "items"))
     for name, inner in (properties or {}).items():
-        yield from _schema(inner, (*route, "properties", name), minor)
+        yield from _schema(inner, (*route, "properties", name), minor, has_old=has_old)
     if values is not None:
         at = (*route, "additionalProperties")
         if properties and isinstance(values, dict):
             yield Fault(at, "`additionalProperties` and `properties` are mutually exclusive", "keep one of the two")
-        yield from _schema(values, at, minor)
+        yield from _schema(values, at, minor, has_old=has_old)
     if isinstance(items, list):
         yield Fault((*route, "items"), "must be one schema, not a list", "use a schema for all entries")
     elif items is not None:
-        yield from _schema(items, (*route, "items"), minor)
+        keyed = schema.get("x-kubernetes-list-type") == "map"
+        yield from _schema(items, (*route, "items"), minor, has_old=has_old and keyed)
     elif schema.get("type") == "array":
         yield Fault((*route, "items"), "`items` is missing", "add the schema of the entries")
 
