@@ -91,6 +91,13 @@ def test_an_interrupt_while_a_process_starts_is_reported_once(many: Path, jobs: 
     assert output == "gen: interrupted\n"
 
 
+def is_closed(read: int) -> bool:
+    """Whether no process has the other end of a pipe, within the time after which one counts as hanging."""
+    while (ready := select.select([read], [], [], TIMEOUT)[0]) and os.read(read, 1):
+        pass
+    return bool(ready)
+
+
 def interrupted(root: Path, script: Callable[[int], str], times: int = 1) -> str:
     """What a run prints that is interrupted when another process has written to the end of a pipe."""
     read, write = os.pipe()
@@ -105,9 +112,7 @@ def interrupted(root: Path, script: Callable[[int], str], times: int = 1) -> str
             Event().wait(0.05)  # so that a second interrupt is not merged with the first
         try:
             _, output = process.communicate(timeout=TIMEOUT)
-            while (ready := select.select([read], [], [], TIMEOUT)[0]) and os.read(read, 1):
-                pass
-            assert ready, "all processes have ended, and closed the pipe"
+            assert is_closed(read), "all processes have ended, and closed the pipe"
         finally:
             os.close(read)
             with suppress(ProcessLookupError):
@@ -126,9 +131,7 @@ def test_other_processes_end_with_a_killed_parent(many: Path) -> None:
         os.close(write)
         try:
             assert os.read(read, 1) == b"x", "another process works"
-            while (ready := select.select([read], [], [], TIMEOUT)[0]) and os.read(read, 1):
-                pass
-            assert ready, "all processes have ended, and closed the pipe"
+            assert is_closed(read), "all processes have ended, and closed the pipe"
         finally:
             os.close(read)
             with suppress(ProcessLookupError):
