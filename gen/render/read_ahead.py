@@ -27,7 +27,7 @@ Sources = dict[str, "Source"]
 Ahead = Callable[[], Sources | None]
 """Waits for what was read; None if the process was killed."""
 
-MIN_FILES = 100
+MIN_FILES = 200
 """A process for fewer takes longer than it saves."""
 MAX_FILES = 1000
 """As many as are read before the imports are done."""
