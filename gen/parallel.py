@@ -39,7 +39,7 @@ QUEUED_BATCHES = 2
 """Batches that wait for each other process."""
 
 _TURN = 0.0002
-"""Seconds. Python's five milliseconds, for each 64 KiB of results, leave other processes idle for a third of the time."""
+"""Seconds. Python's five milliseconds, for each 64 KiB of results, leave other processes idle a third of the time."""
 
 _task: Callable[[Any], Any] | None = None
 """The task of a process, set once when it starts, so that it is not sent with every item."""
