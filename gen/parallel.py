@@ -85,7 +85,7 @@ def map_parallel(
 
 
 @contextmanager
-def begin(work: Callable[[], Result]) -> Iterator[Callable[[], Result | None]]:
+def in_background(work: Callable[[], Result]) -> Iterator[Callable[[], Result | None]]:
     """Begin work in another process, and yield a function that waits for its result; None if the process was killed.
 
     The work needs the modules that are imported by now, and no others. The process ends with the block. The system
@@ -114,7 +114,7 @@ def begin(work: Callable[[], Result]) -> Iterator[Callable[[], Result | None]]:
 
 
 def _send(work: Callable[[], Any], sender: Connection) -> None:
-    import pickle  # noqa: PLC0415 - as in `begin`
+    import pickle  # noqa: PLC0415 - as in `in_background`
 
     _ignore_interrupts()
     with suppress(BrokenPipeError):  # after an error, nobody waits

@@ -34,13 +34,13 @@ class Command(OptionalHelp, TyperCommand):
     """A command of the registry."""
 
 
-def convert_directly(command: Any, kinds: Mapping[str, Any]) -> None:
-    """Let typer convert only those values of a command that can be wrong; `kinds` has the type of each parameter."""
+def convert_directly(command: Any, types: Mapping[str, Any]) -> None:
+    """Let typer convert only those values of a command that can be wrong; `types` has the type of each parameter."""
     for parameter in command.params:
         if parameter.callback is None:
-            kind = kinds[parameter.name]
-            options = [one for one in get_args(kind) if one is not NoneType]
-            only = options[0] if get_origin(kind) is not list and options else kind
+            declared = types[parameter.name]
+            options = [one for one in get_args(declared) if one is not NoneType]
+            only = options[0] if get_origin(declared) is not list and options else declared
             parameter.process_value = partial(_value, parameter.process_value, only, parameter.required)
 
 

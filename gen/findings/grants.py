@@ -87,3 +87,9 @@ UNKNOWN_COST = Code(
     "The budget does not count them.",
     "Declare the devices under `accelerators` with their `price`.",
 )
+
+OF_OVERLAY = (
+    *(UNKNOWN_VOLUME, UNKNOWN_NETWORK, UNKNOWN_QUEUE, UNKNOWN_PRIORITY, UNKNOWN_SERVICE_ACCOUNT),
+    *(UNKNOWN_NAMESPACE, NOT_GRANTED),
+)
+"""Codes about names that a job uses and one overlay lacks, whatever its other fields are."""

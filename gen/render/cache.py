@@ -2,8 +2,7 @@
 
 It is stored outside of the repository, where no pull request can forge it. It contains digests and no text: a file
 that differs from its digest is rendered again. A damaged cache differs from its own digest, and is ignored like an
-outdated one. This module imports nothing
-heavy, because a run without any change needs nothing else.
+outdated one. This module imports nothing heavy, because a run without any change needs nothing else.
 """
 
 from __future__ import annotations

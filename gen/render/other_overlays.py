@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.findings.grants import (
-    NOT_GRANTED,
-    UNKNOWN_ACCELERATOR,
-    UNKNOWN_NAMESPACE,
-    UNKNOWN_NETWORK,
-    UNKNOWN_PRIORITY,
-    UNKNOWN_QUEUE,
-    UNKNOWN_SERVICE_ACCOUNT,
-    UNKNOWN_VOLUME,
-)
+from gen.findings.grants import OF_OVERLAY, UNKNOWN_ACCELERATOR
 from gen.findings.jobs import MISSING_FIELD
 from gen.overlay.select import CLUSTERS
 
@@ -24,13 +15,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings
 
-_OF_OVERLAY: Final = frozenset(
-    code.name
-    for code in (
-        *(UNKNOWN_ACCELERATOR, UNKNOWN_VOLUME, UNKNOWN_NETWORK, UNKNOWN_QUEUE, UNKNOWN_PRIORITY),
-        *(UNKNOWN_SERVICE_ACCOUNT, UNKNOWN_NAMESPACE, NOT_GRANTED, MISSING_FIELD),
-    )
-)
+_LACKING: Final = frozenset(code.name for code in (*OF_OVERLAY, UNKNOWN_ACCELERATOR, MISSING_FIELD))
 """Findings about what one overlay lacks."""
 _MOST: Final = 5
 """Overlays in a hint."""
@@ -46,6 +31,6 @@ def name_other_overlays(found: Findings, names: Sequence[str], starts: Sequence[
         return
     for index in (index for name in failed for index in parts[name]):
         item = found.items[index]
-        if item.is_error and item.code in _OF_OVERLAY:
+        if item.is_error and item.code in _LACKING:
             hint = f"{item.hint}; or render the job only elsewhere: `{CLUSTERS}: [{', '.join(others)}]`"
             found.items[index] = replace(item, hint=hint)

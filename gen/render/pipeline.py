@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from gen.diagnostics import Findings, Location
-from gen.findings.grants import (
-    NOT_GRANTED,
-    UNKNOWN_NAMESPACE,
-    UNKNOWN_NETWORK,
-    UNKNOWN_PRIORITY,
-    UNKNOWN_QUEUE,
-    UNKNOWN_SERVICE_ACCOUNT,
-    UNKNOWN_VOLUME,
-)
+from gen.findings.grants import OF_OVERLAY
 from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
 from gen.load import read
 from gen.overlay.select import CLUSTERS, clusters_of, selects
@@ -62,13 +54,10 @@ if TYPE_CHECKING:
     from gen.repository.layout import JobFile
 
 NONE_READ: Mapping[str, Source] = {}
+"""No job files that were read already."""
 
 _INDEPENDENT = frozenset(
-    code.name
-    for code in (
-        *(UNKNOWN_VOLUME, UNKNOWN_NETWORK, UNKNOWN_QUEUE, UNKNOWN_PRIORITY, UNKNOWN_SERVICE_ACCOUNT),
-        *(UNKNOWN_NAMESPACE, NOT_GRANTED, MISSING_FIELD, RESERVED_METADATA, RESERVED_ENV, INVALID_LABEL),
-    )
+    code.name for code in (*OF_OVERLAY, MISSING_FIELD, RESERVED_METADATA, RESERVED_ENV, INVALID_LABEL)
 )
 """Findings of the plan that stay true if other, invalid fields of the job were left out."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gen.diagnostics import Findings
 from gen.load import read
-from gen.parallel import begin, can_fork
+from gen.parallel import can_fork, in_background
 from gen.repository.job_files import all_jobs, has_jobs
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def read_ahead(root: Path) -> Iterator[Ahead | None]:
     if not can_fork() or not has_jobs(root, MIN_FILES):
         yield None
         return
-    with begin(partial(_sources, root)) as ahead:
+    with in_background(partial(_sources, root)) as ahead:
         yield ahead
 
 
