@@ -1,5 +1,6 @@
 """Reading files: bytes into plain data, with the place of every value."""
 
+import gen.load.pyyaml  # noqa: F401 - before a module imports PyYAML itself
 from gen.load.layers import Layer, Layers, lay_over
 from gen.load.source import Source, read, source_of
 from gen.load.strict import Data, Plain, forbidden_character
