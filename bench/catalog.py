@@ -28,25 +28,24 @@ def write_catalog(folder: Path, version: str) -> str:
     runs = [(version, job.facts.kind) for job in KINDS.values() for version in job.facts.versions]
     for api_version, kind in (*COMPANIONS, *runs):
         definitions: dict[str, Any] = {}
-        document = _bundled(schemas.schema(api_version, kind), "", schemas, definitions)
+        document = _bundled(schemas.schema(api_version, kind), schemas, definitions)
         document["$defs"] = definitions
-        document.pop("$id", None)
         suffix = "-".join(part.split(".")[0] for part in api_version.split("/"))
         (folder / f"{kind.lower()}-{suffix}.json").write_text(json.dumps(document), "utf-8")
     return f"{folder}/{LOCATION}"
 
 
-def _bundled(value: Any, base: str, schemas: Schemas, definitions: dict[str, Any]) -> Any:
+def _bundled(value: Any, schemas: Schemas, definitions: dict[str, Any]) -> Any:
     """A copy with all references resolved into `definitions`."""
     if isinstance(value, list):
-        return [_bundled(item, base, schemas, definitions) for item in value]
+        return [_bundled(item, schemas, definitions) for item in value]
     if not isinstance(value, dict):
         return value
     if isinstance(reference := value.get("$ref"), str):
         name = reference.rsplit("/", 1)[-1]
         if name not in definitions:
             definitions[name] = {}
-            target, there = schemas.resolve({"$ref": reference}, base)
-            definitions[name] = _bundled(target, there, schemas, definitions)
+            target = schemas.resolve({"$ref": reference})
+            definitions[name] = _bundled(target, schemas, definitions)
         return {"$ref": f"#/$defs/{name}"}
-    return {key: _bundled(item, base, schemas, definitions) for key, item in value.items() if key != "$comment"}
+    return {key: _bundled(item, schemas, definitions) for key, item in value.items() if key != "$comment"}

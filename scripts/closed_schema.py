@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import ryaml
 
-from gen.schemas.kubernetes import DEFINITIONS, reference
+from gen.schemas.kubernetes import reference
 from gen.schemas.registry import Schemas, versions
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _known_parts() -> dict[Signature, str]:
 
 def _signature(schema: Schema, of: Schemas | None = None, depth: int = _DEPTH) -> Signature:
     if of is not None:
-        schema, _ = of.resolve(schema, f"{DEFINITIONS}")
+        schema = of.resolve(schema)
     fields = schema.get("properties", {}).items()
     return frozenset(
         (name, _signature(inner, of, depth - 1) if depth and name not in _BESIDE else None) for name, inner in fields

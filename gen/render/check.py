@@ -47,6 +47,7 @@ def check_manifests(
     to their rules, they are checked without patches, too.
     """
     own = Findings()
+    kinds.prepare((one.body["apiVersion"], one.body["kind"]) for one in patched.manifests)
     for built, manifest, provenance in zip(patched.built, patched.manifests, patched.provenance, strict=True):
         sound = proven and not provenance
         checked = _checked(manifest.body, kinds, sound=sound)

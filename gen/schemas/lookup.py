@@ -15,10 +15,13 @@ from gen.schemas.kubernetes import POD_TEMPLATE, reference
 from gen.schemas.registry import compiled, is_partial, schemas
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jsonschema_rs import Draft202012Validator
 
     from gen.schemas.definitions import Definitions
-    from gen.schemas.registry import Schema, Schemas
+    from gen.schemas.kind_validator import KindValidator
+    from gen.schemas.registry import Key, Schema, Schemas
     from gen.schemas.structural import ExtraChecks
 
 
@@ -26,7 +29,7 @@ class Kind(Struct, frozen=True):
     """Schema and further checks of one kind in one API version."""
 
     schema: Schema
-    validator: Draft202012Validator
+    validator: Draft202012Validator | KindValidator
     extra_checks: ExtraChecks | None = None
     """Checks of a definition that JSON Schema cannot express; None for kinds without a definition."""
     source: Schema | None = None
@@ -48,7 +51,7 @@ class Kinds:
         self.minor = int(version.split(".")[1])
         self.schemas: Schemas = schemas(version)
         self._definitions = definitions
-        self._known: dict[tuple[str, str], Kind | None] = {}
+        self._known: dict[Key, Kind | None] = {}
 
     def __reduce__(self) -> tuple[type[Kinds], tuple[str, Definitions | None]]:
         """Compiled validators cannot be pickled; another process compiles its own."""
@@ -64,6 +67,14 @@ class Kinds:
             self._known[key] = self._make(api_version, kind)
         return self._known[key]
 
+    def prepare(self, keys: Iterable[Key]) -> None:
+        """Compile the schemas of these kinds together, where Kubernetes or gen has them."""
+        if new := [key for key in keys if key not in self._known and not self._is_defined(*key)]:
+            self.schemas.compile(new)
+
+    def _is_defined(self, api_version: str, kind: str) -> bool:
+        return self._definitions is not None and self._definitions.get(api_version, kind) is not None
+
     @cached_property
     def pod_template(self) -> Kind:
         """The schema of pod templates, for objects with a definition that is older or newer than this version of
@@ -72,7 +83,7 @@ class Kinds:
         schema = reference(POD_TEMPLATE)
         return Kind(schema, compiled(schema, self.schemas))
 
-    def names(self) -> list[tuple[str, str]]:
+    def names(self) -> list[Key]:
         """Every API version and kind."""
         own = self._definitions.kinds() if self._definitions is not None else []
         return [*own, *self.schemas.kinds()]
@@ -94,7 +105,7 @@ class Kinds:
         except BugError:
             return None
         namespaced = False if is_cluster_scoped(api_version, kind) else None
-        validator = self.schemas.validator(api_version, kind)
+        shared = self.schemas.validator(api_version, kind)
         facts = resource_of_object(api_version, kind)
         replicas = facts.scaled if facts is not None else ()
-        return Kind(schema, validator, namespaced=namespaced, partial=is_partial(api_version, kind), replicas=replicas)
+        return Kind(schema, shared, namespaced=namespaced, partial=is_partial(api_version, kind), replicas=replicas)

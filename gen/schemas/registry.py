@@ -5,7 +5,7 @@ Schemas of training kinds are in this package, written by hand, and refer to Kub
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,19 +16,27 @@ from gen.diagnostics import BugError
 from gen.regex import regex
 from gen.resources import RESOURCES
 from gen.schemas.bounds import OF_DEFINITIONS, with_bounds
+from gen.schemas.kind_validator import KindValidator
 from gen.schemas.kubernetes import DEFINITIONS, KubernetesTypes, reference, referred
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator, Registry
+    from collections.abc import Iterable
+
+    from jsonschema_rs import Draft202012Validator
 
     from gen.diagnostics import Route
 
 Schema = dict[str, Any]
+Key = tuple[str, str]
+"""API version and kind."""
 
 _OWN = Path(__file__).parent / "data"
 _BUNDLES = _OWN / "bundles"
 _FOLDERS = [_OWN, _BUNDLES]
-_COMMON = "https://gen.invalid/common.json"
+_COMMON = b"https://gen.invalid/common.json"
+_WITH_PODS = frozenset(
+    (version, one.kind) for one in RESOURCES.values() if one.pods or one.nodes is not None for version in one.versions
+)
 _FOLDER = regex(r"v(1\.[0-9]+)\.[0-9]+-local-strict")
 
 
@@ -89,9 +97,10 @@ def schema_file(api_version: str, kind: str) -> str:
 
 def compiled(schema: Schema, schemas: Schemas) -> Draft202012Validator:
     """A validator of a schema that may refer to those of a Kubernetes version."""
-    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, only where it is used
+    from jsonschema_rs import Draft202012, Draft202012Validator, Registry  # noqa: PLC0415 - compiled code, seldom used
 
-    return Draft202012Validator(schema, registry=schemas.registry_for(schema))
+    document = {"$defs": schemas.definitions_of(schema)}
+    return Draft202012Validator(schema, registry=Registry([(DEFINITIONS, document)], draft=Draft202012))
 
 
 def _complete() -> list[Path]:
@@ -105,42 +114,58 @@ class Schemas:
     def __init__(self, version: str) -> None:
         self._folder = _folders()[version]
         self._minor = int(version.split(".")[1])
-        self._validators: dict[tuple[str, str], Draft202012Validator] = {}
+        self._validators: dict[Key, KindValidator] = {}
         self._documents: dict[str, Schema] = {}
-        self._registered: dict[str, Schema] = {}
-        self._registry: Registry | None = None
 
-    def validator(self, api_version: str, kind: str) -> Draft202012Validator:
-        """The compiled validator of a kind of object. BugError for a kind without a schema."""
+    def validator(self, api_version: str, kind: str) -> KindValidator:
+        """The compiled validator of a kind of object. KeyError for a kind without a schema."""
         key = api_version, kind
         if key not in self._validators:
-            self._validators[key] = compiled(self.schema(api_version, kind), self)
+            self.compile([key])
         return self._validators[key]
 
-    def kinds(self) -> list[tuple[str, str]]:
+    def compile(self, keys: Iterable[Key]) -> None:
+        """Compile the validators of kinds together, and ignore kinds without a schema.
+
+        Kinds with pods take ten times as long as others, unless they share the template. So when a second one is
+        needed, the rest is compiled with it.
+        """
+        wanted = {key for key in keys if key not in self._validators}
+        if not wanted.isdisjoint(_WITH_PODS) and not _WITH_PODS.isdisjoint(self._validators):
+            wanted |= _WITH_PODS - self._validators.keys()
+        found = {key: schema for key in sorted(wanted) if (schema := self._find(*key)) is not None}
+        if not found:
+            return
+        names = {key: "/".join(key) for key in found}
+        together = compiled({"properties": {names[key]: schema for key, schema in found.items()}}, self)
+        for key, schema in found.items():
+            self._validators[key] = KindValidator(together, names[key], partial(compiled, schema, self))
+
+    def kinds(self) -> list[Key]:
         """Every API version and kind with a complete schema."""
         own = [orjson.loads(path.read_bytes())["properties"] for path in _complete()]
         return [*((one["apiVersion"]["enum"][0], one["kind"]["enum"][0]) for one in own), *self.types.kinds]
 
     def schema(self, api_version: str, kind: str) -> Schema:
-        """The schema of a kind of object, with references for `resolve`."""
+        """The schema of a kind of object, with references for `resolve`. BugError for a kind without a schema."""
+        if (found := self._find(api_version, kind)) is None:
+            raise BugError(f"no schema found for {api_version} {kind}")
+        return found
+
+    def _find(self, api_version: str, kind: str) -> Schema | None:
         file = schema_file(api_version, kind)
         for folder in _FOLDERS:
             if file in _files(folder):
                 return self._document(file, folder / file)
-        name = self.types.kinds.get((api_version, kind))
-        if name is None:
-            raise BugError(f"no schema found for {api_version} {kind}")
-        return reference(name)
+        name = self.types.name_of(api_version, kind)
+        return reference(name) if name is not None else None
 
-    def resolve(self, schema: Schema, base: str = "") -> tuple[Schema, str]:
-        """Follow `$ref` as far as possible. `base` is the document of local references."""
+    def resolve(self, schema: Schema) -> Schema:
+        """Follow `$ref` as far as possible."""
         while (target := schema.get("$ref")) is not None:
-            document, _, pointer = target.partition("#")
-            base = document or base
-            _, name = pointer.strip("/").split("/")  # "$defs" and the name
-            schema = self.types[name] if base.endswith("_definitions.json") else self._common["$defs"][name]
-        return schema, base
+            name = target.rpartition("/")[2]
+            schema = self._common[name] if name in self._common else self.types[name]
+        return schema
 
     def fields(self, schema: Schema, route: Route) -> list[str]:
         """Names of the fields at a route of an object of this schema."""
@@ -163,15 +188,18 @@ class Schemas:
         return "" if of_list or "string" in found.get("type", ()) else None
 
     def _at(self, schema: Schema, route: Route) -> Schema:
-        schema, base = self.resolve(schema)
+        schema = self.resolve(schema)
         for step in route:
             inner = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
-            schema, base = self.resolve(inner or schema.get("additionalProperties") or {}, base)
+            schema = self.resolve(inner or schema.get("additionalProperties") or {})
         return schema
 
     def _document(self, name: str, path: Path) -> Schema:
+        """A file with a schema, as a part of the definitions: a compiler shares what is reached from one document."""
         if name not in self._documents:
-            self._documents[name] = orjson.loads(with_bounds(path.read_bytes(), OF_DEFINITIONS))
+            text = with_bounds(path.read_bytes(), OF_DEFINITIONS).replace(_COMMON, DEFINITIONS.encode())
+            document = self._documents[name] = orjson.loads(text)
+            document.pop("$id")
         return self._documents[name]
 
     @cached_property
@@ -179,20 +207,13 @@ class Schemas:
         return KubernetesTypes((self._folder / "_definitions.json").read_bytes(), self._minor)
 
     @cached_property
-    def _common(self) -> Schema:
-        return self._document("common", _OWN / "common.json")
+    def _common(self) -> dict[str, Schema]:
+        definitions: dict[str, Schema] = self._document("common", _OWN / "common.json")["$defs"]
+        return definitions
 
-    def registry_for(self, schema: Schema) -> Registry:
-        """The definitions that a schema refers to, with those of the kinds in `gen.resources`, a third of all."""
-        names = referred(schema) & self.types.keys()  # the compiler reports a name that is missing
-        if self._registry is None or not names <= self._registered.keys():
-            import jsonschema_rs  # noqa: PLC0415 - compiled code, only where it is used
-
-            self._registered |= self.types.reachable(names | (self._registered.keys() or self._usual()))
-            resources = [(DEFINITIONS, {"$defs": self._registered}), (_COMMON, self._common)]
-            self._registry = jsonschema_rs.Registry(resources, draft=jsonschema_rs.Draft202012)
-        return self._registry
-
-    def _usual(self) -> set[str]:
-        known = ((version, one.kind) for one in RESOURCES.values() for version in one.versions)
-        return referred(self._common) | {name for key in known if (name := self.types.kinds.get(key)) is not None}
+    def definitions_of(self, schema: Schema) -> dict[str, Schema]:
+        """The definitions that a schema refers to, and those that they refer to."""
+        names = referred(schema)
+        own = {} if names.isdisjoint(self._common) else self._common
+        names |= referred(own)
+        return own | self.types.reachable(names & self.types.keys())  # the compiler reports a name that is missing

@@ -75,62 +75,60 @@ class Mutator:
 
     schemas: Schemas
 
-    def paths(
-        self, schema: Schema, value: Any, base: str = "", path: Path = (), seen: tuple[str, ...] = ()
-    ) -> Iterator[Path]:
+    def paths(self, schema: Schema, value: Any, path: Path = (), seen: tuple[str, ...] = ()) -> Iterator[Path]:
         """Every field below; an entry of a list stands for all, and of mappings those that the value has."""
         reference = schema.get("$ref", "")
         if reference in seen:
             return
-        schema, base = self.schemas.resolve(schema, base)
+        schema = self.schemas.resolve(schema)
         if path:
             yield path
         inside = (*seen, reference) if reference else seen
         given = value if isinstance(value, dict) else {}
         for name, inner in schema.get("properties", {}).items():
-            yield from self.paths(inner, given.get(name), base, (*path, name), inside)
+            yield from self.paths(inner, given.get(name), (*path, name), inside)
         extra = schema.get("additionalProperties")
         if isinstance(extra, dict) and "properties" not in schema:
             for name in given:
-                yield from self.paths(extra, given[name], base, (*path, name), inside)
-        if "items" in schema and "properties" in self.schemas.resolve(schema["items"], base)[0]:
+                yield from self.paths(extra, given[name], (*path, name), inside)
+        if "items" in schema and "properties" in self.schemas.resolve(schema["items"]):
             first = value[0] if isinstance(value, list) and value else None
-            yield from self.paths(schema["items"], first, base, (*path, 0), inside)
+            yield from self.paths(schema["items"], first, (*path, 0), inside)
 
     def changed(self, body: Body, root: Schema, path: Path, value: Any) -> Body:
         """A copy with the value at the path, and what else has to be there on the way."""
         copied = copy.deepcopy(body)
         holder: Any = copied
-        schema, base = self.schemas.resolve(root)
+        schema = self.schemas.resolve(root)
         for position, step in enumerate(path):
-            inner, inner_base = self._inner(schema, base, step)
+            inner = self._inner(schema, step)
             last = position == len(path) - 1
             if isinstance(step, int):
                 if not holder:
-                    holder.append(self.sample(inner, inner_base, path[: position + 1]))
+                    holder.append(self.sample(inner, path[: position + 1]))
             elif last or step not in holder:
-                holder[step] = value if last else self.sample(inner, inner_base, path[: position + 1])
-            holder, schema, base = holder[step], inner, inner_base
+                holder[step] = value if last else self.sample(inner, path[: position + 1])
+            holder, schema = holder[step], inner
         return copied
 
-    def sample(self, schema: Schema, base: str, path: Path) -> Any:
+    def sample(self, schema: Schema, path: Path) -> Any:
         """A small value that a server may well accept."""
         name = path[-1] if path else ""
-        schema, base = self.schemas.resolve(schema, base)
+        schema = self.schemas.resolve(schema)
         kind = _type(schema)
         if kind == "object":
             required = schema.get("required", ())
-            return {field: self.sample(*self._inner(schema, base, field), (*path, field)) for field in required}
+            return {field: self.sample(self._inner(schema, field), (*path, field)) for field in required}
         if name == "path":
             return next((usual for step in path if (usual := _USUAL_PATHS.get(str(step)))), "a")
         if name in _USUAL and (kind == "array") == isinstance(_USUAL[name], list):
             return copy.deepcopy(_USUAL[name])
         return {"array": [], "integer": 1, "number": 1, "boolean": True}.get(kind, "a")
 
-    def values(self, schema: Schema, base: str, path: Path) -> Iterator[Any]:
+    def values(self, schema: Schema, path: Path) -> Iterator[Any]:
         """What to try there."""
         description = schema.get("description", "")
-        schema, base = self.schemas.resolve(schema, base)
+        schema = self.schemas.resolve(schema)
         kind = _type(schema)
         if "oneOf" in schema:
             yield from _QUANTITIES if "number" in str(schema["oneOf"]) else (*_NUMBERS, *_TEXTS, "25%")
@@ -143,19 +141,19 @@ class Mutator:
         elif kind == "boolean":
             yield from (True, False)
         elif kind == "array":
-            entry = self.sample(*self._inner(schema, base, 0), (*path, 0))
+            entry = self.sample(self._inner(schema, 0), (*path, 0))
             yield from ([], [entry], [copy.deepcopy(entry), copy.deepcopy(entry)])
             if isinstance(entry, str):
                 yield from (["A B"], [""], ["10.0.0.1"], ["/a"])
             if isinstance(entry, int):
                 yield from ([-1], [2**31], [0])
         elif isinstance(schema.get("additionalProperties"), dict) and "properties" not in schema:
-            yield from self._mappings(schema, base, path)
+            yield from self._mappings(schema, path)
         elif kind == "object":
-            yield from ({}, self.sample(schema, base, path))
+            yield from ({}, self.sample(schema, path))
 
-    def _mappings(self, schema: Schema, base: str, path: Path) -> Iterator[Any]:
-        inner, _ = self.schemas.resolve(schema["additionalProperties"], base)
+    def _mappings(self, schema: Schema, path: Path) -> Iterator[Any]:
+        inner = self.schemas.resolve(schema["additionalProperties"])
         if "oneOf" in inner or path[-1] in _BUILT:
             for name in ("cpu", "memory", "storage", "pods", "a", "example.com/a", "hugepages-2Mi", "a b/c"):
                 yield {name: "1"}
@@ -167,23 +165,23 @@ class Mutator:
             yield from ({"a": value} for value in ("", "A B", "x" * 64, "/a"))
         yield {}
 
-    def _inner(self, schema: Schema, base: str, step: str | int) -> tuple[Schema, str]:
+    def _inner(self, schema: Schema, step: str | int) -> Schema:
         inner = schema["items"] if isinstance(step, int) else schema.get("properties", {}).get(step)
-        return self.schemas.resolve(schema["additionalProperties"] if inner is None else inner, base)
+        return self.schemas.resolve(schema["additionalProperties"] if inner is None else inner)
 
     def some(self, body: Body, root: Schema, count: int, chance: Random) -> Iterator[tuple[Path, Any]]:
         """Fields of an object, chosen by chance, each with a value to try."""
         paths = [path for path in self.paths(root, body) if path not in _LEFT_ALONE and path[0] != "status"]
         for path in chance.choices(paths, k=count):
-            values = list(self.values(*self._at(root, path), path))
+            values = list(self.values(self._at(root, path), path))
             if values:
                 yield path, chance.choice(values)
 
-    def _at(self, root: Schema, path: Path) -> tuple[Schema, str]:
-        schema, base = self.schemas.resolve(root)
+    def _at(self, root: Schema, path: Path) -> Schema:
+        schema = self.schemas.resolve(root)
         for step in path[:-1]:
-            schema, base = self._inner(schema, base, step)
-        return self._inner(schema, base, path[-1])
+            schema = self._inner(schema, step)
+        return self._inner(schema, path[-1])
 
 
 def _type(schema: Schema) -> str:

@@ -46,43 +46,43 @@ class Generator:
 
     def object(self, api_version: str, kind: str) -> Body:
         body: Body = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "demo"}}
-        schema, base = merge_schema(self.schemas, body)
-        return self._mapping(schema, base, 0) | body
+        schema = merge_schema(self.schemas, body)
+        return self._mapping(schema, 0) | body
 
     def patch(self, body: Body) -> Body:
-        schema, base = merge_schema(self.schemas, body)
-        changes = self._changed_mapping(body, schema, base, 0)
+        schema = merge_schema(self.schemas, body)
+        changes = self._changed_mapping(body, schema, 0)
         changes.pop("metadata", None) if self.chance.random() < 0.5 else None
         return changes
 
-    def _mapping(self, schema: Schema, base: str, depth: int) -> Body:
+    def _mapping(self, schema: Schema, depth: int) -> Body:
         fields = schema.get("properties", {})
         if not fields:
-            return self._open_mapping(schema, base, depth)
+            return self._open_mapping(schema, depth)
         names = [name for name in fields if name not in _NEVER]
         chosen = {name for name in names if name in _ALWAYS and depth < MAX_DEPTH}
         count = self.chance.randint(0, MAX_FIELDS)
         chosen |= set(self.chance.sample(names, min(count, len(names))))
-        made = {name: self._value(fields[name], base, depth + 1) for name in sorted(chosen)}
+        made = {name: self._value(fields[name], depth + 1) for name in sorted(chosen)}
         return {name: value for name, value in made.items() if value not in (None, {}, [])}
 
-    def _open_mapping(self, schema: Schema, base: str, depth: int) -> Body:
+    def _open_mapping(self, schema: Schema, depth: int) -> Body:
         values = schema.get("additionalProperties")
         if not isinstance(values, dict):
             return {}
-        inner, inner_base = self.schemas.resolve(values, base)
+        inner = self.schemas.resolve(values)
         names = _ROLES if "template" in inner.get("properties", {}) else WORDS
         chosen = self.chance.sample(names, self.chance.randint(1, len(names)))
-        made = {name: self._value(inner, inner_base, depth + 1) for name in chosen}
+        made = {name: self._value(inner, depth + 1) for name in chosen}
         return {name: value for name, value in made.items() if value not in (None, {}, [])}
 
-    def _value(self, schema: Schema, base: str, depth: int) -> Any:
-        schema, base = self.schemas.resolve(schema, base)
+    def _value(self, schema: Schema, depth: int) -> Any:
+        schema = self.schemas.resolve(schema)
         kind = type_of(schema)
         if kind == "object" or "properties" in schema:
-            return None if depth > MAX_DEPTH else self._mapping(schema, base, depth)
+            return None if depth > MAX_DEPTH else self._mapping(schema, depth)
         if kind == "array":
-            return None if depth > MAX_DEPTH else self._list(schema, base, depth)
+            return None if depth > MAX_DEPTH else self._list(schema, depth)
         return self.scalar(schema, kind)
 
     def scalar(self, schema: Schema, kind: str) -> Any:
@@ -92,28 +92,28 @@ class Generator:
             return self.chance.random() < 0.5
         return self.chance.choice(schema.get("enum", WORDS))
 
-    def _list(self, schema: Schema, base: str, depth: int) -> list[Any]:
-        inner, inner_base = self.schemas.resolve(schema.get("items", {}), base)
+    def _list(self, schema: Schema, depth: int) -> list[Any]:
+        inner = self.schemas.resolve(schema.get("items", {}))
         keys = keys_of(schema)
         entries: list[Any] = []
         for _ in range(self.chance.randint(1, 3)):
-            entry = self._value(inner, inner_base, depth + 1)
+            entry = self._value(inner, depth + 1)
             if isinstance(entry, dict) and keys:
-                entry |= self._identity(inner, inner_base, keys)
+                entry |= self._identity(inner, keys)
             if entry not in (None, {}, []):
                 entries.append(entry)
         return unique(entries, keys) if merges(schema) else entries
 
-    def _identity(self, entry: Schema, base: str, keys: tuple[str, ...]) -> Body:
+    def _identity(self, entry: Schema, keys: tuple[str, ...]) -> Body:
         """Values of the keys. All of them, because the references guess those that are missing."""
         fields = entry["properties"]
         made = {}
         for key in keys:
-            field, _ = self.schemas.resolve(fields[key], base)
+            field = self.schemas.resolve(fields[key])
             made[key] = self.chance.choice(PROTOCOLS) if key == "protocol" else self.scalar(field, type_of(field))
         return made
 
-    def _changed_mapping(self, old: Body, schema: Schema, base: str, depth: int) -> Body:
+    def _changed_mapping(self, old: Body, schema: Schema, depth: int) -> Body:
         """A patch of a mapping: changes, removals and additions."""
         patch: Body = {}
         fields = schema.get("properties", {})
@@ -128,36 +128,36 @@ class Generator:
                 continue
             if name == "name" or (name not in _ALWAYS and self.chance.random() < 0.4):
                 continue
-            change = self._change(value, *self.schemas.resolve(inner, base), depth + 1, removable=name not in _ALWAYS)
+            change = self._change(value, self.schemas.resolve(inner), depth + 1, removable=name not in _ALWAYS)
             if change is not _NOTHING:
                 patch[name] = change
         if depth and self.chance.random() < 0.5:
-            new = self._mapping(schema, base, max(depth, MAX_DEPTH - 3))
-            patch = {**self._with_removals(new, schema, base), **patch}
+            new = self._mapping(schema, max(depth, MAX_DEPTH - 3))
+            patch = {**self._with_removals(new, schema), **patch}
         return patch
 
-    def _change(self, old: Any, schema: Schema, base: str, depth: int, *, removable: bool) -> Any:
+    def _change(self, old: Any, schema: Schema, depth: int, *, removable: bool) -> Any:
         dice = self.chance.random()
         if removable and dice < 0.12:
             return None
         if isinstance(old, dict):
             if removable and dice < 0.18:
                 return {"$patch": "delete"}
-            change = self._changed_mapping(old, schema, base, depth)
+            change = self._changed_mapping(old, schema, depth)
             if removable and change and dice > 0.95:
                 return self._without_directives(change) | {"$patch": "replace"}
             return change or _NOTHING
         if isinstance(old, list):
-            return self._changed_list(old, schema, base, depth)
-        return self._value(schema, base, depth)
+            return self._changed_list(old, schema, depth)
+        return self._value(schema, depth)
 
-    def _changed_list(self, old: list[Any], schema: Schema, base: str, depth: int) -> Any:
+    def _changed_list(self, old: list[Any], schema: Schema, depth: int) -> Any:
         keys = keys_of(schema)
         if not (merges(schema) and keys):
-            return self._list(schema, base, depth) or _NOTHING
-        inner, inner_base = self.schemas.resolve(schema["items"], base)
+            return self._list(schema, depth) or _NOTHING
+        inner = self.schemas.resolve(schema["items"])
         if self.chance.random() < 0.08:
-            return [{"$patch": "replace"}, *self._list(schema, base, depth)]
+            return [{"$patch": "replace"}, *self._list(schema, depth)]
         patch = []
         for entry in self.chance.sample(old, len(old)):
             identity = {key: entry[key] for key in keys}
@@ -165,20 +165,20 @@ class Generator:
             if dice < 0.2:
                 patch.append({**identity, "$patch": "delete"})
             elif dice < 0.7:
-                patch.append({**self._changed_mapping(entry, inner, inner_base, depth + 1), **identity})
+                patch.append({**self._changed_mapping(entry, inner, depth + 1), **identity})
         if self.chance.random() < 0.1:
-            patch.append({**self._identity(inner, inner_base, keys), "$patch": "delete"})
-        patch += [entry for entry in self._list(schema, base, depth) if self.chance.random() < 0.5]
+            patch.append({**self._identity(inner, keys), "$patch": "delete"})
+        patch += [entry for entry in self._list(schema, depth) if self.chance.random() < 0.5]
         return unique(patch, keys) or _NOTHING
 
-    def _with_removals(self, new: Body, schema: Schema, base: str) -> Body:
+    def _with_removals(self, new: Body, schema: Schema) -> Body:
         """Also remove a field that is not set, or the entry of a list that may not have it."""
         fields = schema.get("properties", {})
         names = sorted(fields.keys() - _NEVER - _ALWAYS - {"name"} - new.keys())
         if not names or self.chance.random() < 0.7:
             return new
         name = self.chance.choice(names)
-        is_mapping = type_of(self.schemas.resolve(fields[name], base)[0]) == "object"
+        is_mapping = type_of(self.schemas.resolve(fields[name])) == "object"
         return {**new, name: {"$patch": "delete"} if is_mapping and self.chance.random() < 0.5 else None}
 
     def _without_directives(self, value: Any) -> Any:

@@ -10,7 +10,7 @@ import ryaml
 
 from gen.diagnostics import BugError
 from gen.kinds import KINDS
-from gen.schemas.kubernetes import DEFINITIONS
+from gen.schemas import registry
 from gen.schemas.registry import Schemas, is_partial, minor_version, schemas, versions
 from scripts.closed_schema import OWN, closed_schema, layout
 from tests.support import SHARED
@@ -72,7 +72,7 @@ def test_every_api_version_of_every_kind_is_compared() -> None:
 def test_our_schema_is_equivalent_to_the_crd(gvk: tuple[str, str], file: str) -> None:
     crd = upstream(file, gvk[0].split("/")[1])
     ours = Schemas(versions()[-1])
-    found = set(difference(ours, ours.schema(*gvk), "", crd, "object"))
+    found = set(difference(ours, ours.schema(*gvk), crd, "object"))
     assert found - EXPLAINED.keys() == set()
 
 
@@ -84,7 +84,7 @@ def test_the_comparison_finds_a_field_that_is_missing_on_either_side() -> None:
     run_policy["newField"] = {"type": "string"}
     del run_policy["suspend"]
     run_policy["backoffLimit"]["type"] = "string"
-    found = set(difference(ours, schema, "", crd, "object")) - EXPLAINED.keys()
+    found = set(difference(ours, schema, crd, "object")) - EXPLAINED.keys()
     assert found == {"newField: only there", "suspend: only here", "backoffLimit: integer here and string there"}
 
 
@@ -116,10 +116,10 @@ def upstream(file: str, version: str) -> Schema:
     return schema
 
 
-def difference(ours: Schemas, mine: Schema, base: str, theirs: Schema, name: str) -> Iterator[str]:
+def difference(ours: Schemas, mine: Schema, theirs: Schema, name: str) -> Iterator[str]:
     """Differences between two schemas of a value. Parts of pods are not compared, because both are Kubernetes' own."""
-    of_kubernetes = mine.get("$ref", "").startswith(DEFINITIONS)
-    mine, base = ours.resolve(mine, base)
+    of_kubernetes = mine.get("$ref", "").rpartition("/")[2] in ours.types
+    mine = ours.resolve(mine)
     if of_kubernetes and theirs.get("properties", {}).keys() <= mine.get("properties", {}).keys():
         return  # each version of Kubernetes has its own fields there
     if theirs.get("properties", {}).keys() == POD and COMPLETE & theirs["properties"]["spec"]["properties"].keys():
@@ -133,9 +133,9 @@ def difference(ours: Schemas, mine: Schema, base: str, theirs: Schema, name: str
     # the API server fills in defaults before it checks
     given = {field for field in theirs.get("required", ()) if "default" not in theirs["properties"][field]}
     yield from (f"required {field}" for field in set(mine.get("required", ())) ^ given)
-    yield from properties(ours, mine, base, theirs, name)
+    yield from properties(ours, mine, theirs, name)
     if "items" in theirs or "items" in mine:
-        yield from difference(ours, mine["items"], base, theirs["items"], f"{name}[]")
+        yield from difference(ours, mine["items"], theirs["items"], f"{name}[]")
 
 
 def types(mine: Schema, theirs: Schema, name: str) -> Iterator[str]:
@@ -151,21 +151,21 @@ def types(mine: Schema, theirs: Schema, name: str) -> Iterator[str]:
         yield f"{name}: format"
 
 
-def properties(ours: Schemas, mine: Schema, base: str, theirs: Schema, name: str) -> Iterator[str]:
+def properties(ours: Schemas, mine: Schema, theirs: Schema, name: str) -> Iterator[str]:
     here, there = mine.get("properties", {}), theirs.get("properties", {})
     extra = theirs.get("additionalProperties")
     if isinstance(extra, dict) and here:  # a replica map: any key there, the operator's own here
         yield "replica map: named"
         for key in here:
-            yield from difference(ours, here[key], base, extra, key)
+            yield from difference(ours, here[key], extra, key)
         return
     if isinstance(extra, dict):
-        yield from difference(ours, mine["additionalProperties"], base, extra, f"{name}.*")
+        yield from difference(ours, mine["additionalProperties"], extra, f"{name}.*")
     for key in sorted(here.keys() | there.keys()):
         if key not in here or key not in there:
             yield f"{key}: only {'there' if key in there else 'here'}"
         else:
-            yield from difference(ours, here[key], base, there[key], key)
+            yield from difference(ours, here[key], there[key], key)
 
 
 @pytest.mark.parametrize("version", versions())
@@ -174,6 +174,39 @@ def test_every_kubernetes_version_has_schemas_of_all_rendered_kinds(version: str
     kinds += [("apps/v1", "Deployment"), ("networking.k8s.io/v1", "Ingress"), ("batch/v1", "Job"), *CRDS]
     for api_version, kind in kinds:
         assert not schemas(version).validator(api_version, kind).is_valid({"unknown": 1})
+
+
+def test_kinds_with_pods_are_compiled_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, schemas = registry.compiled, Schemas(versions()[-1])
+    calls: list[set[str]] = []
+
+    def counted(schema: Schema, own: Schemas) -> Any:
+        calls.append(set(schema["properties"]))
+        return compiled(schema, own)
+
+    monkeypatch.setattr(registry, "compiled", counted)
+    schemas.compile([("batch/v1", "Job"), ("v1", "Service"), ("example.com/v1", "Unknown")])
+    for key in (("v1", "ConfigMap"), ("apps/v1", "Deployment"), *CRDS):
+        schemas.validator(*key)
+    alone = [{f"{version}/{kind}"} for version, kind in CRDS if kind in {"Pipeline", "PipelineVersion", "PodGroup"}]
+    assert calls[:2] == [{"batch/v1/Job", "v1/Service"}, {"v1/ConfigMap"}]
+    assert {"apps/v1/Deployment", "ray.io/v1/RayJob", "v1/PodTemplate"} <= calls[2]
+    assert calls[3:] == alone
+
+
+def test_a_shared_validator_only_checks_its_own_kind() -> None:
+    own = Schemas(versions()[-1])
+    bodies: dict[tuple[str, str], dict[str, Any]] = {
+        ("v1", "Service"): {"apiVersion": "v1", "kind": "Service", "spec": {"type": "ClusterIP"}},
+        ("v1", "ConfigMap"): {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}},
+    }
+    own.compile(bodies)
+    for key in bodies:
+        for other, body in bodies.items():
+            validator = own.validator(*key)
+            assert validator.is_valid(body) == (key == other)
+            found = {tuple(error.instance_path) for error in validator.iter_errors(body)}
+            assert found == (set() if key == other else {("kind",), ()})
 
 
 def test_a_kind_without_a_schema_is_a_bug_of_gen() -> None:

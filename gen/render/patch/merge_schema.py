@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gen.schemas.registry import Schema, Schemas
 
 
-def merge_schema(schemas: Schemas, body: Body) -> tuple[Schema, str]:
-    """The resolved schema of an object, and the document that its references are relative to."""
+def merge_schema(schemas: Schemas, body: Body) -> Schema:
+    """The resolved schema of an object."""
     try:
         return schemas.resolve(schemas.schema(body["apiVersion"], body["kind"]))
     except BugError:
@@ -28,7 +28,7 @@ def merge_schema(schemas: Schemas, body: Body) -> tuple[Schema, str]:
     schema: Schema = {}
     for pods in resource.pods if resource is not None else ():
         _add(schema, pods.template)
-    return schema, ""
+    return schema
 
 
 def _add(schema: Any, pattern: Pattern) -> None:

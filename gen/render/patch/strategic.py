@@ -38,17 +38,17 @@ class StrategicMerge(Struct):
     """Routes in the patch to mappings with `$patch: delete`, with a hint if they deleted nothing."""
 
     def apply(self, body: Body, patch: Body) -> Body:
-        schema, base = merge_schema(self.schemas, body)
-        return self._mapping(body, patch, schema, base, (), ())
+        schema = merge_schema(self.schemas, body)
+        return self._mapping(body, patch, schema, (), ())
 
     def apply_to_pods(self, body: Body, patch: Body, route: Route) -> Body:
         """The object with the patch merged into the pod template at a route."""
-        schema, base = self.schemas.resolve(reference(POD_TEMPLATE))
-        template = self._mapping(follow(body, route), patch, schema, base, labelled(body, route), ())
+        schema = self.schemas.resolve(reference(POD_TEMPLATE))
+        template = self._mapping(follow(body, route), patch, schema, labelled(body, route), ())
         replaced: Body = _replaced(body, route, template)
         return replaced
 
-    def _mapping(self, old: Body, new: Body, schema: Schema, base: str, at: Route, origin: Route) -> Body:
+    def _mapping(self, old: Body, new: Body, schema: Schema, at: Route, origin: Route) -> Body:
         merged = {} if directive(new) == "replace" else dict(old)
         for key, value in new.items():
             if key.startswith("$"):
@@ -60,27 +60,27 @@ class StrategicMerge(Struct):
             if value is None or directive(value) == "delete":
                 merged.pop(key, None)
                 continue
-            inner, inner_base = self._property(schema, base, key)
-            merged[key] = self._value(merged.get(key), value, inner, inner_base, here, there)
+            inner = self._property(schema, key)
+            merged[key] = self._value(merged.get(key), value, inner, here, there)
         return merged
 
-    def _value(self, old: Any, new: Any, schema: Schema, base: str, at: Route, origin: Route) -> Any:
+    def _value(self, old: Any, new: Any, schema: Schema, at: Route, origin: Route) -> Any:
         if isinstance(new, dict):
-            return self._mapping(old if isinstance(old, dict) else {}, new, schema, base, at, origin)
+            return self._mapping(old if isinstance(old, dict) else {}, new, schema, at, origin)
         if isinstance(new, list):
-            return self._list(old if isinstance(old, list) else [], new, schema, base, at, origin)
+            return self._list(old if isinstance(old, list) else [], new, schema, at, origin)
         return new
 
-    def _list(self, old: list[Any], new: list[Any], schema: Schema, base: str, at: Route, origin: Route) -> list[Any]:
+    def _list(self, old: list[Any], new: list[Any], schema: Schema, at: Route, origin: Route) -> list[Any]:
         keys = _merge_keys(schema)
         merges = "merge" in schema.get("x-kubernetes-patch-strategy", "")
         self._check_entries(new, keys if merges else (), origin)
         if not merges or any(directive(item) == "replace" for item in new):
             kept = [(i, item) for i, item in enumerate(new) if not _is_marker(item) and directive(item) != "delete"]
-            return [self._value(None, item, {}, "", (*at, label(item, i)), (*origin, i)) for i, item in kept]
+            return [self._value(None, item, {}, (*at, label(item, i)), (*origin, i)) for i, item in kept]
         if not keys:
             return [*new, *(item for item in old if item not in new)]
-        inner, inner_base = self.schemas.resolve(schema.get("items", {}), base)
+        inner = self.schemas.resolve(schema.get("items", {}))
         rest = self._without_deleted(old, new, keys, at, origin)
         result: list[Any] = []
         for number, item in enumerate(new):
@@ -88,7 +88,7 @@ class StrategicMerge(Struct):
                 continue
             position = next((i for i, known in enumerate(rest) if _same(known, item, keys)), None)
             known = None if position is None else rest.pop(position)
-            result.append(self._value(known, item, inner, inner_base, (*at, label(item, number)), (*origin, number)))
+            result.append(self._value(known, item, inner, (*at, label(item, number)), (*origin, number)))
         return result + rest
 
     def _without_deleted(
@@ -129,11 +129,11 @@ class StrategicMerge(Struct):
                     self.problems.append((route, message, "combine the two entries"))
                 seen.append(item)
 
-    def _property(self, schema: Schema, base: str, key: str) -> tuple[Schema, str]:
+    def _property(self, schema: Schema, key: str) -> Schema:
         inner = schema.get("properties", {}).get(key)
         if inner is None:
             inner = schema.get("additionalProperties")
-        return self.schemas.resolve(inner, base) if isinstance(inner, dict) else ({}, base)
+        return self.schemas.resolve(inner) if isinstance(inner, dict) else {}
 
 
 def _replaced(holder: Any, route: Route, value: Any) -> Any:
