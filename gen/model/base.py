@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag
 
+import gen.model.pydantic_plugins  # noqa: F401 - before pydantic builds a model
 from gen.model.validators import Once, WhenGiven
 
 
