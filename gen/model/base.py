@@ -18,6 +18,13 @@ def _camel(field: str) -> str:
     return first + "".join(word.capitalize() for word in others)
 
 
+def _hide_class_variables(cls: type[BaseModel]) -> None:
+    """Omit the types of class variables, which pydantic does not use but compiles for each class below again."""
+    for name, one in cls.__annotations__.items():
+        if isinstance(one, str) and one.startswith("ClassVar["):
+            cls.__annotations__[name] = ClassVar
+
+
 class Model(BaseModel):
     """Strict and immutable, with camelCase aliases. A field's docstring is its description in schemas and docs."""
 
@@ -29,11 +36,9 @@ class Model(BaseModel):
     """Field that a scalar instead of the mapping is probably meant for; only used for hints."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Hide the types of class variables, which pydantic does not use but compiles for each class below again."""
+        """Hide the types of class variables."""
         super().__init_subclass__(**options)
-        for name, one in cls.__annotations__.items():
-            if isinstance(one, str) and one.startswith("ClassVar["):
-                cls.__annotations__[name] = ClassVar
+        _hide_class_variables(cls)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
@@ -47,6 +52,8 @@ class Model(BaseModel):
         """Hash by type, so that pydantic does not copy a default that is a model into every instance."""
         return hash(type(self))
 
+
+_hide_class_variables(Model)
 
 M = TypeVar("M", bound=BaseModel)
 

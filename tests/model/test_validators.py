@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import typing
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import pytest
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
@@ -138,3 +139,25 @@ def test_a_default_is_the_model_without_any_field(model: type[Model]) -> None:
     for field in model.model_fields.values():
         if isinstance(default := field.default, Model) and not default.model_fields_set:
             assert default == type(default)()
+
+
+def test_annotations_of_class_variables_are_not_compiled_for_each_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Class variables of `Model` and of those between are annotations of each model to pydantic."""
+    compiled: list[str] = []
+
+    def counted(text: str, *others: Any) -> Any:
+        compiled.append(text)
+        return compile(text, *others)
+
+    monkeypatch.setattr(typing, "compile", counted, raising=False)
+
+    class Between(Model):
+        words: ClassVar[tuple[str, ...]] = ()
+        own: Text = ""
+
+    class Below(Between):
+        more: ClassVar[int] = 1
+
+    assert compiled == ["Text"]
+    assert list(Below.model_fields) == ["own"]
+    assert (Below.words, Below.more, Below.synonyms) == ((), 1, {})
