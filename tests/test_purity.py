@@ -32,7 +32,7 @@ ALLOWED = {
     "gen.commands.new": ({"disk"}, "writes a new job file"),
     "gen.commands.pin": ({"disk"}, "writes locks, and the message of a commit"),
     "gen.commands.pinned_source": ({"disk", "environment"}, "reads the record of how gen was installed"),
-    "gen.commands.plan": ({"disk", "environment"}, "finds the job files to render, number of processors"),
+    "gen.commands.plan": ({"environment"}, "the repository in CI, number of processors"),
     "gen.commands.progress": ({"clock", "environment", "terminal"}, "shows a bar after a second"),
     "gen.commands.retire": ({"disk"}, "writes the message of a commit"),
     "gen.commands.schema": ({"environment"}, "current folder, whose repository may name plugins"),

@@ -2,8 +2,8 @@
 
     find_base → read_trees → unrendered_objects → read_overlays → compare_trees → Review → text, Markdown, JSON or HTML
 
-Files that differ from the base are compared with the result of a render, and kept runs with those at the base.
-`gen check` compares all files. A render of all jobs, which the cache makes short, finds the runs that are behind.
+A render of all jobs, which the cache makes short, finds the runs that are behind. Files that differ from the base are
+compared with its result, and kept runs with those at the base. `gen check` compares all files.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from gen.review.removals import RemovalLimit
 from gen.review.rendered_trees import read_trees
 from gen.review.review import Review
 from gen.review.sources import page_sources
-from gen.review.unrendered import Expected, job_sources, unrendered_objects
+from gen.review.unrendered import Expected, unrendered_objects
 from gen.review.usage import read_overlays
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from gen.commands.compared import Compared
@@ -93,7 +93,7 @@ def review(request: Request) -> Review:
     kept = _kept_jobs(root, today, request.overlay)
     if kept:
         compare_kept_runs(kept, root, base, found)
-    unrendered = unrendered_objects(trees.suspects, _expected(root, trees.suspects), found)
+    unrendered = unrendered_objects(trees.suspects, _expected(root, today), found)
     result = compare_trees(
         base,
         trees,
@@ -111,15 +111,13 @@ def review(request: Request) -> Review:
     return replace(result, links=links, explanations=pages, sources=page_sources(root, result))
 
 
-def _expected(root: Path, suspects: Mapping[str, bytes]) -> Expected:
-    """The result of a render for some files: of their jobs only, if their headers name no other sources."""
-    sources = job_sources(suspects)
-    jobs = [source for source in sources or () if (root / source).is_file()]
-    rendering = _render(root, jobs if sources is not None and jobs else ()) if suspects else None
+def _expected(root: Path, today: Compared | None) -> Expected:
+    """What a render writes, also if `rendered/` cannot be compared with it; nothing if no overlay can be read."""
+    rendering = today.rendering if today is not None else _render(root, ())
     if rendering is None:
-        return Expected(texts={}, keep=(), failed=bool(suspects))
-    texts = {path: file.text for path, file in rendering.files.items() if file.text is not None}
-    return Expected(texts=texts, keep=rendering.keep, failed=rendering.findings.failed())
+        return Expected(files={}, keep=(), failed=True)
+    failed = today.comparison is None if today is not None else rendering.findings.failed()
+    return Expected(files=rendering.files, keep=rendering.keep, failed=failed)
 
 
 def _today(root: Path) -> Compared | None:
@@ -137,11 +135,16 @@ def _up_to_date(today: Compared | None) -> bool:
 
 def _kept_jobs(root: Path, today: Compared | None, overlays: Collection[str]) -> tuple[RenderedJob, ...]:
     """The jobs of some overlays, or of all, with a run that is behind the platform."""
-    known = today.rendering.behind if today is not None else ()
-    sources = sorted({job.files[0].source.file for job in known})
-    with_texts = _render(root, sources) if sources else None
-    jobs = with_texts.behind if with_texts is not None else ()
+    jobs = today.rendering.behind if today is not None else ()
+    if not all(_has_texts(job) for job in jobs):  # the cache has none
+        with_texts = _render(root, sorted({job.files[0].source.file for job in jobs}))
+        jobs = with_texts.behind if with_texts is not None else ()
     return tuple(job for job in jobs if not overlays or job.overlay in overlays)
+
+
+def _has_texts(job: RenderedJob) -> bool:
+    files = (*job.files, *(job.behind.fresh if job.behind is not None else ()))
+    return all(file.text is not None for file in files)
 
 
 def _render(root: Path, sources: Sequence[str]) -> RunResult | None:

@@ -6,10 +6,13 @@ import json
 import random
 import re
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
 
+from gen.render import run
+from gen.render.run import render
 from gen.report.formats import PLAN_REPORTERS
 from tests.adversary.miner import MINER
 from tests.history import JOB, History, branch
@@ -223,3 +226,29 @@ def test_every_pod_gpu_and_volume_of_malicious_plans_is_in_the_first_line(merged
     assert tuple(map(int, numbers.groups())) == (pods, gpus)
     assert f"{removed} data object{'' if removed == 1 else 's'} removed" in first
     assert paths <= {path for _, path in found(plan)}
+
+
+def test_a_plan_renders_what_changed_once(merged: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not again for the files that differ from the base, nor for the texts of runs that are behind."""
+    overlay = merged.root / "overlays/dev/overlay.yaml"
+    overlay.write_text(overlay.read_text() + "defaults: {env: {A: b}}\n")
+    merged.job(JOB, name="more")
+    merged.rendering()
+    renders = Mock(wraps=render)
+    monkeypatch.setattr(run, "render", renders)
+    plan = merged.plan()
+    assert (plan.findings, plan.unrendered, len(plan.behind), renders.call_count) == ((), (), 1, 1)
+    again = merged.plan()
+    assert (again.findings, again.unrendered, len(again.behind)) == ((), (), 1)
+    assert renders.call_args.args[2] == ["jobs/team/demo.yaml"], "only the run that is behind has no text in the cache"
+
+
+def test_a_file_with_the_header_of_the_cache_and_another_body_is_refused(merged: History) -> None:
+    """The plan before has written the cache, and the first line of a file has a part of the digest only."""
+    merged.job(JOB, name="more")
+    merged.rendering()
+    assert merged.plan().findings == ()
+    path = RUN.replace("demo", "more")
+    first, _, text = (merged.root / path).read_text().partition("\n")
+    merged.write(path, f"{first}\n{text.replace('train:1', 'evil:1')}")
+    assert found(merged.plan()) == {("hand-edited", path)}

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from gen.diagnostics import Findings, Location
 from gen.findings.rendered import FOREIGN_FILE, IMMUTABLE_STORAGE
-from gen.render.emit import HEADER, digest_of, header, untouched
+from gen.render.emit import HEADER, has_text_of, untouched
 from gen.render.write.folders import Folders
 from gen.render.write.immutable import immutable_change, size_remedy
 from gen.render.write.kept import is_kept
@@ -83,7 +83,7 @@ def compare(root: Path, rendering: RunResult, found: Findings, *, prune_storage:
     for path, file in rendering.files.items():
         there = folders.check(path.rpartition("/")[0])
         old = _read(root, path) if there else None
-        if old is not None and _equal(old, file):
+        if old is not None and has_text_of(file, old):
             same += 1
         elif file.text is None:
             unknown = True
@@ -104,13 +104,6 @@ def compare(root: Path, rendering: RunResult, found: Findings, *, prune_storage:
         empty=empty,
         staging=os.path.lexists(root / STAGING),
     )
-
-
-def _equal(old: str, file: File) -> bool:
-    if file.text is not None:
-        return old == file.text
-    first = header(file.source.file, file.digest, file.record)
-    return old.startswith(first) and digest_of(old[len(first) :]) == file.digest
 
 
 def _changed(root: Path, file: File, text: str, old: str | None, found: Findings) -> Change | None:
