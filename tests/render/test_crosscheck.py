@@ -52,11 +52,14 @@ def test_a_pair_that_meets_in_several_overlays_is_reported_once_and_each_pair_is
     assert [(f.place.file[-6], f.related[0][0].file[-6]) for f in report.findings] == [("c", "a"), ("c", "b")]
 
 
-def test_the_file_of_a_sweep_is_read_once_for_all_names_of_its_runs(
+SWEEP = "env: {A: '{{ params.a }}'}\nsweep: {matrix: {a: [1, 2, 3, 4]}}\n"
+
+
+def test_the_name_of_a_sweep_is_reported_once_and_not_for_each_run(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in "ab":
-        repo.job(JOB + "env: {A: '{{ params.a }}'}\nsweep: {matrix: {a: [1, 2, 3, 4]}}\n", name=name)
+    for name in "abc":
+        repo.job(JOB + SWEEP, name=name)
     opened: list[str] = []
 
     def noted(root: Path, file: str, found: Findings) -> Source | None:
@@ -64,8 +67,37 @@ def test_the_file_of_a_sweep_is_read_once_for_all_names_of_its_runs(
         return read(root, file, found)
 
     monkeypatch.setattr("gen.render.crosscheck.read", noted)
-    assert repo.codes() == ["duplicate-job"] * 5, "the job, and each of its runs"
-    assert sorted(opened) == ["jobs/team/a.yaml", "jobs/team/b.yaml"]
+    assert [(finding.place.file, finding.message) for finding in repo.render()[0].findings] == [
+        (f"jobs/team/{name}.yaml", "duplicate job name `same` in namespace `team`") for name in "bc"
+    ]
+    assert sorted(opened) == [f"jobs/team/{name}.yaml" for name in "abc"], "each file once"
+
+
+def test_names_that_runs_of_two_sweeps_share_are_reported_once_with_their_number(repo: Repository) -> None:
+    job = (
+        JOB.replace("same", "{name}")
+        + "env: {{A: '{{{{ params.{key} }}}}'}}\nsweep: {{matrix: {{{key}: [1, 2, 3]}}}}\n"
+    )
+    repo.job(job.format(name="same", key="a_b"), name="a")
+    repo.job(job.format(name="same-a", key="b"), name="b")
+    repo.job(JOB.replace("same", "same-a-b-2"), name="c")
+    assert [(finding.place.file, finding.message) for finding in repo.render()[0].findings] == [
+        ("jobs/team/b.yaml", "duplicate job name `same-a-b-1` in namespace `team` (for 3 runs of the sweep)"),
+        ("jobs/team/c.yaml", "duplicate job name `same-a-b-2` in namespace `team`"),
+    ]
+
+
+def test_a_sweep_in_two_overlays_of_a_cluster_is_reported_for_one_run_with_their_number(repo: Repository) -> None:
+    for name in ("dev", "test"):
+        repo.overlay('kubernetes: "1.34"\ncluster: one\n', name=name)
+    repo.job(JOB + SWEEP)
+    (only,) = repo.render()[0].findings
+    assert only.message.startswith("PyTorchJob team/same-a-1-")
+    assert only.message.endswith(
+        " is rendered by the overlays `dev` and `test` of one cluster (for 4 runs of the sweep)"
+    )
+    repo.job(JOB.replace("kind: pytorch", "kind: batch"))
+    assert repo.codes() == ["duplicate-object"] * 2, "Job and Service of one run"
 
 
 DATA = "data: {nas: /data}\n"
