@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings
     from gen.kubernetes import Body
+    from gen.load.first_keys import FirstKeys
 
 _TAGS = "tag:yaml.org,2002:"
 
@@ -42,6 +43,7 @@ class ManifestPolicy(Policy):
     anchors: dict[str, Any] = field(default_factory=dict)
     merged: dict[int, tuple[Body, set[str]]] = field(default_factory=dict)
     """Mappings by identity, with the keys that `<<` added to them and that their own keys may replace."""
+    first: FirstKeys | None = None
     expanded: int = 0
     """Number of values in expanded aliases and merges."""
 
@@ -86,11 +88,13 @@ class ManifestPolicy(Policy):
             return MERGE
         if value is None:
             raise Refused(event, INVALID_KEY, "missing key", "write a key before the `:`")
-        key = str(value).lower() if isinstance(value, bool) else str(value)
+        key = _text(value)
         _, from_merge = self.merged.get(id(holder), (holder, set()))
         if key in holder and key not in from_merge:
-            place = Location(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
-            self.found.error(DUPLICATE_KEY, place, f"duplicate key `{key}`", "remove one of the two")
+            from gen.load.first_keys import FirstKeys  # noqa: PLC0415 - hardly any file has one
+
+            self.first = self.first or FirstKeys(self.text, self.file, _key)
+            self.first.report(event, key, self.found)
         from_merge.discard(key)
         return key
 
@@ -154,6 +158,14 @@ class ManifestPolicy(Policy):
                 self.found.error(DUPLICATE_KEY, self._place(event), message, "move `<<` above the other keys")
             merged.update(new)
             holder.update(new)
+
+
+def _text(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def _key(event: Any) -> str:
+    return _text(resolved(event.value) if event.implicit[0] else event.value)
 
 
 _DECODED: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}

@@ -16,7 +16,6 @@ from gen.diagnostics import Location, Respell
 from gen.findings.files import (
     ANCHOR,
     CONTROL_CHARACTER,
-    DUPLICATE_KEY,
     EMPTY_FILE,
     INVALID_KEY,
     INVALID_YAML,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Findings
     from gen.findings.code import Code
+    from gen.load.first_keys import FirstKeys
 
 MAX_LOOKALIKES = 20
 """Findings of a file. More have the same cause."""
@@ -54,7 +54,7 @@ def parse(text: str, file: str, found: Findings) -> Data | None:
         found.error(*refused)
         return None
     try:
-        for _, document in read_events(CParser(text), policy := StrictPolicy(file, found)):
+        for _, document in read_events(CParser(text), policy := StrictPolicy(file, found, text)):
             policy.document = document
     except Refused as problem:
         _report_refused(problem, text, file, found)
@@ -103,10 +103,12 @@ class StrictPolicy(Policy):
     max_values: ClassVar[int] = 20_000
     checks_quoted: ClassVar[bool] = True
 
-    __slots__ = ("document", "file", "found", "started")
+    __slots__ = ("document", "file", "first", "found", "started", "text")
 
-    def __init__(self, file: str, found: Findings) -> None:
+    def __init__(self, file: str, found: Findings, text: str) -> None:
         self.file, self.found = file, found
+        self.text = text
+        self.first: FirstKeys | None = None
         self.started = False
         self.document: Data = ""
 
@@ -132,8 +134,10 @@ class StrictPolicy(Policy):
         if key == "<<" and isinstance(value, Plain):
             raise Refused(event, ANCHOR, "merge keys (`<<`) are not supported", "repeat the fields, or quote the key")
         if key in holder:
-            place = location(self.file, event.start_mark)
-            self.found.error(DUPLICATE_KEY, place, f"duplicate key `{key}`", "remove one of the two")
+            from gen.load.first_keys import FirstKeys  # noqa: PLC0415 - hardly any file has one
+
+            self.first = self.first or FirstKeys(self.text, self.file, lambda key: str(key.value))
+            self.first.report(event, key, self.found)
         return key
 
     def container(self, event: Any) -> Any:

@@ -35,7 +35,7 @@ def read_embedded(source: Source, route: Route, text: str, found: Findings) -> t
     inside = source_of(text.encode(), source.file, inner)
     for item in inner:
         message = f"invalid patch: {item.message} (line {item.place.line} of the patch)"
-        found.items.append(replace(item, place=place, message=message))
+        found.items.append(replace(item, place=place, message=message, related=()))
     return None if inside is None else (inside.data, Layer(source, route))
 
 
