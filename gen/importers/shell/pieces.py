@@ -1,7 +1,7 @@
 r"""The nodes of each word of a command: the grammar (tree-sitter-bash 0.25.1) ends some too early.
 
 It ends a word before `\=`, and after `==` and `=~`. It leaves out spaces that are escaped at the start or the end of
-a word, and takes the words behind a redirection for files.
+a word, takes `#` behind such a space for a comment, and the words behind a redirection for files.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _BETWEEN: Final = regex(rb"(?:\\\r?\n|\\?\s)*")
 _AFTER: Final = regex(rb"(?:\\\r?\n|\\?[ \t\v\f])*")
+_TO_A_HASH: Final = regex(rb"(?:\\\r?\n|\\?\s)*\\[ \t\v\f](?=#)")
 _TOKEN: Final = regex(rb"\\\r?\n|\\\s|\s+")
 
 
@@ -44,6 +45,9 @@ def words_of(source: bytes, nodes: Iterable[Any], start: int) -> list[list[Piece
 def _add_between(words: list[list[Piece]], source: bytes, start: int, end: int) -> None:
     """Add the text between two nodes; what is neither a space nor escaped is a redirection, which ends the word."""
     if _BETWEEN.fullmatch(source, start, end) is None:
+        comment = _TO_A_HASH.match(source, start, end)
+        if comment is not None:  # the word that ends here goes on in it
+            _add_between(words, source, start, comment.end())
         words.append([])
         return
     for token in _TOKEN.finditer(source, start, end):

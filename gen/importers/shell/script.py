@@ -42,6 +42,8 @@ _UNCERTAIN: Final = frozenset({"a loop", "a condition", "a function", "a subshel
 _PREFIXES: Final = frozenset({"sudo", "nohup", "time", "exec", "env", "command"})
 _READERS: Final = frozenset({"read", "mapfile", "readarray", "getopts", "let", "unset", "printf"})
 """Commands that change the variables they name."""
+_LITERAL_DOLLAR: Final = regex(rb"(?<!\\)\$[^\w\s{(?$!#*@'\"-]")
+"""A `$` that is not an expansion, in a part that the grammar cannot read, such as `$=`."""
 _ESCAPED: Final = regex(rb"\\(?:\r?\n|[ \t])")
 
 
@@ -72,6 +74,8 @@ class _Reader:
         self.expander = Expander(source, self.variables, self._place_at)
         self.ends = [found.start() for found in re.finditer(rb"\n", source)]
         """Positions of the ends of lines."""
+        self.inside = [found.start() for found in re.finditer(rb"[\x80-\xbf]", source)]
+        """Positions of bytes that continue a character."""
         self.behind: dict[int, list[Any]] = {}
         """Arguments behind the redirections of a command, by its end."""
         self.commands: list[Command] = []
@@ -84,24 +88,38 @@ class _Reader:
     def _place_at(self, position: int) -> Location:
         number = bisect_left(self.ends, position)
         start = self.ends[number - 1] + 1 if number else 0
-        return Location(self.file, number + 1, len(self.source[start:position].decode("utf-8", "replace")) + 1)
+        inside = bisect_left(self.inside, position) - bisect_left(self.inside, start)
+        return Location(self.file, number + 1, position - start - inside + 1)
 
     def walk(self, top: Any, around: tuple[str, ...]) -> None:
         """Visit a node and those in it, without recursion: scripts can be nested deeply."""
-        todo = [(top, around)]
+        todo = [(top, around, False)]
         while todo:
-            node, around = todo.pop()
-            inner = (*around, _AROUND[node.type]) if node.type in _AROUND else around
+            node, around, of_command = todo.pop()  # the parent of a node is found from the top
+            construct = _AROUND.get(node.type, "")
+            inner = (*around, construct) if construct and construct not in around else around
             if node.type in ("for_statement", "c_style_for_statement"):
                 self._unset(node.child_by_field_name("variable"), "a loop sets it")
             body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
             if body is not None:
                 self.behind[body.end_byte] = behind_redirections(node, self.source)
-            if node.type == "variable_assignment" and (node.parent is None or node.parent.type != "command"):
-                self._assign(node, inner)
+            if node.type == "variable_assignment":
+                self._check_end(node)
+                if not of_command:
+                    self._assign(node, inner)
             elif node.type == "command":
                 self._command(node, inner)
-            todo += [(child, inner) for child in reversed(node.named_children)]
+            todo += [(child, inner, node.type == "command") for child in reversed(node.named_children)]
+
+    def _check_end(self, assignment: Any) -> None:
+        """Behind an escaped space, the grammar looks for a value up to the command in the next line."""
+        value = assignment.child_by_field_name("value")
+        sign = next((child for child in assignment.children if child.type in ("=", "+=")), None)
+        if value is None or sign is None:
+            return
+        if b"\n" in _ESCAPED.sub(b"", self.source[sign.end_byte : value.start_byte]):
+            message = "gen cannot find the end of this value"
+            self.found.error(UNSUPPORTED_SHELL, self.place(assignment), message, "quote the value")
 
     def _unset(self, name: Any, reason: str, hint: str = "write the value itself, once for each job") -> None:
         if name is not None:
@@ -177,7 +195,7 @@ class _Reader:
 
     def _add(self, node: Any, words: list[Word], around: tuple[str, ...]) -> None:
         place = self.place(node)
-        for construct in dict.fromkeys(around):
+        for construct in around:
             message = f"the command is in {construct}, which gen ignores: it is imported once"
             self.found.warning(UNSUPPORTED_SHELL, place, message, "check that the job is what you want")
         self.lines.update(range(node.start_point[0], node.end_point[0] + 1))
@@ -189,6 +207,10 @@ class _Reader:
             near = range(node.start_point[0], node.end_point[0] + 1)
             concerned = self.program in self._text(node) or any(line in near for line in self.lines)
             report = self.found.error if concerned else self.found.warning
+            if _LITERAL_DOLLAR.search(self.source[max(node.start_byte - 1, 0) : node.end_byte + 1]):
+                hint = "quote the word, or write `\\$`"
+                report(UNSUPPORTED_SHELL, self.place(node), "gen cannot read a `$` before this character", hint)
+                return
             hint = "correct it, which `bash -n` explains, or quote the word"
             report(UNSUPPORTED_SHELL, self.place(node), "invalid shell syntax", hint)
             return

@@ -107,12 +107,18 @@ class Expander(Struct):
         unknown = next((word.unknown for word in words if word.unknown is not None), None)
         return unknown or tuple(word.text for word in words)
 
-    def _parts_of(self, pieces: Iterable[Piece]) -> list[_Part]:
-        return [
+    def _parts_of(self, pieces: Sequence[Piece]) -> list[_Part]:
+        parts = [
             part
             for piece in pieces
             for part in (self._parts(piece.node) if piece.node is not None else [_Part(piece.text)])
         ]
+        return [*parts, _unknown(_NO_END, "quote it")] if self._ends_before_a_hash(pieces) else parts
+
+    def _ends_before_a_hash(self, pieces: Sequence[Piece]) -> bool:
+        r"""Whether the grammar took the rest of a word for a comment, such as `\ #x`."""
+        last = pieces[-1] if pieces else None
+        return last is not None and last.node is None and self.source[last.start + 2 : last.start + 3] == b"#"
 
     def _text(self, node: Any) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")

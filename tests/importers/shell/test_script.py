@@ -83,6 +83,10 @@ def test_words_are_those_of_a_shell(text: str, words: list[str]) -> None:
         ("X=1\narena ==$X\narena b ]]", "gen cannot find the end of this word"),
         ("arena a ==\nb", "gen cannot find the end of this word"),
         ("arena a =~ # c\nb", "gen cannot find the end of this word"),
+        ("arena a \\ #b c", "gen cannot find the end of this word"),
+        ('arena "a"\\ #b', "gen cannot find the end of this word"),
+        ("X=(a \\ #b\n c)\narena ${{X[@]}}", "`X` is not known: gen cannot find the end of this word"),
+        ("arena a$=b", "gen cannot find the end of this word"),
         ("arena a-{{b,c}}", "braces expand to several words"),
         ("arena <(touch {marker})", "the value of this process substitution is not known without a shell"),
     ],
@@ -156,6 +160,30 @@ def test_places_are_lines_and_columns_of_characters() -> None:
 @pytest.mark.parametrize("text", ["arena a 'b\n", "arena submit (", "if arena a"])
 def test_invalid_syntax_is_an_error(text: str) -> None:
     assert "invalid shell syntax" in read(text)[1]
+
+
+def test_a_command_that_the_grammar_takes_for_a_value_is_reported() -> None:
+    assert read("X=\\ \narena b") == ([], ["gen cannot find the end of this value"])
+    assert read("X=\\ \\\nb\narena $X") == ([["b"]], [])
+
+
+@pytest.mark.parametrize("word", ["$=", "$=$X", "a$=b", "$,", '"a"$=$X', "$/a"])
+def test_a_dollar_that_the_grammar_cannot_read_is_not_called_invalid(word: str) -> None:
+    found = Findings()
+    commands(f"arena {word} b\n", "a.sh", "arena", found)
+    (finding,) = found
+    assert finding.is_error
+    assert (finding.message, finding.hint) == (
+        "gen cannot read a `$` before this character",
+        "quote the word, or write `\\$`",
+    )
+
+
+def test_a_long_list_of_commands_takes_linear_time() -> None:
+    """In quadratic time, the test would take half a minute."""
+    size = 10_000
+    done, _ = read(" && ".join(["echo a", "A=a", "arena a 'ü'"] * size))
+    assert len(done) == size
 
 
 def test_a_script_may_be_nested_deeply() -> None:
