@@ -19,6 +19,7 @@ from gen.model.validators import JsonForm
 from gen.regex import regex
 from gen.repository.layout import object_file, object_files, rendered_path, tree_folder
 from gen.resources.core import PERSISTENT_VOLUME
+from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,7 @@ Service = Annotated[
 class ArgoCD(Engine):
     """Argo CD applies the rendered files."""
 
-    namespace: ObjectName = "argocd"
+    namespace: ObjectName = ENGINES["argocd"].namespace
     """Namespace of Argo CD."""
     cluster: Text = _HERE
     """Name of the cluster in Argo CD."""

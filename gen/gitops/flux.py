@@ -13,6 +13,7 @@ from gen.kubernetes import MANAGED_BY, Body, present
 from gen.model.names import ObjectName
 from gen.repository.layout import RENDERED, object_file, rendered_folder, tree_folder
 from gen.resources.core import DATA, RESOURCE_QUOTA
+from gen.resources.engines import ENGINES
 
 if TYPE_CHECKING:
     from gen.resources.base import Phase
@@ -27,7 +28,7 @@ _ANY = "[a-z]*"
 class Flux(Engine):
     """Flux applies the rendered files."""
 
-    namespace: ObjectName = "flux-system"
+    namespace: ObjectName = ENGINES["flux"].namespace
     """Namespace of Flux."""
     secret: ObjectName | None = None
     """Secret in that namespace with credentials for the repository."""

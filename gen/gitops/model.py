@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import model_validator
 
-from gen.gitops import ENGINES, Engine
+from gen.gitops import ENGINES
+from gen.gitops.base import Engine
 from gen.model.base import Model
 from gen.model.profile import chosen, with_profiles
 from gen.model.scalars import conflict

@@ -15,7 +15,6 @@ from gen.findings.grants import (
 )
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, UNKNOWN_FIELD, UNKNOWN_KIND
 from gen.findings.overlays import RESERVED_NAME, UNKNOWN_API_VERSION, UNKNOWN_KUBERNETES_VERSION, UNKNOWN_PERMISSION
-from gen.gitops import ENGINES as CLASSES
 from gen.kinds import KINDS
 from gen.kinds.meant import kind_meant
 from gen.model.annotations import fields_at
@@ -151,6 +150,8 @@ def _definitions(fields: OverlayFields, layers: Layers, found: Findings) -> None
     """Report engines that cannot apply definitions of pipelines."""
     if fields.pipelines is None or fields.pipelines.kfp is None or fields.gitops is None:
         return
+    from gen.gitops import ENGINES as CLASSES  # noqa: PLC0415 - few overlays have an engine and such pipelines
+
     able = " or ".join(ENGINES[name].title for name, engine in CLASSES.items() if not engine.refuses_definitions)
     for name, engine in fields.gitops.engines.items():
         if engine.refuses_definitions:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import Field, create_model, model_validator
 
 from gen.accelerators import ACCELERATORS
-from gen.gitops.model import Gitops
 from gen.kubernetes import ZONE
 from gen.model.base import Model, OrMapping, default
 from gen.model.kept_files import Rendered
@@ -36,9 +35,10 @@ from gen.storage.base import AccessMode
 from gen.stores import STORES
 
 if TYPE_CHECKING:
+    from gen.gitops.model import Gitops
     from gen.overlay.declared_kind import DeclaredKind
 else:
-    DeclaredKind = Any  # few overlays declare kinds; `overlay_fields` gives theirs the model
+    DeclaredKind = Gitops = Any  # few overlays set the fields; `overlay_fields` gives theirs the models
 
 KubernetesVersion = Annotated[
     str,
@@ -278,6 +278,10 @@ def _with_profiles(names: tuple[tuple[str, ...], ...], given: frozenset[str]) ->
         from gen.overlay import declared_kind  # noqa: PLC0415 - few overlays declare kinds
 
         fields["kinds"] = (dict[JobName, declared_kind.DeclaredKind], OverlayFields.model_fields["kinds"])
+    if "gitops" in given:
+        from gen.gitops import model as engines  # noqa: PLC0415 - many overlays have none
+
+        fields["gitops"] = (engines.Gitops | None, OverlayFields.model_fields["gitops"])
     for (field, (model, registry)), chosen_names in zip(PROFILES.items(), names, strict=True):
         if field in given:
             entry = with_profiles(model, registry, chosen_names)

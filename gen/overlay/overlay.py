@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gen.gitops import ENGINE_NAMESPACES, ENGINES
 from gen.kinds import KINDS
 from gen.load import Data, Layer, Layers, lay_over
 from gen.overlay.accelerator import one_accelerator
@@ -18,6 +17,7 @@ from gen.overlay.grant import Grant
 from gen.queues import undeclared
 from gen.repository.layout import DEFINITIONS, overlays_path
 from gen.resources.cost import Prices
+from gen.resources.engines import ENGINES, NAMESPACES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -165,7 +165,7 @@ class Overlay(Struct, frozen=True, dict=True):
     @cached_property
     def _engine_namespaces(self) -> frozenset[str]:
         engines = self.fields.gitops.engines.values() if self.fields.gitops else ()
-        return ENGINE_NAMESPACES.union(engine.namespace for engine in engines)
+        return NAMESPACES.union(engine.namespace for engine in engines)
 
     def defaults_of(self, kind: str) -> Mapping[str, Data]:
         """Defaults for the jobs of a kind."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import NAME_TOO_LONG
-from gen.gitops import Site, Workload
+from gen.gitops.base import Site, Workload
 from gen.kinds import KINDS
 from gen.kubernetes import MAX_NAME
 from gen.render.check import check_manifests

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from gen.diagnostics import Findings
 from gen.overlay.read import OverlayReader
 from gen.parallel import map_parallel
-from gen.render.bundle import render_bundles
 from gen.render.committed.read import CommittedRuns
 from gen.render.crosscheck import crosscheck
 from gen.render.pipeline import NONE_READ, render_file, render_storage
@@ -61,6 +60,8 @@ def render(
     rendered = [job for result in results for job in result.rendered]
     shared = _storage(rendered, chosen, found)
     if not patterns:
+        from gen.render.bundle import render_bundles  # noqa: PLC0415 - renders of chosen jobs make none
+
         shared += render_bundles(chosen, rendered, shared, found)
     for result in results:
         found.extend(result.findings)

@@ -52,6 +52,8 @@ class EngineFacts(Struct, frozen=True, kw_only=True):
     """Facts of one engine."""
 
     title: str
+    namespace: str
+    """Namespace in which it is installed, unless the overlay names another."""
     prefixes: tuple[str, ...]
     """Prefixes of labels and annotations that control the engine. No job may set them."""
     protection: tuple[Mark, ...]
@@ -86,6 +88,7 @@ _KUSTOMIZE = ("kustomization", "kustomization.yaml", "kustomization.yml")
 ENGINES: Final[dict[str, EngineFacts]] = {
     "argocd": EngineFacts(
         title="Argo CD",
+        namespace="argocd",
         prefixes=(f"{_ARGOCD}/", "argocd-image-updater.argoproj.io/", "notifications.argoproj.io/"),
         protection=(
             # `Prune` does not cover the deletion of an Application, and `Delete` does not cover pruning
@@ -111,6 +114,7 @@ ENGINES: Final[dict[str, EngineFacts]] = {
     ),
     "flux": EngineFacts(
         title="Flux",
+        namespace="flux-system",
         prefixes=(f"{_FLUX}/", "helm.toolkit.fluxcd.io/"),
         protection=(Mark(key=f"{_FLUX}/prune", value="disabled", any_case=True, in_labels=True),),
         finished=Mark(key=f"{_FLUX}/ssa", value="Ignore", any_case=True, in_labels=True),
@@ -123,6 +127,9 @@ ENGINES: Final[dict[str, EngineFacts]] = {
     ),
 }
 """By the name of the engine, which is also its folder below `rendered/` and its module in `gen.gitops`."""
+
+NAMESPACES: Final = frozenset(engine.namespace for engine in ENGINES.values())
+"""Namespaces in which engines are installed by default."""
 
 
 def protections() -> tuple[Mark, ...]:

@@ -34,12 +34,13 @@ from gen.gitops.base import Engine, Site
 from gen.kubernetes import MANAGED_BY, Body
 from gen.model.names import ObjectName
 from gen.repository.layout import tree_folder
+from gen.resources.engines import ENGINES
 
 
 class Harbor(Engine):
     """Harbor applies the rendered files."""
 
-    namespace: ObjectName = "harbor-system"
+    namespace: ObjectName = ENGINES["harbor"].namespace
     """Namespace of Harbor."""
 
     def objects(self, site: Site) -> tuple[Body, ...]:
@@ -53,6 +54,7 @@ ENGINE = Harbor
 ENTRY = """
     "harbor": EngineFacts(
         title="Harbor",
+        namespace="harbor-system",
         prefixes=("harbor.example.com/",),
         protection=(Mark(key="harbor.example.com/keep", value="always"),),
         finished=Mark(key="harbor.example.com/apply", value="never"),

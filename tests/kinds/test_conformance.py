@@ -13,6 +13,7 @@ from gen import kinds
 from gen.accelerators import ACCELERATORS
 from gen.commands.new import OPTIONAL, job_text, optional
 from gen.diagnostics import BugError, Findings
+from gen.gitops.model import Gitops
 from gen.kinds import KINDS, Job, Role
 from gen.kinds.kubeflow import KubeflowJob, replica_specs
 from gen.load import source_of
@@ -230,7 +231,7 @@ def is_option(line: str) -> bool:
 
 def test_every_field_of_an_overlay_and_of_every_profile_is_described() -> None:
     profiles = [*STORAGE.values(), *NETWORKS.values(), *ACCELERATORS.values(), *QUEUES.values(), *STORES.values()]
-    for model in reachable([OverlayFields, *profiles]):
+    for model in reachable([OverlayFields, Gitops, *profiles]):
         assert model.model_fields.keys() - field_docs(model).keys() == set(), model.__name__
         assert (model.__doc__ or "").strip(), model.__name__
 

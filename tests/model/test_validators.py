@@ -9,6 +9,7 @@ import pytest
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from gen.gitops.model import Gitops
 from gen.kinds import KINDS
 from gen.model.annotations import reachable
 from gen.model.base import Model, OrMapping
@@ -134,7 +135,7 @@ def test_an_inherited_field_is_built_once_and_one_with_another_type_by_itself() 
     assert counted.built == [int, str]
 
 
-@pytest.mark.parametrize("model", reachable([*KINDS.values(), OverlayFields]), ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", reachable([*KINDS.values(), OverlayFields, Gitops]), ids=lambda model: model.__name__)
 def test_a_default_is_the_model_without_any_field(model: type[Model]) -> None:
     for field in model.model_fields.values():
         if isinstance(default := field.default, Model) and not default.model_fields_set:
