@@ -29,8 +29,16 @@ def main() -> None:
     except OSError as error:
         _say(_explained(error))
         code = USAGE
+    _end_processes()
     # nothing is left to do, and to take apart all that was read would be a twentieth of a long run
     os._exit(code)
+
+
+def _end_processes() -> None:
+    """End processes that an interrupt left behind, between their start and the block that ends them."""
+    if (loaded := sys.modules.get("multiprocessing")) is not None:
+        for child in loaded.active_children():
+            child.terminate()
 
 
 def _explained(error: OSError) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct, field, msgpack
 
 from gen.diagnostics import Diagnostic, Findings, Location
 from gen.render.manifest import Deletion, File
@@ -98,6 +98,22 @@ class JobResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def rendered(self) -> tuple[RenderedJob, ...]:
         """Runs of the job in all overlays."""
         return tuple(job for one in self.overlays for job in one.rendered)
+
+
+class JobResults:
+    """Codec for results of other processes: a third of the time of pickle."""
+
+    def __init__(self) -> None:
+        self._decoder = msgpack.Decoder(list[JobResult])
+
+    def __reduce__(self) -> tuple[type[JobResults], tuple[()]]:
+        return JobResults, ()
+
+    def encode(self, results: list[JobResult]) -> bytes:
+        return msgpack.encode(results)
+
+    def decode(self, encoded: bytes) -> list[JobResult]:
+        return self._decoder.decode(encoded)
 
 
 class RunResult(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from gen.render.committed.read import CommittedRuns
 from gen.render.crosscheck import crosscheck
 from gen.render.pipeline import NONE_READ, render_file, render_storage
 from gen.render.policies import with_valid_policies
-from gen.render.results import RunResult
+from gen.render.results import JobResults, RunResult
 from gen.repository.job_files import all_jobs, chosen_jobs
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ def _results(
     sources = (ahead() if ahead is not None else None) or NONE_READ
     work = partial(render_file, root, overlays=overlays, committed=committed, sources=sources, whole=whole)
     changed = [job for job in jobs if job not in known]
-    fresh = map_parallel(work, changed, parallel, worth_it=_JOBS_PER_PROCESS, progress=progress)
+    worth_it = _JOBS_PER_PROCESS
+    fresh = map_parallel(work, changed, parallel, worth_it=worth_it, progress=progress, codec=JobResults())
     known.update((result.job, result) for result in fresh)
     return [known[job] for job in jobs]
 

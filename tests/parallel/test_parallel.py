@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-TIMEOUT = 300
+TIMEOUT = 60
 """Seconds after which a process counts as hanging. A slow machine needs far less."""
 JOB = "kind: batch\nimage: registry.example.com/train:1\ncommand: python train.py\n"
 
