@@ -51,7 +51,7 @@ ALLOWED = {
         "finds installed plugins, and the state of their files for the cache",
     ),
     "gen.policies.read": ({"disk"}, "reads admission policies"),
-    "gen.parallel": ({"processes"}, "starts worker processes"),
+    "gen.parallel.process": ({"disk", "processes"}, "starts worker processes, and enlarges their pipes"),
     "gen.render.build.scripts": ({"disk"}, "reads the scripts for pods that gen brings"),
     "gen.render.cache": (
         {"disk", "environment"},

@@ -9,13 +9,14 @@ import multiprocessing
 import os
 import signal
 from contextlib import contextmanager, suppress
+from multiprocessing import connection
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
@@ -56,6 +57,11 @@ def other_process(serve: Callable[..., None], *given: Any) -> Iterator[Other]:
     finally:
         if other.process.pid is not None:
             other.end()
+
+
+def wait(others: Iterable[Other]) -> None:
+    """Wait until one of them sends something, or ends."""
+    connection.wait([other.results for other in others])
 
 
 def _enlarge(pipe: Connection) -> None:

@@ -73,7 +73,7 @@ def map_parallel(
                 batch = rest.take(OWN_BATCH)
                 done[batch.start] = own.results(items[batch.start : batch.stop])
             else:
-                _wait(workers)
+                _wait_for_results(workers)
             for worker in workers:
                 for start, results in worker.received():
                     done[start] = results
@@ -156,10 +156,10 @@ class _Worker(Generic[Item, Result]):
             yield self.batches.pop(0).start, self._codec.decode(encoded)
 
 
-def _wait(workers: Sequence[_Worker[Any, Any]]) -> None:
-    from multiprocessing.connection import wait  # noqa: PLC0415 - as in `_Worker.start`
+def _wait_for_results(workers: Sequence[_Worker[Any, Any]]) -> None:
+    from gen.parallel.process import wait  # noqa: PLC0415 - as in `_Worker.start`
 
-    wait([worker.other.results for worker in workers if worker.batches])
+    wait(worker.other for worker in workers if worker.batches)
 
 
 def _serve(
