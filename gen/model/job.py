@@ -1,6 +1,6 @@
 """Fields of a job file that all kinds share. Each kind in `gen.kinds` adds its own."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 

@@ -1,6 +1,6 @@
 """The field `rendered` of an overlay: files in `rendered/` that gen did not generate."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 import re
 from typing import Annotated
 

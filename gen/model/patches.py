@@ -1,6 +1,6 @@
 """Fields of a patch in an overlay. `gen.render.patch.apply` applies patches."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

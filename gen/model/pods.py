@@ -1,6 +1,6 @@
 """Fields of the pods of a job: what they run, where, and with what. The job and each of its roles have them."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 _METADATA: Final = "importlib.metadata"
 _CALLED: Final = ("entry_points", "distributions")
-"""What the loaders of pydantic call, the second one in earlier releases, such as 2.9."""
+"""Functions that the loader calls. The second one is for earlier releases of pydantic, such as 2.9."""
 
 
 def _import_loader() -> None:
@@ -26,7 +26,7 @@ def _import_loader() -> None:
         setattr(later, name, partial(_call, name))
     sys.modules[_METADATA] = later
     try:
-        # a pydantic whose loader is elsewhere, or needs more, imports it as ever when it builds a model
+        # if the loader is elsewhere or needs more, pydantic imports it when it builds a model
         with suppress(ImportError, AttributeError):
             import_module("pydantic.plugin._loader")
     finally:

@@ -1,6 +1,6 @@
 """Fields of a job for files that gen copies into its pods and out of them."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 

@@ -1,6 +1,6 @@
 """Accelerators of an overlay: `accelerators.<name>`, or the devices of `gpu` without a name."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Annotated, ClassVar, Self

@@ -1,6 +1,6 @@
 """`kinds` of an overlay: custom resources that jobs can have as their kind."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, Self
 

@@ -1,6 +1,6 @@
 """Fields of `overlays/<overlay>/overlay.yaml`."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 import re
 from collections.abc import Mapping
 from functools import cache, cached_property

@@ -1,6 +1,6 @@
 """Grants: the resources that an overlay lets the jobs of a namespace use."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, ClassVar, Self
 

@@ -1,6 +1,6 @@
 """Networks of an overlay: `networks.<name>`, one or more profiles."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import combinations

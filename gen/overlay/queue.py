@@ -1,6 +1,6 @@
 """Queues of an overlay: `queues.<name>`, each of one scheduler."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from functools import cached_property
 from typing import Self
 

@@ -1,6 +1,6 @@
 """Settings of an overlay for GPUs, code sync and TensorBoard."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 

@@ -1,6 +1,6 @@
 """Object stores of an overlay: `stores.<name>`, each of one service."""
 
-# no postponed annotations here: pydantic would compile each of them again when the program starts
+# no postponed annotations here: pydantic would compile each annotation again when the program starts
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
