@@ -6,7 +6,7 @@ from enum import Enum, auto
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +32,8 @@ def fields_at(model: type[BaseModel], route: Route) -> list[str]:
 
 def accepts(model: type[BaseModel], route: Route, value: object) -> bool:
     """Whether the field at `route` can have the value."""
+    from pydantic import TypeAdapter  # noqa: PLC0415 - only needed for hints
+
     for annotation in _at(model, route):
         try:
             TypeAdapter(annotation).validate_python(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from gen.model.base import Model
 from gen.model.synonyms import normal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from pydantic import BaseModel
 
@@ -69,6 +70,17 @@ def _suggest(model: type[BaseModel], route: Route, is_mapping: bool | None, more
 def meant_by(model: type[BaseModel], route: Route) -> str:
     """The field at the same level that an unknown field was probably meant to be; empty if unknown."""
     return suggest(model, route).meant
+
+
+_MAX_UNKNOWN = 100
+"""Misspelled fields that are looked up; a file can have thousands."""
+
+
+def all_meant(model: type[BaseModel], routes: Iterable[Route]) -> set[str]:
+    """Fields that misspelt ones among the routes were probably meant to be."""
+    known = [field.alias for field in model.model_fields.values()]
+    unknown = (route for route in routes if len(route) == 1 and route[0] not in known)
+    return {meant_by(model, route) for route in islice(unknown, _MAX_UNKNOWN)}
 
 
 def _same(name: str, known: Collection[str]) -> str | None:

@@ -21,7 +21,6 @@ from gen.model.annotations import fields_at
 from gen.model.base import alias_of, default_of
 from gen.model.job import NOT_DEFAULTS, JobFields
 from gen.model.scalars import shown
-from gen.model.suggest import suggest
 from gen.networks import POD_NETWORK
 from gen.overlay.fields import PROFILES, VolumeFields
 from gen.overlay.grant import known_permissions
@@ -254,4 +253,6 @@ def _unknown_default(model: type[Model], name: str) -> str:
         return f"write `kinds: {{{kind}: …}}` instead"
     if model is JobFields and any(name in fields_at(job, ()) for job in KINDS.values()):
         return f"only some kinds have it; write `kinds: {{<kind>: {{{name}: …}}}}` instead"
+    from gen.model.suggest import suggest  # noqa: PLC0415 - most defaults are known
+
     return suggest(model, (name,)).hint

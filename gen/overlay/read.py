@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from gen.diagnostics import Findings, UsageError, did_you_mean
 from gen.load import Data, Layer, Layers, Source, lay_over, source_of
-from gen.model.explain import explain
 from gen.overlay.check import check_overlay
 from gen.overlay.declared_kinds import DeclaredKinds, has_definitions
 from gen.overlay.fields import OverlayFields, overlay_fields
@@ -111,6 +110,8 @@ def _validated(
 ) -> OverlayFields | None:
     with suppress(ValidationError):
         return overlay_fields(data).model_validate(data)
+    from gen.model.explain import explain  # noqa: PLC0415 - most overlays are valid
+
     model = overlay_fields()  # the remedies name other profiles
     try:
         return model.model_validate(data)

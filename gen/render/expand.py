@@ -13,7 +13,6 @@ from gen.findings.grants import UNKNOWN_NAMESPACE
 from gen.findings.jobs import NO_EFFECT
 from gen.model.annotations import fields_at
 from gen.model.base import Model
-from gen.model.explain import explain
 from gen.model.sweep import Sweep
 from gen.render.combinations import combinations, named
 from gen.render.job_run import JobRun
@@ -120,6 +119,8 @@ def read_sweep(written: WrittenJob, found: Findings) -> Sweep | None:
     try:
         return _WithSweep.model_validate({SWEEP: written.data[SWEEP]}).sweep
     except ValidationError as error:
+        from gen.model.explain import explain  # noqa: PLC0415 - most sweeps are valid
+
         explain(error, _WithSweep, written.layers, found)
         return None
 

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from gen.findings.files import MISSING_FILE
 from gen.findings.overlays import INVALID_PATCH
 from gen.load import Data, Layer, Layers, Source, read, typed
-from gen.model.explain import explain
 from gen.model.patches import PatchFields, Target
 from gen.overlay.patches.directives import check_directives
 from gen.overlay.patches.embedded import read_embedded
@@ -49,6 +48,8 @@ class _Reader(Struct, frozen=True):
         try:
             fields = PatchFields.model_validate(entry)
         except ValidationError as error:
+            from gen.model.explain import explain  # noqa: PLC0415 - most patches are valid
+
             explain(error, PatchFields, layers, self.found)
             return None
         if (fields.patch is None) == (fields.path is None):

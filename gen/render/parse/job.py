@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -18,10 +17,8 @@ from gen.kinds.meant import field_of_others, kind_meant
 from gen.kubernetes import RUN, TRIAL, parameter
 from gen.load import Data, Layer, Layers, Source, lay_over
 from gen.load.not_a_mapping import report_not_a_mapping
-from gen.model.explain import explain
 from gen.model.names import JOB_NAME, name_meant
 from gen.model.scalars import empty, null, shown
-from gen.model.suggest import meant_by
 from gen.overlay.plugins import unnamed_plugin
 from gen.plugins.registries import KIND_GROUP
 from gen.render.parse.evaluation import evaluated
@@ -31,7 +28,7 @@ from gen.render.record import KFP, SCHEDULE, SEARCH, SWEEP
 from gen.secrets import report_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from gen.diagnostics import Location, Route
     from gen.overlay.overlay import Overlay
@@ -265,23 +262,15 @@ def _validated(
     try:
         return model.model_validate(data), frozenset(left_out)
     except ValidationError as error:
+        from gen.model.explain import explain  # noqa: PLC0415 - most jobs are valid
+        from gen.model.suggest import all_meant  # noqa: PLC0415 - as above
+
         wrong = explain(error, model, layers, found, elsewhere=field_of_others)
-    left_out |= {str(route[0]) for route in wrong} | _meant(model, wrong)
+    left_out |= {str(route[0]) for route in wrong} | all_meant(model, wrong)
     try:
         return model.model_validate(without(data, wrong)), frozenset(left_out)
     except ValidationError:
         return None, frozenset(left_out)
-
-
-_MAX_UNKNOWN = 100
-"""Misspelled fields that are looked up; a file can have thousands."""
-
-
-def _meant(model: type[Job], routes: Iterable[Route]) -> set[str]:
-    """Fields that misspelt fields were probably meant to be."""
-    known = [str(field.alias) for field in model.model_fields.values()]
-    unknown = (route for route in routes if len(route) == 1 and route[0] not in known)
-    return {meant_by(model, route) for route in islice(unknown, _MAX_UNKNOWN)}
 
 
 def without(data: dict[str, Data], routes: Collection[Route]) -> dict[str, Data]:
