@@ -12,6 +12,7 @@ import gen.model.pydantic_plugins  # noqa: F401 - before pydantic builds a model
 from gen.model.validators import Once, WhenGiven
 
 
+@cache
 def _camel(field: str) -> str:
     """A field in camelCase, as `to_camel` of pydantic gives it in ten times the time."""
     first, *others = field.split("_")
@@ -28,7 +29,13 @@ def _hide_class_variables(cls: type[BaseModel]) -> None:
 class Model(BaseModel):
     """Strict and immutable, with camelCase aliases. A field's docstring is its description in schemas and docs."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_camel, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        alias_generator=_camel,
+        defer_build=True,
+        protected_namespaces=(),  # fields may begin with `model_`, which pydantic would look for
+    )
 
     synonyms: ClassVar[Mapping[str, str]] = {}
     """Names of other tools for these fields, from `gen.model.synonyms`."""
