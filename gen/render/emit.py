@@ -246,8 +246,9 @@ def _fits_block(text: str) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text has printable characters of ASCII, tabs and line ends only, as nearly all."""
-    return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
+    """Whether a text has printable characters of ASCII, tabs, line ends and names of runs only, as nearly all."""
+    text = text.replace("\n", "").replace("\t", "").replace(RUN, "").replace(TRIAL, "")
+    return text.isascii() and text.isprintable()
 
 
 def _block(out: list[str], head: str, text: str, indent: str) -> None:
