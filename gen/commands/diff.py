@@ -1,7 +1,7 @@
 """`gen diff`: the fields of objects that `gen render` would change in `rendered/`.
 
 `gen check` decides whether `rendered/` is as it must be, with the Git index and the base branch, and shows the texts of
-files. This command explains the difference: it reads no Git, compares objects, and leaves warnings out.
+files. This command explains the difference: it reads no Git, and compares objects.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def _difference(compared: Compared) -> RenderedDiff:
     return RenderedDiff(
         objects=objects,
         rewritten=rewritten,
+        findings=tuple(found),
         edited=frozenset(change.path for change in comparison.changes if change.status is Status.EDITED),
         summary=summary(compared.rendering, comparison, "would write", "would remove"),
     )

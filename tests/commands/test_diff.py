@@ -24,6 +24,7 @@ command: |
   python train.py
   python report.py
 gpus: 1
+timeout: 1h
 """
 
 
@@ -102,6 +103,23 @@ def test_errors_are_findings_and_nothing_is_compared(rendered: Repository) -> No
     found, code = compared(rendered)
     assert ([one.code for one in found.findings], found.objects, code) == (["unknown-field"], (), 1)
     assert text(rendered).splitlines()[-1] == "1 error; nothing was compared"
+
+
+def test_warnings_are_shown_behind_the_differences_and_leave_the_exit_code(rendered: Repository) -> None:
+    rendered.job(JOB.replace("train:1", "train"))
+    rendered.render()
+    found, code = compared(rendered)
+    assert ([(one.code, one.is_error) for one in found.findings], code) == ([("mutable-image", False)], 0)
+    rendered.job(JOB.replace("train:1", "train").replace("train.py", "train.py --lr 1"))
+    assert compared(rendered)[1] == 1
+    lines = text(rendered).splitlines()
+    assert lines[0] == "replaced PyTorchJob:"
+    assert lines[-3].startswith("jobs/team/demo.yaml:2:8: warning: PyTorchJob team/demo, ")
+    assert lines[-1].startswith("1 job in 1 overlay: would write 1")
+    shown = diff.run(diff.Request(root=rendered.root, no_cache=True)).output
+    (finding,) = json.loads(DIFF_REPORTERS["json"](shown))["findings"]
+    assert (finding["code"], finding["severity"]) == ("mutable-image", "warning")
+    assert "warning: PyTorchJob team/demo" in DIFF_REPORTERS["markdown"](shown)
 
 
 def test_nothing_is_written(rendered: Repository) -> None:

@@ -24,8 +24,6 @@ def as_text(view: View[RenderedDiff]) -> str:
 
 
 def _lines(diff: RenderedDiff, terminal: Terminal) -> Iterator[str]:
-    for finding in diff.findings:
-        yield from finding_lines(finding)
     for group in grouped(diff.objects):
         yield terminal.styled(f"{group.action} {group.kind}:", "bold")
         yield from (f"  {name}" for name in group.names)
@@ -36,6 +34,8 @@ def _lines(diff: RenderedDiff, terminal: Terminal) -> Iterator[str]:
         yield terminal.styled(f"{title}:", "bold")
         yield from (f"  {sanitize(path)}" for path in paths)
         yield ""
+    for finding in diff.findings:
+        yield from finding_lines(finding)
     yield terminal.styled(sanitize(diff.summary), "bold")
 
 
