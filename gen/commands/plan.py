@@ -112,7 +112,7 @@ def review(request: Request) -> Review:
 
 
 def _expected(root: Path, today: Compared | None) -> Expected:
-    """What a render writes, also if `rendered/` cannot be compared with it; nothing if no overlay can be read."""
+    """The result of a render, even if `rendered/` cannot be compared with it; empty if no overlay can be read."""
     rendering = today.rendering if today is not None else _render(root, ())
     if rendering is None:
         return Expected(files={}, keep=(), failed=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _MAX_TEXT = 2 << 20
-"""Characters of a text whose keys are noted: those of a larger one would take hundreds of MiB."""
+"""Characters of a text. The keys of a larger one would take hundreds of MiB."""
 
 
 class FirstKeys:

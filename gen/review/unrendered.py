@@ -48,7 +48,7 @@ class UnrenderedObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What a render writes."""
+    """The result of a render."""
 
     files: Mapping[str, File]
     """Files by path; those of the cache have no text."""

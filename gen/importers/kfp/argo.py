@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text
 from gen.importers.kfp.order import depends_on
+from gen.importers.kfp.retries import retries_of_template
 from gen.kubernetes import at, present
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _POD: Final = ("nodeSelector", "tolerations", "affinity", "priorityClassName", "
 _POD_OF_WORKFLOW: Final = ("nodeSelector", "tolerations", "affinity", "imagePullSecrets", "hostNetwork")
 _OF_TEMPLATE: Final = frozenset(
     {"name", "inputs", "metadata", "container", "script", "resource", "dag", "steps", "activeDeadlineSeconds"}
-    | {"volumes", "securityContext", "automountServiceAccountToken", *_POD}
+    | {"volumes", "securityContext", "automountServiceAccountToken", "retryStrategy", *_POD}
 )
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
@@ -104,6 +105,7 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
         route=route,
         defaults=_values(data, "inputs"),
         seconds=seconds if isinstance(seconds, int) and seconds > 0 else None,
+        retries=retries_of_template(data),
         lost=(*lost, *(("inputs.artifacts",) if at(data, "inputs", "artifacts") else ())),
     )
     if isinstance(manifest := at(data, "resource", "manifest"), str):

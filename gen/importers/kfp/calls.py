@@ -9,6 +9,7 @@ from msgspec import Struct
 from gen.importers.draft import label
 from gen.importers.kfp.graph import PARAMETER, Group, Leaf, Pipeline, Task, with_item, with_values
 from gen.importers.kfp.order import holds, status_in
+from gen.importers.kfp.retries import NO_RETRIES, Retries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,7 @@ class Call(Struct, frozen=True, kw_only=True):
     item: Any = None
     needs: tuple[str, ...] = ()
     when: When = "succeeded"
+    retries: Retries = NO_RETRIES
     lost: tuple[str, ...] = ()
 
 
@@ -46,6 +48,8 @@ class _Scope(Struct, frozen=True, kw_only=True):
     item: Any = None
     needs: tuple[str, ...] = ()
     when: When = "succeeded"
+    retries: Retries = NO_RETRIES
+    """Those of the task that calls the template."""
     lost: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
     """Templates that are being read."""
@@ -100,6 +104,7 @@ class Reader:
 
     def _leaf(self, leaf: Leaf, task: str, scope: _Scope) -> _Ends:
         name = self._free(task)
+        retries = scope.retries if scope.retries is not NO_RETRIES else leaf.retries
         self.calls[name] = Call(
             name=name,
             task=task,
@@ -109,7 +114,8 @@ class Reader:
             item=scope.item,
             needs=scope.needs,
             when=scope.when,
-            lost=(*(f"`{one}`" for one in leaf.lost), *scope.lost),
+            retries=retries,
+            lost=(*(f"`{one}`" for one in (*leaf.lost, *retries.lost)), *scope.lost),
         )
         return _Ends(last=(name,), every=(name,))
 
@@ -157,9 +163,13 @@ class Reader:
 
     def _calls(self, task: Task, needs: tuple[str, ...], when: When, lost: tuple[str, ...], inner: _Scope) -> _Ends:
         made = []
+        if task.retries.limit and isinstance(self.pipeline.templates.get(task.calls), Group):
+            lost = (*lost, f"`{task.retries.field}`")
         for item in task.items if task.items is not None else (inner.item,):
             values = {key: with_item(with_values(text, inner.values), item) for key, text in task.values.items()}
-            scope = _Scope(values=values, item=item, needs=needs, when=when, lost=lost, above=inner.above)
+            scope = _Scope(
+                values=values, item=item, needs=needs, when=when, retries=task.retries, lost=lost, above=inner.above
+            )
             made.append(self._template(task.calls, task.name, task.route, scope))
             if self._tasks > _MAX_TASKS:
                 break

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct, field
 
+from gen.importers.kfp.retries import NO_RETRIES, Retries
 from gen.regex import regex
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Leaf(Struct, frozen=True, kw_only=True):
     defaults: Mapping[str, str] = field(default_factory=dict)
     """Values of its inputs that no task sets."""
     seconds: int | None = None
-    """Its time limit."""
+    """Its time limit, also of each attempt."""
+    retries: Retries = NO_RETRIES
     lost: tuple[str, ...] = ()
     """Values that no job has."""
 
@@ -63,6 +65,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """Values of the inputs of the template."""
     items: tuple[Any, ...] | None = None
     """It runs once for each."""
+    retries: Retries = NO_RETRIES
+    """Those of the template that it calls."""
     lost: tuple[str, ...] = ()
 
 

@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.importers.kfp.graph import Group, Leaf, Pipeline, Task, as_text
+from gen.importers.kfp.retries import retries_of_task
 from gen.kubernetes import at, present
 from gen.regex import regex
 
@@ -25,6 +26,7 @@ _LAUNCHED: Final = frozenset({"{{$}}", "--executor_input"})
 _ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"
 _OF_TASK: Final = frozenset(
     {"componentRef", "dependentTasks", "inputs", "triggerPolicy", "parameterIterator", "taskInfo", "cachingOptions"}
+    | {"retryPolicy"}
 )
 _MAX_ITEMS: Final = 64
 
@@ -107,6 +109,7 @@ def _task(name: str, data: Body, route: Route) -> Task:
         ),
         values=values,
         items=items,
+        retries=retries_of_task(data),
         lost=(*lost, *unknown),
     )
 

@@ -119,7 +119,7 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
     fields = _without(job.fields, carried, {name: f"{{{{ params.{param_name(name)} }}}}" for name in carried})
     limited = KINDS[fields["kind"]].facts.deadline is not None and "timeout" not in fields
     if call.leaf.seconds is not None and limited:
-        fields["timeout"] = f"{call.leaf.seconds}s"
+        fields["attemptTimeout" if "retries" in fields else "timeout"] = f"{call.leaf.seconds}s"
     originals = tuple(replace(one, place=place) for one in job.originals)
     places = dict.fromkeys(job.places, place)
     return Part(job=replace(job, fields=fields, place=place, places=places, originals=originals), params=params)
@@ -147,6 +147,10 @@ def _jobs(known: _Known, found: Findings) -> list[ImportedJob]:
         for option in launched.lost:
             message = f"`{option}` of step `{known.call.task}` is not carried: it concerns the pipeline"
             found.warning(NOT_CARRIED, known.place, message, "remove it; the job has no files for the pipeline")
+    if jobs and known.call.retries.limit:
+        what = f"`{known.call.retries.field}` of step `{known.call.task}`"
+        hint = "add `retries` to the job if its pods should be repeated"
+        found.warning(NOT_CARRIED, known.place, f"{what} is not carried: it repeats the submission", hint)
     if not jobs and leaf.pod and not found.failed():
         jobs += _of_manifest(json.dumps(_job(known, found)), given, found)
     return jobs
@@ -160,7 +164,7 @@ def _of_manifest(text: str, given: Given, found: Findings) -> list[ImportedJob]:
 def _job(known: _Known, found: Findings) -> Any:
     """The container of a step as a Job."""
     pod = {"restartPolicy": "Never", **_texts(known.call.leaf.pod, known, found)}
-    spec = {"backoffLimit": 0, "template": {"spec": pod}}
+    spec = {"backoffLimit": known.call.retries.limit, "template": {"spec": pod}}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": known.call.name}, "spec": spec}
 
 

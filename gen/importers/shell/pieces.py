@@ -43,7 +43,7 @@ def words_of(source: bytes, nodes: Iterable[Any], start: int) -> list[list[Piece
 
 
 def _add_between(words: list[list[Piece]], source: bytes, start: int, end: int) -> None:
-    """Add the text between two nodes; what is neither a space nor escaped is a redirection, which ends the word."""
+    """Add the text between two nodes. What is neither a space nor escaped is a redirection, and ends the word."""
     if _BETWEEN.fullmatch(source, start, end) is None:
         comment = _TO_A_HASH.match(source, start, end)
         if comment is not None:  # the word that ends here goes on in it

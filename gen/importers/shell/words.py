@@ -24,7 +24,7 @@ _EXPANDS: Final = regex(rb"[\w{(?$!#*@'\"-]")
 _END_OF_LINE: Final = regex(rb"(?:[ \t]+#[^\n]*|[ \t]*)\r?\n")
 _NO_END: Final = "gen cannot find the end of this word"
 _SPACE: Final = regex(r"(?<!\\)\s")
-"""What a word does not have, but the grammar takes `[ [` for one."""
+"""A space ends a word, but the grammar takes `[ [` for one."""
 _INDEX: Final = regex(r"\[.*\]\+?=")
 _MOST_CHARACTERS: Final = 1 << 22
 """Characters that the variables of a script may expand to: a few lines that double a value would fill the memory."""
@@ -91,7 +91,7 @@ class Expander(Struct):
         return [Word(text, place) for text in _split(parts)]
 
     def value(self, node: Any, start: int) -> Value:
-        """The value of an assignment, whose sign ends at a position."""
+        """The value of an assignment; its sign ends at a position."""
         if node is not None and node.type == "array":
             return self._array(node)
         pieces = words_of(self.source, [] if node is None else [node], start)[0]
@@ -141,7 +141,7 @@ class Expander(Struct):
                 return [_constant(node.type, text)]
 
     def _operator(self, node: Any) -> _Part:
-        """What is an operator elsewhere. After `==`, the grammar goes on in the next line."""
+        """An operator in other places. After `==`, the grammar goes on in the next line."""
         text = self._text(node)
         if text in ("==", "=~"):
             return _unknown(_NO_END, "quote it") if _END_OF_LINE.match(self.source, node.end_byte) else _Part(text)
