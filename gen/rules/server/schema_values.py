@@ -41,7 +41,7 @@ def value_faults(schema: Any, route: Route) -> Faults:
     if isinstance(pattern, str) and (reason := _pattern_fault(pattern)):
         hint = "use the syntax of Go (RE2), without lookaround"
         yield Fault((*route, "pattern"), f"not a valid regular expression: {reason}", hint)
-    elif "default" in schema and not _fits(schema, schema["default"]):
+    elif "default" in schema and not fits(schema, schema["default"]):
         hint = "use a default that the schema itself accepts"
         yield Fault((*route, "default"), "the default does not match its schema", hint)
 
@@ -59,7 +59,8 @@ def _pattern_fault(pattern: str) -> str:
     return ""
 
 
-def _fits(schema: Any, default: Any) -> bool:
+def fits(schema: Any, default: Any) -> bool:
+    """Whether a schema accepts its default, as far as gen knows."""
     from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 - compiled code, and few objects are definitions
 
     if schema.get(EMBEDDED) or schema.get("properties", {}).get("metadata"):
@@ -101,7 +102,7 @@ def _message_faults(rule: Any, environment: Environment, at: Route) -> Faults:
 
 def _transition_faults(rule: Any, at: Route, *, has_old: bool) -> Faults:
     """Faults of a rule that compares with the old object, or could."""
-    uses_old = "oldSelf" in rule["rule"] and _uses(rule["rule"], "oldSelf")
+    uses_old = "oldSelf" in rule["rule"] and uses(rule["rule"], "oldSelf")
     if uses_old and not has_old:
         hint = "add `x-kubernetes-list-type: map` with its keys to the list, or write the rule without `oldSelf`"
         yield Fault(
@@ -112,7 +113,7 @@ def _transition_faults(rule: Any, at: Route, *, has_old: bool) -> Faults:
         yield Fault((*at, "optionalOldSelf"), "not allowed for a rule without `oldSelf`", hint)
 
 
-def _uses(expression: str, name: str) -> bool:
+def uses(expression: str, name: str) -> bool:
     """Whether a valid expression refers to a variable."""
     from gen.cel.parser import parse  # noqa: PLC0415 - few rules compare with old objects
     from gen.cel.tree import Ident, children  # noqa: PLC0415 - as above
