@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.commands.test_set import JOB, change, codes
+from tests.commands.changes import JOB, change, codes
 
 if TYPE_CHECKING:
     from tests.support import Repository

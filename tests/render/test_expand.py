@@ -10,7 +10,7 @@ import pytest
 from gen.diagnostics import Diagnostic, Location
 from gen.render.expand import merge_findings
 from gen.report.text import text
-from tests.commands.test_set import change, codes
+from tests.commands.changes import change, codes
 from tests.support import OVERLAY, Repository
 from tests.work import is_linear, lines_run
 
