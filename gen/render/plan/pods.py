@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gen.kinds import Role
-    from gen.kinds.plan import Spread
+    from gen.kinds.plan import CodePlan, Spread
     from gen.kinds.role import Target
     from gen.model.effect import Effect
     from gen.render.plan.accelerators import Choice
@@ -95,22 +95,9 @@ def _pod(
     effect = combined([choice.fields.effect(role.gpus), of_network]) if choice is not None else of_network
     working_dir = context.of_role(role, "working_dir")
     code = plan_code(context, working_dir) if role.needs_data else None
-    volumes = list(data.volumes if role.needs_data else ())
-    mounts = list(data.mounts if role.needs_data else ())
-    if code is not None:
-        volumes += code_volumes(code)
-        mounts.append(code_mount(code))
     size = _shared_memory(context, role, choice)
     check_in_memory(context, role, data if role.needs_data else None, size)
-    if size is not None:
-        volume, mount = shared_memory(size, context.route_of(role, "shared_memory"))
-        volumes.append(volume)
-        mounts.append(mount)
-    for added in effect.mounts:
-        volumes.append(VolumePlan(name=added.name, source=added.source))
-        if added.path is not None:
-            mount = MountPlan(volume=added.name, path=added.path, read_only=added.read_only, route=("network",))
-            mounts.append(mount)
+    volumes, mounts = _mounted(context, role, data, code, size, effect)
     if transfer is not None:
         volumes += added_volumes(transfer, volumes)
         mounts += transfer.mounts
@@ -149,6 +136,27 @@ def _pod(
         code=code,
         transfer=transfer,
     )
+
+
+def _mounted(
+    context: Context, role: Role, data: DataPlan, code: CodePlan | None, shared: str | None, effect: Effect
+) -> tuple[list[VolumePlan], list[MountPlan]]:
+    """The volumes of a pod and where they are mounted, without those that copy files. `shared` is its shared memory."""
+    volumes = list(data.volumes if role.needs_data else ())
+    mounts = list(data.mounts if role.needs_data else ())
+    if code is not None:
+        volumes += code_volumes(code)
+        mounts.append(code_mount(code))
+    if shared is not None:
+        volume, mount = shared_memory(shared, context.route_of(role, "shared_memory"))
+        volumes.append(volume)
+        mounts.append(mount)
+    for added in effect.mounts:
+        volumes.append(VolumePlan(name=added.name, source=added.source))
+        if added.path is not None:
+            mount = MountPlan(volume=added.name, path=added.path, read_only=added.read_only, route=("network",))
+            mounts.append(mount)
+    return volumes, mounts
 
 
 def _merged(metadata: Iterable[Mapping[str, str]]) -> dict[str, str]:

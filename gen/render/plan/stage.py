@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.overlay.overlay import Overlay
     from gen.render.job_run import JobRun
+    from gen.render.parse.job import JobInput
     from gen.render.plan.lookups import Pins
 
 
@@ -43,16 +44,7 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
     given = run.given
     grant = overlay.grant(given.namespace)
     if grant is None:
-        hint = did_you_mean(given.namespace, (name for name in overlay.fields.namespaces if name != "*"))
-        if overlay.is_system(given.namespace):
-            hint = "`*` does not include namespaces of Kubernetes and of GitOps engines"
-        message = f"overlay `{overlay.name}` has no grant for namespace `{given.namespace}`"
-        found.error(
-            UNKNOWN_NAMESPACE,
-            given.place(key=True),
-            message,
-            f"add it to `namespaces` of the overlay, move the file, or exclude it in `select`; {hint}",
-        )
+        _report_no_grant(given, overlay, found)
         return None
     job = given.job
     # a workflow with the same name would not run again
@@ -134,6 +126,15 @@ def make_plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None 
     if search is not None:
         check_alone(context, job.companions(plan))
     return plan
+
+
+def _report_no_grant(given: JobInput, overlay: Overlay, found: Findings) -> None:
+    hint = did_you_mean(given.namespace, (name for name in overlay.fields.namespaces if name != "*"))
+    if overlay.is_system(given.namespace):
+        hint = "`*` does not include namespaces of Kubernetes and of GitOps engines"
+    message = f"overlay `{overlay.name}` has no grant for namespace `{given.namespace}`"
+    remedy = f"add it to `namespaces` of the overlay, move the file, or exclude it in `select`; {hint}"
+    found.error(UNKNOWN_NAMESPACE, given.place(key=True), message, remedy)
 
 
 def _check_kind(context: Context, target: Target) -> None:
