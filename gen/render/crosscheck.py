@@ -1,31 +1,23 @@
-"""Checks across jobs: duplicate names and objects, GPU quotas, unmatched patches, and unselected jobs."""
+"""Checks across jobs: duplicates, GPU quotas, unmatched patches, and unselected jobs."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from gen.diagnostics import Findings, Location, near
-from gen.findings.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT
 from gen.findings.overlays import UNMATCHED_DIRECTIVE, UNMATCHED_PATCH
 from gen.kinds import KINDS
 from gen.kubernetes import HASH_LENGTH
-from gen.load import read
 from gen.overlay.patches.target import BESIDE, may_fit, may_fit_storage
 from gen.regex import regex
+from gen.render.duplicates import check_duplicates
 from gen.render.quota import check_quotas, requested_by
-from gen.render.results import RenderedJob
 from gen.render.selection import check_selection
-from gen.repository.layout import RenderedPath
-from gen.resources.names import is_derived
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from gen.diagnostics import Route
@@ -33,15 +25,10 @@ if TYPE_CHECKING:
     from gen.model.patches import Target
     from gen.overlay.overlay import Overlay
     from gen.overlay.patches.types import Patch
-    from gen.render.manifest import File
     from gen.render.results import JobResult, Rendered, RenderedOverlay
-    from gen.repository.layout import JobFile
 
 _REGULAR = regex(r"\.[*+]|[|^$()\\]")
 """Characters of regular expressions that are not part of names."""
-_SEPARATOR = regex("-")
-_MAX_EXCLUDING = 5
-"""Patterns in the finding about one job."""
 
 
 def crosscheck(
@@ -54,129 +41,11 @@ def crosscheck(
     complete: bool,
 ) -> None:
     """Report errors between jobs; `complete` if `results` and `overlays` are those of the whole repository."""
-    rendered: list[Rendered] = [*(job for result in results for job in result.rendered), *shared]
-    _check_names(root, results, found)
-    _check_children(root, results, overlays, found)
-    runs = (selected.rendered for result in results for selected in result.overlays)
-    _check_objects(chain(runs, ((one,) for one in shared)), overlays, found)
-    _check_steps(rendered, overlays, found)
+    check_duplicates(root, results, shared, overlays, found)
     check_quotas(requested_by(job for result in results for job in result.rendered), overlays, found)
     if complete:
         _check_patches(results, shared, overlays, found)
         check_selection(results, overlays, found)
-
-
-def _check_names(root: Path, results: Sequence[JobResult], found: Findings) -> None:
-    """Two job files may share a name if no overlay selects both. Each pair is reported once, also for sweeps."""
-    place = _name_places(root)
-    first: dict[tuple[str, str, str], JobResult] = {}
-    for result in results:
-        namespace = result.job.namespace
-        clashes: dict[JobFile, dict[str, JobResult]] = defaultdict(dict)
-        for one in result.overlays:
-            for name in dict.fromkeys((result.name, *one.names)):
-                other = first.setdefault((one.overlay, namespace, name), result)
-                if other.job != result.job:
-                    clashes[other.job][name] = other
-        for names in clashes.values():
-            name, other = next(iter(names.items()))
-            runs = "" if name == result.name else _for_runs(len(names))
-            message = f"duplicate job name `{name}` in namespace `{namespace}`{runs}"
-            related = [(place(other), "the other job")]
-            hint = "change the `name` of one of the two jobs"
-            found.error(DUPLICATE_JOB, place(result), message, hint, related)
-
-
-def _for_runs(count: int) -> str:
-    return f" (for {count} runs of the sweep)" if count > 1 else ""
-
-
-def _check_children(root: Path, results: Sequence[JobResult], overlays: Sequence[Overlay], found: Findings) -> None:
-    """Report names that an operator gives to the Services and pods of another job. A hash in the name prevents that."""
-    stable = {overlay.name for overlay in overlays if overlay.fields.runs.naming == "stable"}
-    place = _name_places(root)
-    named: dict[tuple[str, str], dict[str, JobResult]] = defaultdict(dict)
-    for result in results:
-        for one in result.overlays:
-            if one.overlay in stable:
-                named[one.overlay, result.job.namespace].update(dict.fromkeys(one.names, result))
-    for (overlay, _), jobs in named.items():
-        for name, result in jobs.items():
-            parents = (name[: match.start()] for match in _SEPARATOR.finditer(name))
-            for parent in parents:
-                other = jobs.get(parent)
-                kind = KINDS.get(other.kind) if other is not None else None
-                if other is not None and kind is not None and is_derived(kind.facts, name[len(parent) :]):
-                    message = f"the operator of `{parent}` gives the name `{name}` to one of its objects in `{overlay}`"
-                    related = [(place(other), "the other job")]
-                    hint = "change the `name` of one of the two jobs, or use `runs: {naming: hash}`"
-                    found.error(DUPLICATE_JOB, place(result), message, hint, related)
-
-
-def _name_places(root: Path) -> Callable[[JobResult], Location]:
-    """The place of the name of a job. Its file is read once: each run of a sweep can have the name of another."""
-
-    @cache
-    def place(file: str) -> Location:
-        source = read(root, file, Findings())
-        return source.place(("name",)) if source else Location(file)
-
-    return lambda result: place(result.job.file)
-
-
-def _check_objects(groups: Iterable[Sequence[Rendered]], overlays: Sequence[Overlay], found: Findings) -> None:
-    """Two files with the same object would overwrite each other in the cluster.
-
-    Each group has the runs of one job in an overlay: the others of a sweep share the mistake of the first one.
-    """
-    clusters = {overlay.name: overlay.cluster for overlay in overlays}
-    first: dict[tuple[str, ...], tuple[str, File]] = {}
-    for group in groups:
-        having = [own.items for one in group if (own := _duplicates(one, clusters, first)).items]
-        runs = _for_runs(len(having))
-        found.extend(replace(finding, message=finding.message + runs) for finding in chain(*having[:1]))
-
-
-def _duplicates(
-    one: Rendered, clusters: Mapping[str, tuple[str, ...]], first: dict[tuple[str, ...], tuple[str, File]]
-) -> Findings:
-    """Objects of a run, or of an overlay, that are among the first of their names."""
-    found = Findings()
-    # engines have objects for each overlay, and settings that overlays share
-    bundle = any(RenderedPath.parse(file.path).engine for file in one.files[:1])
-    cluster = ("overlay", one.overlay) if bundle else clusters[one.overlay]
-    for file in one.files:
-        overlay, other = first.setdefault((*cluster, file.identity), (one.overlay, file))
-        if overlay != one.overlay:
-            message = f"{file.identity} is rendered by the overlays `{overlay}` and `{one.overlay}` of one cluster"
-            hint = "declare the volume, or select the job, in one of the two overlays"
-            related = [(other.source, f"the other object, in {other.path}")]
-            found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
-        # two job files with the same name are reported as such; two runs of one file are reported here
-        elif other is not file and (other.path != file.path or other.source.file == file.source.file):
-            message = f"{file.identity} is rendered twice in overlay `{one.overlay}`"
-            hint = "rename the job, the namespace or the volume"
-            related = [(other.source, f"the other object, in {other.path}")]
-            found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
-    return found
-
-
-def _check_steps(rendered: Sequence[Rendered], overlays: Sequence[Overlay], found: Findings) -> None:
-    """A workflow cannot create the object of a step under the name of an object in Git. A hash in that prevents it."""
-    clusters = {overlay.name: overlay.cluster for overlay in overlays}
-    created = {
-        (clusters[one.overlay], identity): one
-        for one in rendered
-        if isinstance(one, RenderedJob)
-        for identity in one.steps
-    }
-    for one in rendered if created else ():
-        for file in one.files:
-            pipeline = created.get((clusters[one.overlay], file.identity))
-            if pipeline is not None:
-                message = f"{file.identity} has the name of the object of a step of `{pipeline.name}`"
-                related = [(pipeline.files[0].source, "the pipeline")]
-                found.error(DUPLICATE_OBJECT, file.source, message, "change the `name` of the job", related)
 
 
 def _check_patches(
