@@ -30,6 +30,11 @@ class Folders(Struct, frozen=True):
         self._present[folder] = present
         return present
 
+    def highest_missing(self, folder: str) -> str:
+        """The folder to create for one that does not exist: it or a parent, in a folder that exists."""
+        parent = folder.rpartition("/")[0]
+        return folder if not parent or self.check(parent) else self.highest_missing(parent)
+
     def make(self, folder: str) -> None:
         """Create a folder and its parents, unless they exist."""
         if self.check(folder):
