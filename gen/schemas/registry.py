@@ -118,9 +118,10 @@ class Schemas:
         self._documents: dict[str, Schema] = {}
 
     def validator(self, api_version: str, kind: str) -> KindValidator:
-        """The compiled validator of a kind of object. KeyError for a kind without a schema."""
+        """The compiled validator of a kind of object. BugError for a kind without a schema."""
         key = api_version, kind
         if key not in self._validators:
+            self.schema(api_version, kind)  # raises the error
             self.compile([key])
         return self._validators[key]
 
