@@ -74,7 +74,7 @@ def missing_schemas(facts: Resource) -> list[str]:
     found = []
     for api_version in facts.versions:
         try:
-            schemas(versions()[-1]).validator(api_version, facts.kind)
+            schemas(versions()[-1]).schema(api_version, facts.kind)
         except BugError:
             found.append(f"no schema of {api_version} {facts.kind}")
     return found
