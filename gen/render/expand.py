@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 
 from gen.diagnostics import Findings, counted
-from gen.findings.grants import UNKNOWN_NAMESPACE
 from gen.findings.jobs import NO_EFFECT
 from gen.model.annotations import fields_at
 from gen.model.base import Model
@@ -100,7 +99,7 @@ def _own(job: str, one: Combination, most: int) -> RunValues:
 
 
 def _combinations(written: WrittenJob, overlay: Overlay, found: Findings) -> Sequence[Combination]:
-    """The combinations of a valid sweep; none after an error."""
+    """The combinations of a valid sweep; none after an error, or without a grant, which the plan reports."""
     own = Findings()
     known: Sequence[Combination] = ()
     sweep = read_sweep(written, own)
@@ -108,8 +107,6 @@ def _combinations(written: WrittenJob, overlay: Overlay, found: Findings) -> Seq
         grant = overlay.grant(written.namespace)
         known = combinations(sweep, written, grant.sweep_runs, own) if grant is not None else ()
         _check_params(sweep, written, overlay, own)
-        if grant is None:
-            _report_no_grant(written, overlay, own)
     found.extend(own.items)
     return () if own.failed() else known
 
@@ -123,12 +120,6 @@ def read_sweep(written: WrittenJob, found: Findings) -> Sweep | None:
 
         explain(error, _WithSweep, written.layers, found)
         return None
-
-
-def _report_no_grant(written: WrittenJob, overlay: Overlay, found: Findings) -> None:
-    message = f"overlay `{overlay.name}` has no grant for namespace `{written.namespace}`"
-    hint = "add it to `namespaces` of the overlay, move the file, or exclude it in `select`"
-    found.error(UNKNOWN_NAMESPACE, written.place(key=True), message, hint)
 
 
 def _check_params(sweep: Sweep, written: WrittenJob, overlay: Overlay, found: Findings) -> None:

@@ -154,7 +154,9 @@ def plan_run(one: Expanded, overlay: Overlay, pins: Pins | None) -> Plan | None:
     from gen.render.plan.steps import plan_steps  # noqa: PLC0415 - most jobs have no steps
     from gen.render.steps.findings import collect  # noqa: PLC0415 - as above
 
-    steps = [_plan(step.run, overlay, step.found, pins) if step.run is not None else None for step in one.steps]
+    steps: list[Plan | None] = [None for _ in one.steps]
+    if plan is not None:  # without a grant for the namespace, each step would report it again
+        steps = [_plan(step.run, overlay, step.found, pins) if step.run is not None else None for step in one.steps]
     plan = plan_steps(one, plan, steps, overlay, pins)
     collect(one.found, one.run, one.steps)
     return plan

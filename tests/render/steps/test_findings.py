@@ -83,3 +83,13 @@ def test_a_search_of_a_pipeline_is_refused_beside_a_step_with_a_service(repo: Re
     )
     errors = [one.message for one in repo.render()[0].findings if one.is_error]
     assert any(message.startswith("`search` is not supported for `kind: pipeline`") for message in errors)
+
+
+@pytest.mark.parametrize("more", ["", "env: {A: '{{ params.a }}'}\nsweep: {matrix: {a: [1, 2, 3]}}\n"])
+def test_a_namespace_without_a_grant_is_reported_once(repo: Repository, more: str) -> None:
+    repo.overlay('kubernetes: "1.34"\nnamespaces: {other: {}}\npipelines: {argo: {serviceAccount: a}}\n')
+    repo.job(f"{more}{PIPELINE}")
+    (finding,) = repo.render()[0].findings
+    assert (finding.code, str(finding.place)) == ("unknown-namespace", "jobs/team/demo.yaml:1:1")
+    repo.job(f"{more}kind: batch\nimage: registry.example.com/a:1\ncommand: x\ntimeout: 1h\n")
+    assert repo.codes() == ["unknown-namespace"]
