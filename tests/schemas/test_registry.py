@@ -209,6 +209,13 @@ def test_a_shared_validator_only_checks_its_own_kind() -> None:
             assert found == (set() if key == other else {("kind",), ()})
 
 
+@pytest.mark.parametrize("version", versions())
+def test_each_kind_of_kubernetes_is_found_by_its_name(version: str) -> None:
+    types = schemas(version).types
+    assert {key: types.name_of(*key) for key in types.kinds} == types.kinds
+    assert types.name_of("batch/v1", "Jobs") is types.name_of("example.com/v1", "Job") is None
+
+
 def test_a_kind_without_a_schema_is_a_bug_of_gen() -> None:
     for asked in (schemas(versions()[-1]).schema, schemas(versions()[-1]).validator):
         with pytest.raises(BugError, match=r"no schema found for example\.com/v1 Nothing"):
