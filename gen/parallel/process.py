@@ -1,10 +1,11 @@
 """Other processes: how they start, and how they end with this one.
 
-Importing this module takes a while, and a run in one process does not need it.
+Importing this module takes a while, and a run in one process does not need it. The system must be able to fork.
 """
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import os
 import signal
@@ -40,12 +41,8 @@ class Other(Struct, frozen=True, eq=False):
 
 @contextmanager
 def other_process(serve: Callable[..., None], *given: Any) -> Iterator[Other]:
-    """Call `serve(requests, results, *given)` in another process, which ends with the block.
-
-    It is a copy of this process, with all modules, where the system can fork.
-    """
-    can_fork = "fork" in multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("fork") if can_fork else multiprocessing.get_context("spawn")
+    """Call `serve(requests, results, *given)` in a copy of this process, which ends with the block."""
+    context = multiprocessing.get_context("fork")
     taken, requests = context.Pipe(duplex=False)
     results, sent = context.Pipe(duplex=False)
     _enlarge(results)
@@ -66,16 +63,13 @@ def wait(others: Iterable[Other]) -> None:
 
 def _enlarge(pipe: Connection) -> None:
     """Let a pipe hold more, where the system can."""
-    with suppress(ImportError, AttributeError, OSError):
-        import fcntl  # noqa: PLC0415 - Windows has none
-
+    with suppress(AttributeError, OSError):
         fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _run(serve: Callable[..., None], requests: Connection, results: Connection, *given: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent, which ends its children
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `_interrupts_wait`
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `_interrupts_wait`
     Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, BrokenPipeError):  # the parent needs no more
         serve(requests, results, *given)
@@ -91,9 +85,6 @@ def _end_with_parent() -> None:
 @contextmanager
 def _interrupts_wait() -> Iterator[None]:
     """Delay interrupts, here and in the process that starts meanwhile: an interrupted start prints a traceback."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

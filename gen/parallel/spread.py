@@ -6,6 +6,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from gen.diagnostics import UsageError
+from gen.parallel.background import can_fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -57,7 +58,7 @@ def map_parallel(
     `worth_it` is the number of items below which starting a process takes longer than it saves. The `codec` is faster
     than pickle. UsageError if the system kills a process, which happens when memory is short.
     """
-    processes = min(parallel, len(items) // worth_it)
+    processes = min(parallel, len(items) // worth_it) if can_fork() else 1
     own = _Counted(work, len(items), progress)
     if processes <= 1:
         return own.results(items)

@@ -1,7 +1,7 @@
 """Results of rendering: per run and overlay, per overlay, per job file, and for the whole repository.
 
-Worker processes and the cache pass them on, so every value can be pickled and encoded by msgspec. It resolves the
-annotations, so their types are imported outside of `TYPE_CHECKING`. Defaults are left out of the cache.
+Worker processes and the cache pass them on, so msgspec can encode every value. It resolves the annotations, so their
+types are imported outside of `TYPE_CHECKING`. Defaults are left out.
 """
 
 from __future__ import annotations
@@ -105,9 +105,6 @@ class JobResults:
 
     def __init__(self) -> None:
         self._decoder = msgpack.Decoder(list[JobResult])
-
-    def __reduce__(self) -> tuple[type[JobResults], tuple[()]]:
-        return JobResults, ()
 
     def encode(self, results: list[JobResult]) -> bytes:
         return msgpack.encode(results)
