@@ -6,6 +6,9 @@ from __future__ import annotations
 class CelError(Exception):
     """The evaluation of an expression failed. The text is that of an API server."""
 
+    cost: float = 0
+    """That of the evaluation up to the failure."""
+
 
 class CompileError(Exception):
     """An expression that an API server refuses: wrong syntax, an unknown name or a wrong type."""

@@ -40,6 +40,9 @@ class Program:
         frame = Frame(dict(values), limit)
         try:
             value = self._run(frame)
+        except CelError as error:
+            error.cost = limit - frame.left
+            raise
         except (RecursionError, MemoryError):
             raise NotEvaluatedError("the values are nested too deeply") from None
         except (OverflowError, ValueError):  # of Python, for integers of any size in files

@@ -7,6 +7,7 @@ apply. `Validator.validate` of `pkg/apiserver/schema/cel/validation.go` decides 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from gen.rules.rule import server
 from gen.rules.server.schema_values import EMBEDDED, RULES, fits, rule_environment, uses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gen.cel.program import Program
     from gen.diagnostics import Route
@@ -26,15 +27,18 @@ if TYPE_CHECKING:
 
 _TOTAL: Final = 10_000_000
 """`RuntimeCELCostBudget` of `apiserver/pkg/apis/cel/config.go`, for all defaults of a version."""
+_MOST_VALUES: Final = 20_000
+_MOST_EVALUATIONS: Final = 100_000
+"""Work for the defaults of a version, about a second. Constant rules cost nothing, and a list repeats its rules."""
 _OPTIONAL_OLD: Final = 30
 """The first minor version in which `CRDValidationRatcheting` is on by default, and with it `optionalOldSelf`."""
 _SHOWN: Final = 120
 
 
 class _Applied(Struct, frozen=True, kw_only=True):
-    """A rule for a value in a default."""
+    """The rules for a value in a default."""
 
-    rule: Body
+    rules: list[Body]
     schema: Body
     value: Any
     route: Route
@@ -54,13 +58,13 @@ def definition_defaults(view: ObjectView) -> Faults:
     for index, version in enumerate(view.spec.get("versions") or ()):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         route = ("spec", "versions", index, "schema", "openAPIV3Schema")
-        rules = [
-            one
-            for holder, at in _defaults(schema, route)
-            for one in _rules(holder, holder["default"], (*at, "default"), is_root=at == route)
-        ]
-        if rules:
-            yield from _broken(rules, view.minor)
+        if next(_defaults(schema, route), None) is not None:
+            applied = (
+                one
+                for holder, at in _defaults(schema, route)
+                for one in _rules(holder, holder["default"], (*at, "default"), is_root=at == route)
+            )
+            yield from _broken(islice(applied, _MOST_VALUES), view.minor)
 
 
 def _defaults(schema: Any, route: Route) -> Iterator[tuple[Body, Route]]:
@@ -86,8 +90,8 @@ def _rules(schema: Any, value: Any, route: Route, *, is_root: bool = False, has_
     if not isinstance(schema, dict) or value is None:
         return
     is_root = is_root or bool(schema.get(EMBEDDED))
-    for rule in schema.get(RULES) or ():
-        yield _Applied(rule=rule, schema=schema, value=value, route=route, is_root=is_root, has_old=has_old)
+    if rules := schema.get(RULES):
+        yield _Applied(rules=rules, schema=schema, value=value, route=route, is_root=is_root, has_old=has_old)
     if isinstance(value, dict):
         properties, values = schema.get("properties") or {}, schema.get("additionalProperties")
         old = has_old and schema.get("x-kubernetes-map-type") != "atomic"
@@ -99,55 +103,75 @@ def _rules(schema: Any, value: Any, route: Route, *, is_root: bool = False, has_
             yield from _rules(schema.get("items"), inner, (*route, index), has_old=old)
 
 
-def _broken(rules: list[_Applied], minor: int) -> Faults:
-    from gen.cel.errors import CelError, NotEvaluatedError  # noqa: PLC0415 - few defaults have rules
-
+def _broken(applied: Iterable[_Applied], minor: int) -> Faults:
     left: float = _TOTAL
+    evaluations = 0
     programs: dict[int, Program | None] = {}  # a list has the rule of its entries many times
-    for one in rules:
-        if id(one.rule) not in programs:
-            programs[id(one.rule)] = _compiled(one, minor)
-        if (program := programs[id(one.rule)]) is None:
-            continue
-        for values in _bindings(one, program.text, minor):
-            try:
-                holds, cost = program.evaluate(values)
-            except CelError:
-                holds, cost = False, 0
-            except NotEvaluatedError:
-                break
+    for one in applied:
+        value = _typed(one)
+        for rule in one.rules:
+            if id(rule) not in programs:
+                programs[id(rule)] = _compiled(one, rule, minor)
+            if (program := programs[id(rule)]) is None:
+                continue
+            holds, cost = _evaluated(program, _bindings(one, rule, value, minor), left)
             left -= cost
-            if holds is not True:
-                yield _fault(one, program.text)
-                break
-        if left < 0:
-            hint = "shorten the default, or simplify the rule"
-            message = f"the rules for the defaults of the version cost more than {_TOTAL:,}"
-            yield Fault(one.route, message, hint)
-            return
+            evaluations += 1
+            if not holds:
+                yield _fault(one, rule, program.text)
+            if left < 0:
+                hint = "shorten the default, or simplify the rule"
+                message = f"the rules for the defaults of the version cost more than {_TOTAL:,}"
+                yield Fault(one.route, message, hint)
+            if left < 0 or evaluations >= _MOST_EVALUATIONS:
+                return
 
 
-def _compiled(one: _Applied, minor: int) -> Program | None:
+def _evaluated(program: Program, bindings: Iterable[dict[str, Any]], left: float) -> tuple[bool, float]:
+    """Whether a rule holds for all bindings, as far as gen can evaluate it, and the cost."""
+    from gen.cel.errors import CelError, NotEvaluatedError  # noqa: PLC0415 - few defaults have rules
+    from gen.cel.frame import PER_CALL  # noqa: PLC0415 - as above
+
+    total: float = 0
+    for values in bindings:
+        try:
+            result, cost = program.evaluate(values, min(left - total, PER_CALL))
+        except CelError as error:
+            return False, total + error.cost
+        except NotEvaluatedError:
+            break
+        total += cost
+        if result is not True:
+            return False, total
+    return True, total
+
+
+def _compiled(one: _Applied, rule: Body, minor: int) -> Program | None:
     """The rule; None if it is invalid, which is reported at the rule."""
     from gen.cel.errors import CompileError, NotEvaluatedError  # noqa: PLC0415 - few defaults have rules
     from gen.cel.program import compile_expression  # noqa: PLC0415 - as above
 
-    environment = rule_environment(one.schema, one.rule, minor, is_root=one.is_root)
+    environment = rule_environment(one.schema, rule, minor, is_root=one.is_root)
     try:
-        return compile_expression(str(one.rule.get("rule") or ""), environment, escaped_names=True)
+        return compile_expression(str(rule.get("rule") or ""), environment, escaped_names=True)
     except (CompileError, NotEvaluatedError):
         return None
 
 
-def _bindings(one: _Applied, expression: str, minor: int) -> Iterator[dict[str, Any]]:
-    """The variables of each evaluation; none for a rule about a change where no old value is known."""
+def _typed(one: _Applied) -> Any:
     from gen.cel.declared import typed_value  # noqa: PLC0415 - few defaults have rules
-    from gen.cel.values import NONE, Optional  # noqa: PLC0415 - as above
 
-    value = typed_value(one.schema, one.value)
+    return typed_value(one.schema, one.value)
+
+
+def _bindings(one: _Applied, rule: Body, value: Any, minor: int) -> Iterator[dict[str, Any]]:
+    """The variables of each evaluation; none for a rule about a change where no old value is known."""
+    from gen.cel.values import NONE, Optional  # noqa: PLC0415 - few defaults have rules
+
+    expression = str(rule.get("rule") or "")
     if "oldSelf" not in expression or not uses(expression, "oldSelf"):
         yield {"self": value}
-    elif one.rule.get("optionalOldSelf"):
+    elif rule.get("optionalOldSelf"):
         if minor >= _OPTIONAL_OLD:
             yield {"self": value, "oldSelf": Optional(value) if one.has_old else NONE}
             yield {"self": value, "oldSelf": NONE}
@@ -155,7 +179,7 @@ def _bindings(one: _Applied, expression: str, minor: int) -> Iterator[dict[str, 
         yield {"self": value, "oldSelf": value}
 
 
-def _fault(one: _Applied, expression: str) -> Fault:
+def _fault(one: _Applied, rule: Body, expression: str) -> Fault:
     shown = " ".join(expression.split())[:_SHOWN]
-    message = f"the default breaks a rule of its schema: {one.rule.get('message') or f'`{shown}`'}"
+    message = f"the default breaks a rule of its schema: {rule.get('message') or f'`{shown}`'}"
     return Fault(one.route, message, f"use a default for which `{shown}` holds, or change the rule")
