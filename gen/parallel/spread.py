@@ -171,17 +171,26 @@ def _serve(
         start, stop = requests.recv()
         try:
             encoded = codec.encode([work(item) for item in items[start:stop]])
-        except Exception as error:  # noqa: BLE001 - for the other process
-            import traceback  # noqa: PLC0415 - only for this
-
-            error.add_note(f"In another process:\n{traceback.format_exc()}")
+        except BaseException as error:  # noqa: BLE001 - for the other process, also what is no Exception
             results.send_bytes(b"")
-            try:
-                results.send(error)
-            except Exception:  # noqa: BLE001 - it can have any values
-                results.send(RuntimeError(traceback.format_exc()))
+            results.send_bytes(_sendable(error))
         else:
             results.send_bytes(encoded)
+
+
+def _sendable(error: BaseException) -> bytes:
+    """An error as bytes: itself with its traceback as a note; otherwise one with its text that can be read again."""
+    import pickle  # noqa: PLC0415 - only for this
+    import traceback  # noqa: PLC0415 - as above
+
+    where = traceback.format_exc()
+    error.add_note(f"In another process:\n{where}")
+    try:
+        encoded = pickle.dumps(error)
+        pickle.loads(encoded)  # noqa: S301 - our own; its constructor can need more than its arguments
+    except Exception:  # noqa: BLE001 - it can have any values
+        return pickle.dumps(UsageError(str(error)) if isinstance(error, UsageError) else RuntimeError(where))
+    return encoded
 
 
 class Pickled:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gen.cel.errors import NotEvaluatedError
 from gen.diagnostics import Location, UsageError
 from gen.parallel import map_parallel
 from gen.render.results import JobResult, JobResults
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 ITEMS = range(1000)
 
 
-def in_another_process(parent: int, error: Callable[[], Exception]) -> Callable[[int], int]:
+def in_another_process(parent: int, error: Callable[[], BaseException]) -> Callable[[int], int]:
     def work(_: int) -> int:
         if os.getpid() != parent:
             raise error()
@@ -54,6 +55,23 @@ def test_an_error_that_cannot_be_sent_is_shown() -> None:
 
     with pytest.raises(RuntimeError, match="ValueError: with a lock"):
         map_parallel(in_another_process(os.getpid(), error), ITEMS, 2, worth_it=10)
+
+
+class OfTwoError(UsageError):
+    """Its constructor needs other arguments than it keeps, so that pickle cannot make it again."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(f"{file}: {reason}")
+
+
+def test_an_error_that_cannot_be_received_keeps_its_text() -> None:
+    with pytest.raises(UsageError, match=r"^a: unreadable$"):
+        map_parallel(in_another_process(os.getpid(), lambda: OfTwoError("a", "unreadable")), ITEMS, 2, worth_it=10)
+
+
+def test_an_error_that_is_no_exception_does_not_count_as_a_killed_process() -> None:
+    with pytest.raises(NotEvaluatedError, match="too deep"):
+        map_parallel(in_another_process(os.getpid(), lambda: NotEvaluatedError("too deep")), ITEMS, 2, worth_it=10)
 
 
 def test_results_of_jobs_keep_their_values() -> None:
