@@ -83,6 +83,8 @@ class KubernetesTypes(Mapping[str, dict[str, Any]]):
         group, _, version = api_version.rpartition("/")
         if "." in group and not group.endswith(".k8s.io"):  # such groups are not Kubernetes' own
             return None
+        if api_version.startswith("/"):  # another text for a version of the core group
+            return None
         usual = f"io.k8s.api.{group.partition('.')[0] or 'core'}.{version}.{kind}"
         if (raw := self._raw.get(usual)) is not None:  # a tenth of the time of reading all kinds
             return usual if _GroupVersionKind(group, version, kind) in decode(raw, type=_Head).kinds else None

@@ -214,6 +214,8 @@ def test_each_kind_of_kubernetes_is_found_by_its_name(version: str) -> None:
     types = schemas(version).types
     assert {key: types.name_of(*key) for key in types.kinds} == types.kinds
     assert types.name_of("batch/v1", "Jobs") is types.name_of("example.com/v1", "Job") is None
+    assert types.name_of("v1", "Pod") is not None
+    assert types.name_of("/v1", "Pod") is None
 
 
 def test_a_kind_without_a_schema_is_a_bug_of_gen() -> None:
