@@ -58,7 +58,7 @@ def _add_between(words: list[list[Piece]], source: bytes, start: int, end: int) 
 
 
 def behind_redirections(statement: Any, source: bytes) -> list[Any]:
-    """The arguments behind the redirections of a statement."""
+    """The arguments behind the redirections of a statement; None for an escaped space, which has no node."""
     arguments: list[Any] = []
     for redirect in statement.children_by_field_name("redirect"):
         arguments += redirect.children_by_field_name("argument")

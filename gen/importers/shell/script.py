@@ -150,7 +150,8 @@ class _Reader:
         name = node.child_by_field_name("name")
         if name is None:
             return
-        arguments = [*node.children_by_field_name("argument"), *self.behind.get(node.end_byte, ())]
+        behind = self.behind.get(node.end_byte, [])
+        arguments = [*node.children_by_field_name("argument"), *(one for one in behind if one is not None)]
         self._assigned_before(node, name, around)
         first = name.named_children[0] if name.named_children else name
         words = self.expander.words([first], name.start_byte)
@@ -158,7 +159,12 @@ class _Reader:
         if called == self.program or called in _PREFIXES:
             words = self.expander.words([first, *arguments], name.start_byte)
             starts = [number for number, word in enumerate(words) if word.text.rpartition("/")[2] == self.program]
-            if starts:
+            if starts and None in behind:
+                message = "gen cannot read the escaped space behind the redirection of this command"
+                self.found.error(
+                    UNSUPPORTED_SHELL, self.place(node), message, "write redirections behind all arguments"
+                )
+            elif starts:
                 self._add(node, words[starts[0] :], around)
         else:
             self._other(node, called, arguments)

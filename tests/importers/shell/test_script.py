@@ -98,6 +98,13 @@ def test_a_value_that_only_running_gives_is_not_known(text: str, reason: str, tm
     assert not marker.exists()
 
 
+@pytest.mark.parametrize("text", ["arena a > log \\ ", "arena a > log \\ b", "arena a > log \\ \\\n#x"])
+def test_an_escaped_space_behind_a_redirection_is_refused(text: str) -> None:
+    done, messages = read(text)
+    assert done == []
+    assert "gen cannot read the escaped space behind the redirection of this command" in messages
+
+
 @pytest.mark.parametrize(
     ("text", "construct"),
     [

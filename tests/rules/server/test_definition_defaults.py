@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def faults(schema: Any) -> list[Fault]:
     kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
     body = kind | {"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"spec": schema}}}}]}}
-    return [*definition_defaults.definition_defaults.find(ObjectView.of(body, versions()[-1]))]
+    find = definition_defaults.definition_defaults.find
+    assert find is not None
+    return [*find(ObjectView.of(body, versions()[-1]))]
 
 
 def ruled(rules: list[str], default: list[int]) -> Any:
