@@ -89,7 +89,8 @@ class Fact(NamedTuple):
 def facts(body: Any) -> list[Fact]:
     """The facts of an object; none for anything else."""
     try:
-        found = list(_facts(body))
+        # the schema of a kind, if it has one, reports names of other types
+        found = [fact for fact in _facts(body) if all(isinstance(part, str) for part in fact.about)]
     except DAMAGED:  # other checks report the fault
         return []
     if is_generated(body):
