@@ -196,11 +196,16 @@ class Schemas:
         return schema
 
     def _document(self, name: str, path: Path) -> Schema:
-        """A file with a schema, as a part of the definitions: a compiler shares what is reached from one document."""
+        """A file with a schema, as a part of the definitions: a compiler shares what is reached from one document.
+
+        One with references in itself stays a document of its own.
+        """
         if name not in self._documents:
             text = with_bounds(path.read_bytes(), OF_DEFINITIONS).replace(_COMMON, DEFINITIONS.encode())
             document = self._documents[name] = orjson.loads(text)
-            document.pop("$id")
+            own = document.pop("$id", f"https://gen.invalid/{name}")
+            if b'"#' in text:
+                document["$id"] = own
         return self._documents[name]
 
     @cached_property

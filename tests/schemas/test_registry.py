@@ -17,6 +17,7 @@ from tests.support import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 Schema = dict[str, Any]
 
@@ -192,6 +193,25 @@ def test_kinds_with_pods_are_compiled_together(monkeypatch: pytest.MonkeyPatch) 
     assert calls[:2] == [{"batch/v1/Job", "v1/Service"}, {"v1/ConfigMap"}]
     assert {"apps/v1/Deployment", "ray.io/v1/RayJob", "v1/PodTemplate"} <= calls[2]
     assert calls[3:] == alone
+
+
+@pytest.mark.parametrize("identifier", [{}, {"$id": "https://example.com/widget.json"}], ids=["without", "with"])
+def test_a_schema_of_a_plugin_can_refer_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, identifier: dict[str, str]
+) -> None:
+    size = {"type": "integer"}
+    schema = {**identifier, "properties": {"size": {"$ref": "#/$defs/Size"}}, "$defs": {"Size": size}}
+    (tmp_path / "example.com_v1_widget.json").write_text(json.dumps(schema), "utf-8")
+    (tmp_path / "example.com_v1_gadget.json").write_text('{"properties": {"size": {"type": "string"}}}', "utf-8")
+    monkeypatch.setattr(registry, "_FOLDERS", [tmp_path])
+    own = Schemas(versions()[-1])
+    own.compile([("example.com/v1", "Widget"), ("example.com/v1", "Gadget"), ("v1", "ConfigMap")])
+    for kind, size_of_kind in (("Widget", 1), ("Gadget", "1")):
+        validator = own.validator("example.com/v1", kind)
+        for value in (1, "1"):
+            fits = value == size_of_kind
+            assert validator.is_valid({"size": value}) == fits
+            assert [error.instance_path for error in validator.iter_errors({"size": value})] == [["size"]] * (not fits)
 
 
 def test_a_shared_validator_only_checks_its_own_kind() -> None:
