@@ -142,7 +142,10 @@ class _Worker(Generic[Item, Result]):
             self.other.requests.send((batch.start, batch.stop))
 
     def received(self) -> Iterator[tuple[int, list[Result]]]:
-        """Results that are there, with the number of the first item. The error of a batch; UsageError without one."""
+        """Results that arrived, each with the number of its first item.
+
+        Raises the error of a batch; UsageError if the process was killed.
+        """
         while self.batches and self.other.results.poll():
             try:
                 encoded = self.other.results.recv_bytes()
