@@ -58,13 +58,12 @@ def definition_defaults(view: ObjectView) -> Faults:
     for index, version in enumerate(view.spec.get("versions") or ()):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         route = ("spec", "versions", index, "schema", "openAPIV3Schema")
-        if next(_defaults(schema, route), None) is not None:
-            applied = (
-                one
-                for holder, at in _defaults(schema, route)
-                for one in _rules(holder, holder["default"], (*at, "default"), is_root=at == route)
-            )
-            yield from _broken(islice(applied, _MOST_VALUES), view.minor)
+        applied = (
+            one
+            for holder, at in _defaults(schema, route)
+            for one in _rules(holder, holder["default"], (*at, "default"), is_root=at == route)
+        )
+        yield from _broken(islice(applied, _MOST_VALUES), view.minor)
 
 
 def _defaults(schema: Any, route: Route) -> Iterator[tuple[Body, Route]]:
