@@ -43,9 +43,11 @@ class Mark(Struct, frozen=True, kw_only=True):
 
     def is_on(self, metadata: object) -> bool:
         """Whether an object with this metadata has the mark."""
-        fields = ("annotations", "labels") if self.in_labels else ("annotations",)
-        values = (at(metadata, field, self.key) for field in fields)
-        return any(self.matches(str(value)) for value in values if value is not None)
+        for field in ("annotations", "labels") if self.in_labels else ("annotations",):
+            value = at(metadata, field, self.key)
+            if value is not None and self.matches(str(value)):
+                return True
+        return False
 
 
 class EngineFacts(Struct, frozen=True, kw_only=True):

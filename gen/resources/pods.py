@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from gen.resources.base import ANY_ITEM, ANY_KEY, Wildcard
+from gen.resources.base import ANY_ITEM, Wildcard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gen.diagnostics import Route
     from gen.kubernetes import Body
@@ -37,27 +37,29 @@ class Pods(Struct, frozen=True):
 def pod_sets(resource: Resource, body: Any) -> Iterator[Pods]:
     """The pods that an operator creates for an object, by the facts of its kind."""
     for pods in resource.pods:
+        scaled = any(count.largest is not None for count in pods.counts)
         for route, template in matches(body, pods.template):
-            counts = tuple(count_at(body, count, route) for count in pods.counts)
-            yield Pods(route, template, counts, tuple(largest_at(body, count, route) for count in pods.counts))
+            counts = tuple([count_at(body, count, route) for count in pods.counts])
+            largest = tuple([largest_at(body, count, route) for count in pods.counts]) if scaled else counts
+            yield Pods(route, template, counts, largest)
 
 
-def matches(value: Any, pattern: Pattern) -> Iterator[tuple[Route, Any]]:
+def matches(value: Any, pattern: Pattern) -> list[tuple[Route, Any]]:
     """Every existing value that a pattern leads to, with its route."""
     found: list[tuple[Route, Any]] = [((), value)]
     for step in pattern:
-        found = [((*route, key), inner) for route, holder in found for key, inner in _entries(holder, step)]
-    yield from found
+        if isinstance(step, Wildcard):
+            found = [((*route, key), inner) for route, holder in found for key, inner in _entries(holder, step)]
+        else:
+            holders = [(route, holder) for route, holder in found if isinstance(holder, dict) and step in holder]
+            found = [((*route, step), holder[step]) for route, holder in holders]
+    return found
 
 
-def _entries(holder: Any, step: str | Wildcard) -> Iterator[tuple[str | int, Any]]:
+def _entries(holder: Any, step: Wildcard) -> Iterable[tuple[str | int, Any]]:
     if step is ANY_ITEM:
-        yield from enumerate(holder) if isinstance(holder, list) else ()
-    elif isinstance(holder, dict):
-        if step is ANY_KEY:
-            yield from holder.items()
-        elif step in holder:
-            yield str(step), holder[step]
+        return enumerate(holder) if isinstance(holder, list) else ()
+    return holder.items() if isinstance(holder, dict) else ()
 
 
 def count_at(body: Any, count: Count, route: Route) -> Any:

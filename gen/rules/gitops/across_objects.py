@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gen.diagnostics import Diagnostic, Severity, message_text
 from gen.kubernetes import at, identity
@@ -20,7 +24,7 @@ from gen.rules.problem import DAMAGED, SILENCE
 from gen.rules.rule import Rule, RuleSource, is_generated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from gen.diagnostics import Location, Route
     from gen.kubernetes import Body
@@ -70,14 +74,14 @@ SET_RULES: Final = {rule.name: rule for rule in (SAME_OBJECT, SAME_HANDLE, SHARE
 _ONE_NODE = ({"ReadWriteOnce"}, {"ReadWriteOncePod"})
 
 
-class Fact(NamedTuple):
+class Fact(Struct, frozen=True):
     """Something that one object is or uses, to compare with the facts of other objects."""
 
     rule: str
     about: tuple[str, ...]
+    route: Route
     who: str
     """Kind and name of the object."""
-    route: Route
     pods: int = 0
     decides: bool = True
     """Whether facts with the same key conflict only if one of them has this set."""
@@ -90,33 +94,34 @@ def facts(body: Any) -> list[Fact]:
     """The facts of an object; none for anything else."""
     try:
         # the schema of a kind, if it has one, reports names of other types
-        found = [fact for fact in _facts(body) if all(isinstance(part, str) for part in fact.about)]
+        found = [fact for fact in _facts(body) if {*map(type, fact.about)} == _TEXT]
     except DAMAGED:  # other checks report the fault
         return []
-    if is_generated(body):
-        found = [fact._replace(ours=True) for fact in found]
     if at(body, "metadata", "annotations"):
         reasons = ((fact, at(body, "metadata", "annotations", SILENCE + fact.rule)) for fact in found)
-        found = [fact._replace(reason=str(reason)) if reason else fact for fact, reason in reasons]
+        found = [replace(fact, reason=str(reason)) if reason else fact for fact, reason in reasons]
     return found
+
+
+_TEXT = {str}
 
 
 def _facts(body: Body) -> Iterator[Fact]:
     metadata, kind, group = body["metadata"], body["kind"], body["apiVersion"].rpartition("/")[0]
     name, namespace = metadata["name"], metadata.get("namespace", "")
-    who = identity(kind, namespace, name)
-    yield Fact(SAME_OBJECT.name, (group, kind, namespace, name), who, ("metadata", "name"))
+    fact = partial(Fact, who=identity(kind, namespace, name), ours=is_generated(body))
+    yield fact(SAME_OBJECT.name, (group, kind, namespace, name), ("metadata", "name"))
     if (group, kind) == PERSISTENT_VOLUME.key and (csi := body["spec"].get("csi")):
         # the claims of one pod are in one namespace
         scope = str(at(body, "spec", "claimRef", "namespace")) if csi["driver"] in SHARED_HANDLES else ""
-        yield Fact(SAME_HANDLE.name, (csi["driver"], csi["volumeHandle"], scope), who, ("spec", "csi", "volumeHandle"))
+        yield fact(SAME_HANDLE.name, (csi["driver"], csi["volumeHandle"], scope), ("spec", "csi", "volumeHandle"))
     if (group, kind) == PERSISTENT_VOLUME_CLAIM.key and set(body["spec"]["accessModes"]) in _ONE_NODE:
-        yield Fact(ONE_NODE_CLAIM.name, (namespace, name), who, ("spec", "accessModes"))
-    if group == "" and kind in _PARTS and is_finished(body.get("metadata")):
-        yield Fact(OF_FINISHED.name, (kind, namespace, name), who, ("metadata", "annotations"))
+        yield fact(ONE_NODE_CLAIM.name, (namespace, name), ("spec", "accessModes"))
+    if group == "" and kind in _PARTS and is_finished(metadata):
+        yield fact(OF_FINISHED.name, (kind, namespace, name), ("metadata", "annotations"))
     resource = resource_of(group, kind)
-    if resource is not None and (resource.is_run or resource is DEPLOYMENT) and not is_finished(body.get("metadata")):
-        yield from _uses(resource, body, namespace, who)
+    if resource is not None and (resource.is_run or resource is DEPLOYMENT) and not is_finished(metadata):
+        yield from _uses(resource, body, namespace, fact)
 
 
 _PARTS = {
@@ -125,7 +130,7 @@ _PARTS = {
 }
 
 
-def _uses(resource: Resource, body: Body, namespace: str, who: str) -> Iterator[Fact]:
+def _uses(resource: Resource, body: Body, namespace: str, fact: Callable[..., Fact]) -> Iterator[Fact]:
     for found in pod_sets(resource, body):
         route, pods = found.route, math.prod(int(count) for count in found.counts)
         spec = found.template["spec"]
@@ -134,16 +139,16 @@ def _uses(resource: Resource, body: Body, namespace: str, who: str) -> Iterator[
             here = (*route, "spec", "volumes", index)
             for kind, (source, field) in _PARTS.items():
                 if used := at(volume, source, field):
-                    yield Fact(OF_FINISHED.name, (kind, namespace, used), who, (*here, source), decides=False)
+                    yield fact(OF_FINISHED.name, (kind, namespace, used), (*here, source), decides=False)
             if claim := at(volume, "persistentVolumeClaim", "claimName"):
                 claims[volume["name"]] = (claim, bool(volume["persistentVolumeClaim"].get("readOnly")))
-                yield Fact(ONE_NODE_CLAIM.name, (namespace, claim), who, here, pods=pods, decides=False)
+                yield fact(ONE_NODE_CLAIM.name, (namespace, claim), here, pods=pods, decides=False)
         for number, container in enumerate(spec["containers"]) if resource.is_run else ():
             for index, mount in enumerate(container.get("volumeMounts") or ()):
                 claim, read_only = claims.get(mount["name"], ("", True))
                 if mount.get("subPath") and not (read_only or mount.get("readOnly")):
                     here = (*route, "spec", "containers", number, "volumeMounts", index, "subPath")
-                    yield Fact(SHARED_OUTPUT.name, (namespace, claim, mount["subPath"]), who, here)
+                    yield fact(SHARED_OUTPUT.name, (namespace, claim, mount["subPath"]), here)
 
 
 class Spot(NamedTuple):
