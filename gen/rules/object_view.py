@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from gen.resources import RESOURCES, resource_of_object
 from gen.resources.engines import is_finished
-from gen.resources.pods import is_template, pod_sets, templates_by_shape
+from gen.resources.pods import is_template, matches, templates_by_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _NULLS = (b":null", b",null", b"[null")
 """A null in JSON. A string can contain one of these, too, but rarely; `null` alone is part of many scripts."""
+_CONTAINERS = b'"containers":['
+"""In the JSON of every object with a pod template."""
 _TEMPLATE = ("template", "Template")
 _PARTIAL = frozenset(field for resource in RESOURCES.values() for field in resource.partial_templates)
 """Fields with partial pod templates, or with templates that contain placeholders."""
@@ -32,8 +34,8 @@ def dropped(route: Route) -> Any:
     return "" if isinstance(route[-1], int) else None
 
 
-class ObjectView(Struct, frozen=True, dict=True):
-    """An object that matches its schema. Values that many rules need are computed once."""
+class ObjectView(Struct, frozen=True, dict=True, kw_only=True):
+    """An object that matches its schema, with values that many rules need."""
 
     body: Body
     """Without null fields, which the server treats as unset."""
@@ -41,13 +43,22 @@ class ObjectView(Struct, frozen=True, dict=True):
     """As it was rendered or read."""
     minor: int
     """34 for Kubernetes 1.34. Some rules are for some versions only."""
+    kind: str
+    group: str
+    """Empty for the core group."""
+    is_custom: bool
+    """Whether an operator creates the pods: the API server only checks them then."""
+    metadata: Body
+    spec: Body
     templates: tuple[tuple[Route, Body], ...]
     """Each pod template with its route."""
-    defined: bool = False
+    pods: tuple[tuple[Route, Body], ...]
+    """The `spec` of every pod template."""
+    defined: bool
     """Whether the schema is the one of a CustomResourceDefinition, which already has some of the checks."""
-    namespaced: bool = True
+    namespaced: bool
     """False only if the kind is known to be cluster-scoped."""
-    json: bytes | None = None
+    json: bytes | None
     """`body` serialized by orjson, if it was needed."""
 
     @classmethod
@@ -62,28 +73,42 @@ class ObjectView(Struct, frozen=True, dict=True):
         else:
             present = body
         minor = int(version.split(".")[1])
-        return cls(present, body, minor, _all_templates(present), defined, namespaced, json)
+        return cls._made(present, body, minor, defined=defined, namespaced=namespaced, json=json)
 
     @classmethod
     def built(cls, body: Body) -> ObjectView:
         """A view of an object without nulls, for rules that are the same in all versions of Kubernetes."""
-        return cls(body, body, 0, _all_templates(body))
+        return cls._made(body, body, 0)
 
-    @cached_property
-    def kind(self) -> str:
-        kind: str = self.body["kind"]
-        return kind
-
-    @cached_property
-    def group(self) -> str:
-        """Empty for the core group."""
-        group: str = self.body["apiVersion"].rpartition("/")[0]
-        return group
-
-    @cached_property
-    def metadata(self) -> Body:
-        metadata: Body = self.body.get("metadata") or {}
-        return metadata
+    @classmethod
+    def _made(
+        cls,
+        body: Body,
+        written: Body,
+        minor: int,
+        *,
+        defined: bool = False,
+        namespaced: bool = True,
+        json: bytes | None = None,
+    ) -> ObjectView:
+        group = body["apiVersion"].rpartition("/")[0]
+        spec = body.get("spec")
+        templates = _all_templates(body, json)
+        return cls(
+            body=body,
+            written=written,
+            minor=minor,
+            kind=body["kind"],
+            group=group,
+            is_custom=is_custom(group),
+            metadata=body.get("metadata") or {},
+            spec=spec if isinstance(spec, dict) else {},
+            templates=templates,
+            pods=tuple([((*route, "spec"), template["spec"]) for route, template in templates]),
+            defined=defined,
+            namespaced=namespaced,
+            json=json,
+        )
 
     @cached_property
     def finished(self) -> bool:
@@ -91,24 +116,9 @@ class ObjectView(Struct, frozen=True, dict=True):
         return is_finished(self.metadata)
 
     @cached_property
-    def spec(self) -> Body:
-        spec = self.body.get("spec")
-        return spec if isinstance(spec, dict) else {}
-
-    @cached_property
-    def is_custom(self) -> bool:
-        """Whether an operator creates the pods: the API server only checks them then."""
-        return is_custom(self.group)
-
-    @cached_property
-    def pods(self) -> tuple[tuple[Route, Body], ...]:
-        """The `spec` of every pod template."""
-        return tuple(((*route, "spec"), template["spec"]) for route, template in self.templates)
-
-    @cached_property
     def containers(self) -> tuple[tuple[Route, Body], ...]:
         """Every container and init container."""
-        return tuple(found for route, pod in self.pods for found in containers(pod, route))
+        return tuple([found for route, pod in self.pods for found in containers(pod, route)])
 
 
 def is_custom(group: str) -> bool:
@@ -123,15 +133,18 @@ def containers(pod: Body, route: Route) -> Iterator[tuple[Route, Body]]:
             yield (*route, field, index), container
 
 
-def _all_templates(body: Body) -> tuple[tuple[Route, Body], ...]:
+def _all_templates(body: Body, json: bytes | None) -> tuple[tuple[Route, Body], ...]:
     kind = body["kind"]
     if kind == "Pod" and body["apiVersion"] == "v1":
         return (((), body),) if "spec" in body else ()
+    if json is not None and _CONTAINERS not in json:  # most objects without templates
+        return ()
     resource = resource_of_object(body["apiVersion"], kind)
     if resource is not None and resource.pods:
-        return tuple((one.route, one.template) for one in pod_sets(resource, body) if is_template(one.template))
-    found = templates_by_shape(body.get("spec"), ("spec",), _PARTIAL)
-    return tuple((route, template) for route, template in found if str(route[-1]).endswith(_TEMPLATE))
+        found = [one for pods in resource.pods for one in matches(body, pods.template)]
+        return tuple([(route, template) for route, template in found if is_template(template)])
+    shaped = templates_by_shape(body.get("spec"), ("spec",), _PARTIAL)
+    return tuple((route, template) for route, template in shaped if str(route[-1]).endswith(_TEMPLATE))
 
 
 def _json(body: Body) -> bytes | None:
