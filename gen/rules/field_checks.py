@@ -25,10 +25,12 @@ class FieldChecks:
             step = self._root
             for name in path.split("."):
                 step = step.below(name)
-            step.check = check
+            step.end(check)
 
     def faults(self, value: Any, route: Route) -> list[Fault]:
         """The faults of all fields below `value`, which is at `route`. Missing fields have none."""
+        if self._root.accepts(value):
+            return []
         found: list[Fault] = []
         self._root.look(value, route, found)
         return found
@@ -37,35 +39,60 @@ class FieldChecks:
 class _Step:
     """One step of several paths with a common start, so that each value is looked up only once."""
 
-    __slots__ = ("check", "each", "ends", "named")
+    __slots__ = ("check", "each", "last", "named")
 
     def __init__(self) -> None:
         self.check: Check | None = None
         self.named: dict[str, _Step] = {}
         self.each: _Step | None = None
-        self.ends = True
-        """Whether no path continues here; its check then needs no further call."""
+        self.last: Check | None = None
+        """The check, if no path continues here: a call of it is all that such a step needs."""
+
+    def end(self, check: Check) -> None:
+        """End a path here."""
+        self.check = check
+        self.last = None if self.named or self.each else check
 
     def below(self, name: str) -> _Step:
-        self.ends = False
+        self.last = None
         if name == "*":
             self.each = self.each or _Step()
             return self.each
         return self.named.setdefault(name, _Step())
 
-    def look(self, value: Any, route: Route, found: list[Fault]) -> None:
-        """Runs many times for each object: a route is only built for a fault or a nested value."""
-        if self.check is not None and (fault := self.check(value)) is not None:
-            found.append(fault.at(route))
+    def accepts(self, value: Any) -> bool:
+        """Whether a value has no faults. Runs many times for each object, and most have none: it builds no routes."""
+        if self.check is not None and self.check(value) is not None:
+            return False
         if value.__class__ is dict:
             named = self.named
             for name in value if len(value) < len(named) else named:
-                if name not in value or (step := named.get(name)) is None:
-                    continue
-                if not step.ends:
+                if name in value and (step := named.get(name)) is not None:
+                    if (last := step.last) is None:
+                        if not step.accepts(value[name]):
+                            return False
+                    elif last(value[name]) is not None:
+                        return False
+        return self.each is None or value.__class__ not in _HOLDERS or self._accepts_each(value, self.each)
+
+    def _accepts_each(self, holder: Any, each: _Step) -> bool:
+        last = each.last
+        for inner in holder.values() if holder.__class__ is dict else holder:
+            if last is None:
+                if not each.accepts(inner):
+                    return False
+            elif last(inner) is not None:
+                return False
+        return True
+
+    def look(self, value: Any, route: Route, found: list[Fault]) -> None:
+        """Add the faults of a value that is not accepted."""
+        if self.check is not None and (fault := self.check(value)) is not None:
+            found.append(fault.at(route))
+        if value.__class__ is dict:
+            for name in value if len(value) < len(self.named) else self.named:
+                if name in value and (step := self.named.get(name)) is not None:
                     step.look(value[name], (*route, name), found)
-                elif step.check is not None and (fault := step.check(value[name])) is not None:
-                    found.append(fault.at((*route, name)))
         if self.each is not None and value.__class__ in _HOLDERS:
             for key, inner in value.items() if value.__class__ is dict else enumerate(value):
                 self.each.look(inner, (*route, key), found)
