@@ -20,23 +20,24 @@ if TYPE_CHECKING:
 
 _HOOKS = {hook: engine.finished for engine in ENGINES.values() for hook in engine.hooks}
 """The mark that is allowed, because it is not a hook, by annotation."""
-_WAVES = frozenset(wave for engine in ENGINES.values() for wave in engine.waves)
+_WAVES = tuple(wave for engine in ENGINES.values() for wave in engine.waves)
 _LAST = tuple(mark for engine in ENGINES.values() for mark in engine.last)
-_TRACKING = frozenset(key for engine in ENGINES.values() for key in engine.tracking)
+_TRACKING = tuple(key for engine in ENGINES.values() for key in sorted(engine.tracking))
 
 
-def _metadata(view: ObjectView) -> Iterator[tuple[Route, str, str]]:
-    """Labels and annotations, each with its route. Flux reads its options from both."""
+def _metadata(view: ObjectView, keys: Iterable[str]) -> Iterator[tuple[Route, str, str]]:
+    """Labels and annotations with one of the keys, each with its route. Flux reads its options from both."""
     for field in ("annotations", "labels"):
-        for key, value in (view.metadata.get(field) or {}).items():
-            yield ("metadata", field, key), key, str(value)
+        values = view.metadata.get(field) or {}
+        for key in keys:
+            if key in values:
+                yield ("metadata", field, key), key, str(values[key])
 
 
 def _marked(view: ObjectView, marks: Iterable[Mark]) -> Iterator[tuple[Route, Mark]]:
     """The marks of an object, each with its route."""
-    unwanted = tuple(marks)
-    for route, key, value in _metadata(view):
-        yield from ((route, mark) for mark in unwanted if mark.key == key and mark.matches(value))
+    for mark in marks:
+        yield from ((route, mark) for route, _, value in _metadata(view, (mark.key,)) if mark.matches(value))
 
 
 @gitops(
@@ -63,8 +64,8 @@ def engine_force(view: ObjectView) -> Faults:
 )
 def engine_hook(view: ObjectView) -> Faults:
     """A run or data is a hook of an engine."""
-    for route, key, value in _metadata(view):
-        if key in _HOOKS and not _HOOKS[key].matches(value.strip()):
+    for route, key, value in _metadata(view, _HOOKS):
+        if not _HOOKS[key].matches(value.strip()):
             yield Fault(route, f"the object is a hook (`{value[:40]}`)")
 
 
@@ -81,8 +82,8 @@ def engine_order(view: ObjectView) -> Faults:
     """A run or data is in a sync wave."""
     for route, mark in _marked(view, _LAST):
         yield Fault(route, f"`{mark.value}` is set")
-    for route, key, value in _metadata(view):
-        if key in _WAVES and value.strip() != "0":
+    for route, _, value in _metadata(view, _WAVES):
+        if value.strip() != "0":
             yield Fault(route, "the object is in a separate sync wave")
 
 
@@ -108,6 +109,5 @@ def generated_name(view: ObjectView) -> Faults:
 def engine_tracking(view: ObjectView) -> Faults:
     """A run, data or a generated object has a label or annotation that engines use for tracking."""
     if (view.group, view.kind) in GUARDED or is_generated(view.body):
-        for route, key, _ in _metadata(view):
-            if key in _TRACKING:
-                yield Fault(route, f"`{key}` is set by the engine, to track its objects")
+        for route, key, _ in _metadata(view, _TRACKING):
+            yield Fault(route, f"`{key}` is set by the engine, to track its objects")
