@@ -41,7 +41,9 @@ _TERM = FieldChecks({"topologyKey": qualified_name, "namespaces.*": dns_label})
 def affinity(view: ObjectView) -> Faults:
     """An affinity has an invalid weight, term, selector or topology key."""
     for route, pod in view.pods:
-        found, at = pod.get("affinity") or {}, (*route, "affinity")
+        if not (found := pod.get("affinity")):
+            continue
+        at = (*route, "affinity")
         yield from _AFFINITY.faults(found, at)
         nodes = found.get("nodeAffinity") or {}
         if _REQUIRED in nodes:

@@ -56,8 +56,10 @@ def containers(view: ObjectView) -> Faults:
                 yield Fault((*at, "image"), f"container `{container['name']}` has no image", "set its `image`")
             elif image != image.strip() and view.kind == "Pod":  # not checked in templates
                 yield Fault((*at, "image"), "the image has leading or trailing spaces", f"use `{image.strip()}`")
-            yield from _resizing(container, at, pod)
-            yield from _restarts(container, at, view.minor)
+            if "resizePolicy" in container:
+                yield from _resizing(container, at, pod)
+            if "restartPolicy" in container:
+                yield from _restarts(container, at, view.minor)
 
 
 def _doubled(pod: Body, route: Route) -> Faults:
@@ -82,8 +84,8 @@ def _resizing(container: Body, route: Route, pod: Body) -> Faults:
 
 
 def _restarts(container: Body, route: Route, minor: int) -> Faults:
-    policy = container.get("restartPolicy")
-    if policy is None or minor == _RESTARTS_DROPPED:
+    policy = container["restartPolicy"]
+    if minor == _RESTARTS_DROPPED:
         return
     here = (*route, "restartPolicy")
     if minor >= _RESTARTS_SINCE:

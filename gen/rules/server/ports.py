@@ -44,7 +44,10 @@ def ports(view: ObjectView) -> Faults:
     """A container has an invalid port number, an invalid or duplicate port name, or a host port that is already used in
     the pod.
     """
-    for route, container in view.containers:
+    found = [(route, container) for route, container in view.containers if "ports" in container]
+    if not found:
+        return
+    for route, container in found:
         yield from _PORTS.faults(container, route)
         named = [entry if entry.get("name") else {"name": index} for index, entry in enumerate(_of(container))]
         for at, (name,) in duplicates(named, (*route, "ports"), "name"):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _HOOKS = ("postStart", "preStop")
+_NOT_FOR_INIT = (*_PROBES, "lifecycle")
 _OF_PROBES = ("exec", "httpGet", "tcpSocket", "grpc")
 _OF_HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")
 
@@ -69,7 +70,7 @@ def probes(view: ObjectView) -> Faults:
 
 
 def _not_for_init(container: Body, route: Route) -> Faults:
-    for field in (*_PROBES, "lifecycle"):
+    for field in _NOT_FOR_INIT:
         # a stop signal alone is dropped while its feature gate is off
         if field in container and container[field].keys() != {"stopSignal"}:
             hint = "remove it, or set `restartPolicy: Always` to make the container a sidecar"

@@ -56,14 +56,15 @@ _MAX_PATH_LENGTH = 4095
 def security(view: ObjectView) -> Faults:
     """A security context has an invalid user, group, profile or kernel parameter, or contradictory privileges."""
     for route, pod in view.pods:
-        context = pod.get("securityContext") or {}
-        at = (*route, "securityContext")
-        yield from _POD.faults(context, at)
-        yield from (_ANY_POLICY if view.minor >= _ANY_POLICY_SINCE else _RECURSIVE_ONLY).faults(context, at)
-        yield from _profiles(context, at)
-        yield from _sysctls(pod, context.get("sysctls") or [], (*at, "sysctls"))
+        if context := pod.get("securityContext"):
+            at = (*route, "securityContext")
+            yield from _POD.faults(context, at)
+            yield from (_ANY_POLICY if view.minor >= _ANY_POLICY_SINCE else _RECURSIVE_ONLY).faults(context, at)
+            yield from _profiles(context, at)
+            yield from _sysctls(pod, context.get("sysctls") or [], (*at, "sysctls"))
         for here, container in containers(pod, route):
-            inner = container.get("securityContext") or {}
+            if not (inner := container.get("securityContext")):
+                continue
             within = (*here, "securityContext")
             yield from _CONTAINER.faults(inner, within)
             yield from _profiles(inner, within)
