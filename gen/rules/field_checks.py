@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gen.diagnostics import Route
@@ -117,11 +116,8 @@ def find(value: Any, route: Route, steps: tuple[str, ...]) -> Iterator[tuple[Rou
 
 def duplicates(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, tuple[Any, ...]]]:
     """Entries of a list with the same values of `fields` as an earlier entry, with these values."""
-    if not items or len(items) == 1:
+    if not items or len(items) == 1 or _differ(items, fields):
         return
-    with suppress(TypeError):  # unhashable values occur where the schema does not check them
-        if len({tuple(map(item.get, fields)) for item in items}) == len(items):
-            return
     seen = set()
     for index, item in enumerate(items):
         key = tuple(item.get(field) for field in fields)
@@ -129,3 +125,15 @@ def duplicates(items: Any, route: Route, *fields: str) -> Iterator[tuple[Route, 
         if known in seen:
             yield (*route, index), key
         seen.add(known)
+
+
+def _differ(items: Any, fields: tuple[str, ...]) -> bool:
+    """Whether all entries certainly have different values of some fields."""
+    try:
+        if len(fields) == 1:
+            keys = {item.get(fields[0]) for item in items}
+        else:
+            keys = {tuple(map(item.get, fields)) for item in items}
+    except TypeError:  # unhashable values occur where the schema does not check them
+        return False
+    return len(keys) == len(items)

@@ -117,18 +117,18 @@ def sources(holder: Body) -> list[str]:
 def source_faults(holder: Body, route: Route, *, beside: str = "") -> Faults:
     """Faults of the source of a volume. `beside` is a source that is allowed as a second one."""
     found = sources(holder)
-    for kind in found[1:] if found[1:] != [beside] else ():
+    second = found[1:]
+    for kind in second if second != [beside] else ():
         message = f"a volume has only one source, and `{found[0]}` is already set"
         yield Fault((*route, kind), message, f"remove `{kind}` or `{found[0]}`")
     for kind in found:
         for field in NEEDED[kind]:
-            if not_empty(holder[kind].get(field)):
+            if not holder[kind].get(field):
                 hint = f"set `{field}` to {_MEANT.get(field, 'a value')}"
                 yield Fault((*route, kind, field), f"`{kind}` requires `{field}`", hint)
     yield from _SOURCE.faults(holder, route)
     for kind in found:
-        fault = _SPECIAL[kind](holder[kind]) if kind in _SPECIAL else None
-        if fault is not None:
+        if kind in _SPECIAL and (fault := _SPECIAL[kind](holder[kind])) is not None:
             yield fault.at((*route, kind))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gen.rules.fault import Fault
@@ -44,10 +43,15 @@ def secret_value(view: ObjectView) -> Faults:
     """A text looks like a known token or key, or a variable with the name of a secret has a literal value."""
     for route, container in view.containers:
         for index, entry in enumerate(container.get("env") or ()):
-            name, value = str(entry.get("name", "")), entry.get("value")
-            if isinstance(value, str) and value and names_secret(name) and not is_harmless(name, value):
+            name = str(entry.get("name", ""))
+            if not names_secret(name):
+                continue
+            value = entry.get("value")
+            if isinstance(value, str) and value and not is_harmless(name, value):
                 yield Fault(
                     (*route, "env", index, "value"), f"`{name[:80]}` is the name of a secret, but its value is literal"
                 )
-    with suppress(TypeError):  # a number that JSON does not support
+    try:
         yield from (Fault(route, f"looks like {what}") for route, what, _ in known_secrets(view.body, view.json))
+    except TypeError:  # a number that JSON does not support
+        return

@@ -64,7 +64,7 @@ def volumes(view: ObjectView) -> Faults:
                 continue
             yield from _VOLUME.faults(volume, here)
             yield from source_faults(volume, here)
-            for number, file in enumerate((volume.get("downwardAPI") or {}).get("items") or ()):
+            for number, file in enumerate(volume["downwardAPI"].get("items") or ()) if "downwardAPI" in volume else ():
                 yield from reflected_file(file, (*here, "downwardAPI", "items", number))
 
 
