@@ -26,9 +26,10 @@ NODE_VALUES = {**VALUES, "Gt": (1, 1), "Lt": (1, 1)}
 
 def labels(found: Any, route: Route) -> Faults:
     for key, value in (found or {}).items():
-        for fault in (qualified_name(key), label_value(value)):
-            if fault is not None:
-                yield fault.at((*route, key))
+        if (fault := qualified_name(key)) is not None:
+            yield fault.at((*route, key))
+        if (fault := label_value(value)) is not None:
+            yield fault.at((*route, key))
 
 
 def selector(found: Any, route: Route) -> Faults:

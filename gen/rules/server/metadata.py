@@ -81,13 +81,11 @@ def _of_owner(field: str) -> Check:
 _owner_version = _of_owner("apiVersion")
 
 
-_METADATA = FieldChecks(
-    {
-        "finalizers.*": qualified_name,
-        "ownerReferences.*.apiVersion": lambda value: _owner_version(value.rpartition("/")[2]),
-        **{f"ownerReferences.*.{field}": _of_owner(field) for field in ("kind", "name", "uid")},
-    }
-)
+_METADATA: dict[str, Check] = {
+    "finalizers.*": qualified_name,
+    "ownerReferences.*.apiVersion": lambda value: _owner_version(value.rpartition("/")[2]),
+    **{f"ownerReferences.*.{field}": _of_owner(field) for field in ("kind", "name", "uid")},
+}
 
 
 @server(
@@ -109,8 +107,7 @@ def metadata(view: ObjectView) -> Faults:
         message = f"not allowed: the name of this {view.kind} is fixed"
         yield Fault((*route, "generateName"), message, "remove `generateName`")
     counted = not view.is_custom and view.kind not in _COUNTED_ANEW
-    yield from _own_table(name, counted=counted).faults(own, route)
-    yield from _METADATA.faults(own, route)
+    yield from _table(name, counted).faults(own, route)
     if view.namespaced and own.get("namespace") and (fault := dns_label(own["namespace"])) is not None:
         yield fault.at((*route, "namespace"))
     yield from _labels_and_annotations(own, route)
@@ -131,9 +128,9 @@ def metadata(view: ObjectView) -> Faults:
 
 
 @cache
-def _own_table(name: Check, *, counted: bool) -> FieldChecks:
-    checks: dict[str, Check] = {"name": if_set(name), "generateName": if_set(lambda value: name(with_suffix(value)))}
-    return FieldChecks({**checks, "generation": at_least(0)} if counted else checks)
+def _table(name: Check, counted: bool) -> FieldChecks:
+    names: dict[str, Check] = {"name": if_set(name), "generateName": if_set(lambda value: name(with_suffix(value)))}
+    return FieldChecks({**names, **_METADATA, **({"generation": at_least(0)} if counted else {})})
 
 
 def _name(view: ObjectView) -> Check:

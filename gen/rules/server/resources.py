@@ -73,11 +73,11 @@ def _requirements(asked: Body, route: Route, standard: frozenset[str]) -> Faults
             fault = _fault(name, value, standard)
             if fault is not None:
                 yield fault.at((*route, field, name))
-    for name, value in requests.items():
+    for name, value in requests.items() if requests != limits else ():
         if limits.get(name) != value:
             yield from _against_limit(name, value, limits, (*route, "requests", name))
-    named = limits.keys() | requests.keys()
-    if not named & _OF_PODS and any(name.startswith(_HUGE_PAGES) for name in named):
+    without = _OF_PODS.isdisjoint(limits) and _OF_PODS.isdisjoint(requests)
+    if without and any(name.startswith(_HUGE_PAGES) for name in (*limits, *requests)):
         hint = "add `memory` or `cpu` to `limits` or `requests`"
         yield Fault(route, "huge pages require `cpu` or `memory`", hint)
 

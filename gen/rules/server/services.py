@@ -82,12 +82,19 @@ def _ports(spec: Body, kind: str, route: Route) -> Faults:
         if kind == "ClusterIP" and entry.get("nodePort"):
             hint = "remove it, or use the type `NodePort`"
             yield Fault((*route, index, "nodePort"), "not allowed for the type `ClusterIP`", hint)
+    if len(found) > 1:
+        yield from _duplicates(found, route)
+
+
+def _duplicates(found: list[Body], route: Route) -> Faults:
     named = [{"name": entry.get("name") or index} for index, entry in enumerate(found)]
     for at, (name,) in duplicates(named, route, "name"):
         yield Fault((*at, "name"), f"duplicate port name `{name}`", "rename one of the two")
     with_protocol = [{**entry, "protocol": entry.get("protocol") or "TCP"} for entry in found]
     for at, (number, protocol) in duplicates(with_protocol, route, "port", "protocol"):
         yield _twice("port", number, protocol).at((*at, "port"))
+    if not any("nodePort" in entry for entry in found):
+        return
     on_nodes = [{**entry, "nodePort": entry.get("nodePort") or -index} for index, entry in enumerate(with_protocol, 1)]
     for at, (number, protocol) in duplicates(on_nodes, route, "nodePort", "protocol"):
         yield _twice("nodePort", number, protocol).at((*at, "nodePort"))
