@@ -15,7 +15,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from gen.diagnostics import Findings
 from gen.edit.change import Change, EditError, changed
 from gen.edit.scalar import scalar
-from gen.load.nodes import NodeLoader
+from gen.load.nodes import node_of
 from gen.load.strict import parse
 from gen.regex import regex
 
@@ -114,7 +114,7 @@ class _Place:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.root: Any = NodeLoader(text).get_single_node()
+        self.root: Any = node_of(text)
 
     def splices(self, change: Change) -> Iterator[Splice]:
         trail = self._trail(change)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without exporting it
+
+from gen.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 class NodeLoader(CParser):
@@ -16,3 +23,27 @@ class NodeLoader(CParser):
 
     def ascend_resolver(self) -> None:
         """Called by the parser."""
+
+
+def node_of(text: str) -> Any:
+    """The node of the one document in a text that was parsed without an error."""
+    return NodeLoader(text).get_single_node()
+
+
+def field_spans(text: str, fields: Collection[str]) -> dict[str, tuple[int, int]]:
+    """The start and the end of the text of each field of a file.
+
+    Empty unless each field is a plain key at the start of a line, as in nearly all files. If other lines start like
+    fields, such as those of a quoted text, there are more such lines than fields.
+    """
+    starts = [match.start() for match in _START.finditer(text)]
+    plain = all(text.startswith(field, start) for start, field in zip(starts, fields, strict=False))
+    if not plain or len(starts) != len(fields) or _OTHER_ENDS.search(text) is not None:
+        return {}
+    return dict(zip(fields, zip(starts, [*starts[1:], len(text)], strict=True), strict=True))
+
+
+_START = regex(r"(?m)^(?!-[ \n])[^ #\n]")
+"""The first character of a line, unless the line is empty, indented, a comment or an item of a list."""
+_OTHER_ENDS = regex("[\r\x85\u2028\u2029]")
+"""Ends of lines for libyaml, but not for `_START`."""

@@ -13,7 +13,7 @@ from yaml.nodes import MappingNode, SequenceNode
 
 from gen.diagnostics import Location
 from gen.findings.files import NOT_A_FILE, NOT_UTF_8, TOO_LARGE, UNREADABLE
-from gen.load.nodes import NodeLoader
+from gen.load.nodes import field_spans, node_of
 from gen.load.strict import Data, parse
 from gen.repository.safe_files import MAX_BYTES, NotRegularError, TooLargeError, linked_folder, read_regular
 
@@ -59,7 +59,25 @@ class Source(Struct, frozen=True, dict=True):
 
     @cached_property
     def _root(self) -> Any:
-        return NodeLoader(self.text).get_single_node()
+        return node_of(self.text)
+
+    @cached_property
+    def _spans(self) -> dict[str, tuple[int, int]]:
+        return field_spans(self.text, self.data) if isinstance(self.data, dict) else {}
+
+    @cached_property
+    def _parsed(self) -> dict[str, tuple[Any, int]]:
+        """Results of `_node_with`."""
+        return {}
+
+    def _node_with(self, field: str) -> tuple[Any, int]:
+        """A mapping with a field, and the number of lines before it. Other fields are not parsed if possible."""
+        if field not in self._spans:
+            return self._root, 0
+        if field not in self._parsed:
+            start, end = self._spans[field]
+            self._parsed[field] = node_of(self.text[start:end]), self.text.count("\n", 0, start)
+        return self._parsed[field]
 
     @cached_property
     def _start(self) -> Location:
@@ -75,7 +93,7 @@ class Source(Struct, frozen=True, dict=True):
         """Follow a route as far as it exists in this file."""
         if isinstance(self.data, dict) and (not route or route[0] not in self.data):
             return Found(0, False, self._start, self._start)  # without positions of all values
-        node = self._root
+        node, before = self._node_with(str(route[0])) if route else (self._root, 0)
         key_mark = node.start_mark
         steps = 0
         for step in route:
@@ -91,7 +109,8 @@ class Source(Struct, frozen=True, dict=True):
                 break
             steps += 1
         value_mark = node.start_mark if steps else key_mark
-        return Found(steps, not isinstance(node, MappingNode), self._at(key_mark), self._at(value_mark))
+        key, value = self._at(key_mark, before), self._at(value_mark, before)
+        return Found(steps, not isinstance(node, MappingNode), key, value)
 
     def place(self, route: Route, *, key: bool = False) -> Location:
         """The place of the value at `route`, or of its key; else of the nearest value around it."""
@@ -114,8 +133,8 @@ class Source(Struct, frozen=True, dict=True):
                 raw = self.text[start.index : end.index]
                 yield route, Scalar(node.style or "", node.value, raw, rest, self._at(start), self._at(end))
 
-    def _at(self, mark: Any) -> Location:
-        return Location(self.file, mark.line + 1, mark.column + 1)
+    def _at(self, mark: Any, before: int = 0) -> Location:
+        return Location(self.file, before + mark.line + 1, mark.column + 1)
 
 
 def read(root: Path, file: str, found: Findings) -> Source | None:
