@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class CodePlan(Struct, frozen=True, kw_only=True):
-    """An init container that fetches code into a volume; `directory` is its path in the training container."""
+    """An init container that fetches code into a volume."""
 
     image: str
     git: str | None
@@ -38,7 +38,6 @@ class CodePlan(Struct, frozen=True, kw_only=True):
     submodules: str
     credentials: str | None
     name: str
-    directory: str
     resources: Mapping[str, str]
 
     @property

@@ -36,8 +36,8 @@ def is_git_url(url: str) -> bool:
     return _GIT.fullmatch(url) is not None
 
 
-def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
-    """The code of one role. Its directory depends on the working directory of the role."""
+def plan_code(context: Context) -> CodePlan | None:
+    """The code of the job, which is the same for all roles."""
     code = context.job.code
     if code is None or not _checked(context, code):
         return None
@@ -66,7 +66,6 @@ def plan_code(context: Context, working_dir: str | None) -> CodePlan | None:
         submodules=code.submodules,
         credentials=code.credentials,
         name=name,
-        directory=f"{(working_dir or DEFAULT_WORKING_DIR).rstrip('/')}/code",
         resources={"cpu": sync.cpu, "memory": sync.memory},
     )
     if plan.ssh and plan.credentials is None:
@@ -112,6 +111,7 @@ def code_volumes(code: CodePlan) -> tuple[VolumePlan, ...]:
     return tuple(volumes)
 
 
-def code_mount(code: CodePlan) -> MountPlan:
+def code_mount(working_dir: str | None) -> MountPlan:
     """Mounts the whole volume: git-sync links to a directory next to the link, which a `subPath` would exclude."""
-    return MountPlan(volume=CODE, path=code.directory, route=("code",))
+    path = f"{(working_dir or DEFAULT_WORKING_DIR).rstrip('/')}/code"
+    return MountPlan(volume=CODE, path=path, route=("code",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gen import quantity
@@ -59,9 +60,28 @@ def plan_pods(
     check_network(context, roles, network)
     check_unused(context, roles)
     check_folders(context, roles)
-    restart = job.restart or job.facts.versions[target.api_version][0]
-    spread = plan_spread(context, roles)
-    return tuple(_pod(context, role, roles, data, places, network, restart, spread.get(role.name)) for role in roles)
+    common = _Common(
+        roles=roles,
+        data=data,
+        places=places,
+        network=network,
+        code=plan_code(context) if any(role.needs_data for role in roles) else None,
+        restart=job.restart or job.facts.versions[target.api_version][0],
+        spread=plan_spread(context, roles),
+    )
+    return tuple(_pod(context, role, common) for role in roles)
+
+
+class _Common(Struct, frozen=True, kw_only=True):
+    """What the pods of all roles have in common."""
+
+    roles: tuple[Role, ...]
+    data: DataPlan
+    places: PlacesPlan
+    network: Connection | None
+    code: CodePlan | None
+    restart: str
+    spread: Mapping[str, Spread]
 
 
 def _check_number(context: Context, roles: tuple[Role, ...]) -> None:
@@ -78,25 +98,16 @@ def _check_names(context: Context, roles: tuple[Role, ...]) -> None:
         context.error(INVALID_VALUE, ("roles", COMPONENT), message, "choose another name for the role", key=True)
 
 
-def _pod(
-    context: Context,
-    role: Role,
-    roles: tuple[Role, ...],
-    data: DataPlan,
-    places: PlacesPlan,
-    network: Connection | None,
-    restart: str,
-    spread: Spread | None,
-) -> PodPlan:
-    transfer = plan_transfer(context, role, roles, places)
-    role = replace(role, gpus=context.of_role(role, "gpus") or 0, restart=role.restart or restart)
+def _pod(context: Context, role: Role, common: _Common) -> PodPlan:
+    transfer = plan_transfer(context, role, common.roles, common.places)
+    role = replace(role, gpus=context.of_role(role, "gpus") or 0, restart=role.restart or common.restart)
     choice = accelerator_of(context, role)
-    of_network = role_effect(context, role, network)
+    of_network = role_effect(context, role, common.network)
     effect = combined([choice.fields.effect(role.gpus), of_network]) if choice is not None else of_network
     working_dir = context.of_role(role, "working_dir")
-    code = plan_code(context, working_dir) if role.needs_data else None
+    data, code = (common.data, common.code) if role.needs_data else (None, None)
     size = _shared_memory(context, role, choice)
-    check_in_memory(context, role, data if role.needs_data else None, size)
+    check_in_memory(context, role, data, size)
     volumes, mounts = _mounted(context, role, data, code, size, effect)
     if transfer is not None:
         volumes += added_volumes(transfer, volumes)
@@ -106,7 +117,7 @@ def _pod(
     check_pod_metadata(context, role)
     resources = _resources(context, role, effect)
     check_pod(context, role, of_network, choice, resources)
-    nodes = plan_nodes(context, role, effect, choice, spread)
+    nodes = plan_nodes(context, role, effect, choice, common.spread.get(role.name))
     note_architecture(context, nodes)
     return PodPlan(
         role=role,
@@ -139,14 +150,14 @@ def _pod(
 
 
 def _mounted(
-    context: Context, role: Role, data: DataPlan, code: CodePlan | None, shared: str | None, effect: Effect
+    context: Context, role: Role, data: DataPlan | None, code: CodePlan | None, shared: str | None, effect: Effect
 ) -> tuple[list[VolumePlan], list[MountPlan]]:
     """The volumes of a pod and where they are mounted, without those that copy files. `shared` is its shared memory."""
-    volumes = list(data.volumes if role.needs_data else ())
-    mounts = list(data.mounts if role.needs_data else ())
+    volumes = list(data.volumes if data is not None else ())
+    mounts = list(data.mounts if data is not None else ())
     if code is not None:
         volumes += code_volumes(code)
-        mounts.append(code_mount(code))
+        mounts.append(code_mount(context.of_role(role, "working_dir")))
     if shared is not None:
         volume, mount = shared_memory(shared, context.route_of(role, "shared_memory"))
         volumes.append(volume)
