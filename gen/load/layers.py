@@ -26,7 +26,7 @@ class Layer(Struct, frozen=True):
 
     def find(self, route: Route) -> Found:
         found = self.source.find(self.prefix + route)
-        return replace(found, steps=found.steps - len(self.prefix))
+        return replace(found, steps=found.steps - len(self.prefix)) if self.prefix else found
 
 
 class Layers(Struct, frozen=True):
@@ -36,10 +36,15 @@ class Layers(Struct, frozen=True):
 
     def place(self, route: Route, *, key: bool = False) -> Location:
         """The place in the file that set the value at `route`; without one, in the file with most of the route."""
-        found = [layer.find(route) for layer in self.layers]
+        best: Found | None = None
         deciding = min(len(route), _entry_depth(route))
-        setting = (one for one in found if one.steps >= deciding or (one.steps > 0 and one.ends))
-        best = next(setting, None) or max(found, key=lambda one: one.steps)
+        for layer in self.layers:
+            one = layer.find(route)
+            if one.steps >= deciding or (one.steps > 0 and one.ends):
+                best = one
+                break
+            best = one if best is None or one.steps > best.steps else best
+        assert best is not None  # noqa: S101 - a job has at least its own file
         return best.key if key else best.value
 
     def written(self, route: Route) -> Route | None:

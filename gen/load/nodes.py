@@ -36,14 +36,16 @@ def field_spans(text: str, fields: Collection[str]) -> dict[str, tuple[int, int]
     Empty unless each field is a plain key at the start of a line, as in nearly all files. If other lines start like
     fields, such as those of a quoted text, there are more such lines than fields.
     """
-    starts = [match.start() for match in _START.finditer(text)]
+    if "\r" in text or not (text.isascii() or _OTHER_ENDS.search(text) is None):
+        return {}
+    starts = [match.start() for match in _START.finditer(f"\n{text}")]
     plain = all(text.startswith(field, start) for start, field in zip(starts, fields, strict=False))
-    if not plain or len(starts) != len(fields) or _OTHER_ENDS.search(text) is not None:
+    if not plain or len(starts) != len(fields):
         return {}
     return dict(zip(fields, zip(starts, [*starts[1:], len(text)], strict=True), strict=True))
 
 
-_START = regex(r"(?m)^(?!-[ \n])[^ #\n]")
-"""The first character of a line, unless the line is empty, indented, a comment or an item of a list."""
-_OTHER_ENDS = regex("[\r\x85\u2028\u2029]")
-"""Ends of lines for libyaml, but not for `_START`."""
+_START = regex(r"\n(?![ #\n]|-[ \n]|\Z)")
+"""The end of a line, unless the next one is empty, indented, a comment or an item of a list."""
+_OTHER_ENDS = regex("[\x85\u2028\u2029]")
+"""Other ends of lines for libyaml, besides a carriage return."""
