@@ -77,6 +77,12 @@ def alias_of(model: type[Model], field: str) -> str:
 
 
 @cache
+def aliases_of(model: type[Model]) -> Mapping[str, str]:
+    """Names in files of all fields of a model, by field, in the order of the model."""
+    return {field: alias_of(model, field) for field in model.model_fields}
+
+
+@cache
 def default_of(model: type[Model], field: str) -> Any:
     """The value of a field that is not set."""
     return model.model_fields[field].get_default(call_default_factory=True)

@@ -90,6 +90,8 @@ def combined(effects: Iterable[Effect]) -> Effect:
     """Merge effects. `clashes` finds what would be lost."""
     total = NOTHING
     for effect in effects:
+        if effect is NOTHING:
+            continue
         if total == NOTHING:
             total = effect
         elif effect != NOTHING:
@@ -115,6 +117,6 @@ def clashes(one: Effect, other: Effect) -> Iterator[Clash]:
     """Every key to which two effects give different values."""
     for name in Effect.__struct_fields__:
         mine, theirs = getattr(one, name), getattr(other, name)
-        if isinstance(mine, dict):
+        if mine and theirs and isinstance(mine, dict):
             shared = sorted(mine.keys() & theirs.keys())
             yield from (Clash(key, mine[key], theirs[key]) for key in shared if mine[key] != theirs[key])

@@ -68,8 +68,18 @@ class AcceleratorFields(Model):
         """Node label with the model of the device; None if there is none, or if the profile selects by it."""
         return None if self.profile.pins_model() else self.model_label or self.profile.models
 
+    @cached_property
+    def effects(self) -> dict[int, Effect]:
+        """Results of `effect`, the same for the pods of all jobs."""
+        return {}
+
     def effect(self, count: int) -> Effect:
         """Changes to a pod that requests `count` devices."""
+        if count not in self.effects:
+            self.effects[count] = self._effect(count)
+        return self.effects[count]
+
+    def _effect(self, count: int) -> Effect:
         tolerations = tuple(one.model_dump(by_alias=True, exclude_none=True) for one in self.tolerations)
         own = Effect(node_labels=self.node_labels, tolerations=tolerations, resources=self.resources, env=self.env)
         return combined([self.profile.effect(count), own])

@@ -30,9 +30,16 @@ class NetworkFields(Model):
     def profiles(self) -> tuple[NetworkProfile, ...]:
         return tuple(self.given.values())
 
+    @cached_property
+    def effects(self) -> dict[int, Effect]:
+        """Results of `effect`, the same for the pods of all jobs."""
+        return {}
+
     def effect(self, gpus: int) -> Effect:
         """Changes to a pod of a job with `gpus` GPUs."""
-        return combined(profile.total(gpus) for profile in self.profiles)
+        if gpus not in self.effects:
+            self.effects[gpus] = combined(profile.total(gpus) for profile in self.profiles)
+        return self.effects[gpus]
 
     def problems(self, gpus: int) -> Iterator[Problem]:
         """Why a training pod with `gpus` GPUs cannot use the network."""

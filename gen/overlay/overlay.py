@@ -156,7 +156,12 @@ class Overlay(Struct, frozen=True, dict=True):
         granted = self.fields.namespaces
         if namespace in granted or self.is_system(namespace):
             return granted.get(namespace)
-        return granted.get("*") if granted else Grant()
+        return granted.get("*") if granted else self._open_grant
+
+    @cached_property
+    def _open_grant(self) -> Grant:
+        """The grant of all namespaces in an overlay that grants nothing by name."""
+        return Grant()
 
     def is_system(self, namespace: str) -> bool:
         """Whether Kubernetes or a GitOps engine is installed in the namespace."""

@@ -49,7 +49,7 @@ def plan_data(context: Context) -> DataPlan:
         declared = declared_volume(context, name, ("data", name), key=True)
         if declared is None:
             continue
-        mount = value if isinstance(value, Mount) else Mount(path=value)
+        mount = value if isinstance(value, Mount) else Mount.model_construct(path=value)  # it was validated
         wanted = declared.mount_read_only if mount.read_only is None else mount.read_only
         read_only = declared.read_only or wanted
         if declared.read_only and mount.read_only is False and context.set_by_job(("data", name, "readOnly")):

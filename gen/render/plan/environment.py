@@ -107,7 +107,8 @@ def _of_operator(context: Context, role: Role, name: str, value: str | EnvSource
     if name in role.reserved_env:
         hint = "remove it, or set it for another role in `roles`"
         return f"`{name}` is reserved for the operator of `{kind}` in the role `{role.name}`", hint
-    if (fixed := context.job.fixed_env.get(name, value)) != value:
+    fixed = context.job.fixed_env.get(name)
+    if fixed is not None and fixed != value:
         hint = f"remove it, or set it to `{fixed}`"
         return f"the operator of `{kind}` sets `{name}` to `{fixed}` in every pod", hint
     return None

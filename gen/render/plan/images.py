@@ -28,6 +28,8 @@ def of_platform(context: Context, image: str, *route: str) -> str:
 def _rewritten(context: Context, image: str) -> str:
     """The image rewritten by the rule with the longest match, or unchanged."""
     rules = context.overlay.fields.images
+    if not rules:
+        return image
     for spelling in (_full(image), image) if image else ():
         matching = [(len(rule.from_), -index) for index, rule in enumerate(rules) if spelling.startswith(rule.from_)]
         if matching:

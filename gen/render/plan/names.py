@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -108,11 +109,17 @@ def longest_name(facts: Resource, *, hashed: bool) -> int | None:
 def longest_suffix(facts: Resource, roles: Iterable[Role], *, hashed: bool, tensorboard: bool) -> tuple[str, int]:
     """The longest suffix of a job's name without the hash, and its length with the hash."""
     room = HASH_LENGTH + 1 if hashed else 0
-    derived = (last_suffixes(facts, role.replica_type, *(role.indices or (role.most,))) for role in roles)
+    derived = (_last_suffixes(facts, role.replica_type, role.indices or (role.most,)) for role in roles)
     suffixes = {suffix: room + len(suffix) for suffix in ("", *chain.from_iterable(derived))}
     if tensorboard:
         suffixes[TENSORBOARD] = len(TENSORBOARD)
     return max(suffixes.items(), key=lambda item: item[1])
+
+
+@lru_cache(maxsize=1024)
+def _last_suffixes(facts: Resource, role: str, counts: tuple[int, ...]) -> tuple[str, ...]:
+    """`last_suffixes`, once for all jobs with roles of these sizes."""
+    return tuple(last_suffixes(facts, role, *counts))
 
 
 def longest_run_suffix(facts: Resource, roles: Iterable[str], *, hashed: bool) -> int:

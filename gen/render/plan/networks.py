@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gen.diagnostics import did_you_mean
 from gen.findings.grants import UNKNOWN_NETWORK
 from gen.findings.jobs import INVALID_VALUE, MISSING_FIELD, NO_EFFECT, OVERRIDDEN_DEFAULT, RESERVED_METADATA
-from gen.model.effect import ATTACHMENTS, Effect, clashes, without_devices
+from gen.model.effect import ATTACHMENTS, NOTHING, Effect, clashes, without_devices
 from gen.model.scalars import shown
 from gen.networks import POD_NETWORK
 from gen.render.plan.grants import check_allowed, check_listed
@@ -80,12 +80,12 @@ def _check_kind(context: Context, name: str, effect: Effect) -> None:
 def role_effect(context: Context, role: Role, network: Connection | None) -> Effect:
     """Changes to the pods of a role by the network of the job."""
     if network is None:
-        return Effect()
+        return NOTHING
     effect = network.fields.effect(role.gpus)
-    if role.trains:
-        images = [{**sidecar, "image": of_platform(context, sidecar["image"], *_FIELD)} for sidecar in effect.sidecars]
-        return replace(effect, sidecars=tuple(images))
-    return without_devices(effect)
+    if not role.trains:
+        return without_devices(effect)
+    images = [{**sidecar, "image": of_platform(context, sidecar["image"], *_FIELD)} for sidecar in effect.sidecars]
+    return replace(effect, sidecars=tuple(images)) if images else effect
 
 
 def check_network(context: Context, roles: Iterable[Role], network: Connection | None) -> None:

@@ -9,12 +9,12 @@ from gen.findings.grants import NOT_GRANTED
 from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
 from gen.kinds.plan import NodePlan
 from gen.kubernetes import ARCHITECTURE, CONTROL_PLANE, INSTANCE_TYPE, ZONE, Body
-from gen.model.effect import Effect, combined
+from gen.model.effect import NOTHING, Effect, combined
 from gen.model.scalars import shown
 from gen.render.plan.accelerators import accelerator_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from gen.diagnostics import Route
     from gen.kinds import Role
@@ -58,11 +58,11 @@ def _spot(context: Context, route: Route, placement: Placement) -> Effect:
     """Labels and taints of spot nodes, if the job chooses them; report it if the overlay has none."""
     nodes = context.overlay.fields.spot
     if not placement.spot:
-        return Effect()
+        return NOTHING
     if nodes is None:
         message = f"overlay `{context.overlay.name}` has no spot nodes for jobs"
         context.error(NOT_GRANTED, (*route, "spot"), message, "remove `spot`, or add `spot` to the overlay")
-        return Effect()
+        return NOTHING
     tolerations = tuple(one.model_dump(by_alias=True, exclude_none=True) for one in nodes.tolerations)
     return Effect(node_labels=nodes.node_labels, tolerations=tolerations)
 
@@ -88,6 +88,8 @@ def check_gpu_models(context: Context, roles: Iterable[Role]) -> None:
 
 
 def _check_selector(context: Context, placement_route: Route, placement: Placement, ours: Mapping[str, str]) -> None:
+    if not placement.node_selector:
+        return
     allowed = _MACHINE | {one.models for one in context.overlay.accelerators.values()}
     for key, wanted in placement.node_selector.items():
         for index, value in enumerate(_values(wanted)):
@@ -101,7 +103,9 @@ def _check_selector(context: Context, placement_route: Route, placement: Placeme
                 _refuse(context, route, message, "nodeLabels", f"{key}={value}")
 
 
-def _check_tolerations(context: Context, placement_route: Route, tolerations: Iterable[Toleration]) -> None:
+def _check_tolerations(context: Context, placement_route: Route, tolerations: Collection[Toleration]) -> None:
+    if not tolerations:
+        return
     devices = context.overlay.accelerators.values()
     of_devices = {taint["key"] for one in devices for taint in one.profile.effect(1).tolerations}
     for index, toleration in enumerate(tolerations):

@@ -10,7 +10,7 @@ from gen.findings.jobs import INVALID_VALUE, NO_EFFECT
 from gen.kinds.plan import Plan
 from gen.kinds.role import Target
 from gen.kubernetes import TRIAL
-from gen.model.base import alias_of, default_of
+from gen.model.base import aliases_of, default_of
 from gen.model.metric import known_metrics
 from gen.queues.base import Gang
 from gen.render.parse.job import named_later
@@ -161,9 +161,8 @@ def _check_supported(context: Context) -> None:
     job, reasons = context.job, context.job.unsupported_fields()
     if not reasons:
         return
-    for name in [field for field in type(job).model_fields if field in job.model_fields_set]:
-        alias = alias_of(type(job), name)
-        if alias in reasons and getattr(job, name) != default_of(type(job), name):
+    for name, alias in aliases_of(type(job)).items():
+        if alias in reasons and name in job.model_fields_set and getattr(job, name) != default_of(type(job), name):
             message = f"`{alias}` is not supported for `kind: {job.kind}`: {reasons[alias]}"
             hint = f"remove `{alias}`; a default for other kinds belongs in `defaults.kinds` of the overlay"
             context.error(INVALID_VALUE, (alias,), message, hint, key=True)

@@ -10,6 +10,7 @@ from gen.findings.jobs import NO_INGRESS, NO_LOGDIR
 from gen.kinds.mounts import VolumePlan
 from gen.kinds.plan import IngressPlan, TensorBoardPlan
 from gen.kubernetes import RUN, TRIAL
+from gen.model.base import default
 from gen.model.job import TensorBoard
 from gen.regex import regex
 from gen.render.plan.environment import without_devices
@@ -31,7 +32,7 @@ def plan_tensorboard(context: Context, data: DataPlan) -> TensorBoardPlan | None
     wanted = context.job.tensorboard
     if wanted is False:
         return None
-    wanted = TensorBoard() if wanted is True else wanted
+    wanted = default(TensorBoard) if wanted is True else wanted
     mount = _mount(context, data, wanted.logdir)
     if mount is None:
         return None

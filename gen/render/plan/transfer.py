@@ -46,6 +46,8 @@ def check_folders(context: Context, roles: tuple[Role, ...]) -> None:
 
 def plan_transfer(context: Context, role: Role, roles: tuple[Role, ...], places: PlacesPlan) -> TransferPlan | None:
     """None for a role without copies."""
+    if not places.folders:
+        return None
     inputs = tuple(_inputs(context, places)) if role.needs_data else ()
     ends = role in _ending(roles)
     outputs = tuple(_outputs(context, role, roles, places)) if ends else ()

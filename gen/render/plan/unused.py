@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import NO_EFFECT
-from gen.model.base import alias_of, default_of
+from gen.model.base import alias_of, aliases_of, default_of
 from gen.model.pods import PodFields
 from gen.render.plan.context import PROGRAM, has_own
 
@@ -25,7 +25,7 @@ def check_unused(context: Context, roles: tuple[Role, ...]) -> None:
         return
     for name, fields in _roles_without_pods(context, roles):
         _check_role(context, name, fields)
-    for name in sorted(context.job.model_fields_set & PodFields.model_fields.keys()):
+    for name in sorted(context.job.model_fields_set & aliases_of(PodFields).keys()):
         if name == "env":
             _check_env(context, roles)
         elif getattr(context.job, name) != default_of(PodFields, name):
@@ -35,13 +35,13 @@ def check_unused(context: Context, roles: tuple[Role, ...]) -> None:
 def _roles_without_pods(context: Context, roles: tuple[Role, ...]) -> Iterator[tuple[str, RoleFields]]:
     every: Model | Mapping[str, RoleFields] = getattr(context.job, "roles", {})
     for name, fields in every.items() if isinstance(every, Mapping) else _by_alias(every):
-        if fields is not None and name not in {role.name for role in roles}:
+        if fields is not None and all(role.name != name for role in roles):
             yield name, fields
 
 
 def _by_alias(roles: Model) -> Iterator[tuple[str, RoleFields | None]]:
     """Roles by their names in job files."""
-    return ((str(field.alias), getattr(roles, name)) for name, field in type(roles).model_fields.items())
+    return ((alias, getattr(roles, name)) for name, alias in aliases_of(type(roles)).items())
 
 
 def _check_role(context: Context, role: str, fields: RoleFields) -> None:
