@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gen.model.patches import Target
     from gen.overlay.overlay import Overlay
     from gen.overlay.patches.types import Patch
-    from gen.render.results import JobResult, Rendered, RenderedOverlay
+    from gen.render.results import JobResult, Rendered, RenderedJob, RenderedOverlay
 
 _REGULAR = regex(r"\.[*+]|[|^$()\\]")
 """Characters of regular expressions that are not part of names."""
@@ -34,36 +34,43 @@ _REGULAR = regex(r"\.[*+]|[|^$()\\]")
 def crosscheck(
     root: Path,
     results: Sequence[JobResult],
+    jobs: Sequence[RenderedJob],
     shared: Sequence[RenderedOverlay],
     overlays: Sequence[Overlay],
     found: Findings,
     *,
     complete: bool,
 ) -> None:
-    """Report errors between jobs; `complete` if `results` and `overlays` are those of the whole repository."""
-    check_duplicates(root, results, shared, overlays, found)
-    check_quotas(requested_by(job for result in results for job in result.rendered), overlays, found)
+    """Report errors between jobs; `complete` if `results` and `overlays` are those of the whole repository.
+
+    `jobs` are all runs in the results.
+    """
+    check_duplicates(root, results, [*jobs, *shared], overlays, found)
+    check_quotas(requested_by(jobs), overlays, found)
     if complete:
-        _check_patches(results, shared, overlays, found)
+        _check_patches(results, jobs, shared, overlays, found)
         check_selection(results, overlays, found)
 
 
 def _check_patches(
-    results: Sequence[JobResult], shared: Sequence[RenderedOverlay], overlays: Sequence[Overlay], found: Findings
+    results: Sequence[JobResult],
+    jobs: Sequence[RenderedJob],
+    shared: Sequence[RenderedOverlay],
+    overlays: Sequence[Overlay],
+    found: Findings,
 ) -> None:
     """An inherited patch must match an object in at least one of the overlays that inherit it."""
     matched: set[Location] = set()
     failed: dict[str, list[tuple[JobResult, str]]] = defaultdict(list)
     by_name = {overlay.name: overlay for overlay in overlays}
-    rendered = [job for result in results for job in result.rendered]
-    both: list[Rendered] = [*rendered, *shared]
+    both: list[Rendered] = [*jobs, *shared]
     for one in both:
         matched.update(by_name[one.overlay].patches[index].place for index in one.matched)
     for result in results:
         for selected in result.overlays:
             missing = set(selected.names) - {job.name for job in selected.rendered}
             failed[selected.overlay] += [(result, name) for name in sorted(missing)]
-    with_jobs, with_shared = {job.overlay for job in rendered}, {one.overlay for one in shared}
+    with_jobs, with_shared = {job.overlay for job in jobs}, {one.overlay for one in shared}
     names = [name for result in results for name in (result.name, *(n for one in result.overlays for n in one.names))]
     excused = {
         patch.place

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from gen.diagnostics import Findings, Location
+from gen.diagnostics import Diagnostic, Findings, Location
 from gen.findings.jobs import DUPLICATE_JOB, DUPLICATE_OBJECT
 from gen.kinds import KINDS
 from gen.load import read
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gen.overlay.overlay import Overlay
     from gen.render.manifest import File
-    from gen.render.results import JobResult, Rendered, RenderedOverlay
+    from gen.render.results import JobResult, Rendered
     from gen.repository.layout import JobFile
 
 _SEPARATOR = regex("-")
@@ -33,7 +33,7 @@ _SEPARATOR = regex("-")
 def check_duplicates(
     root: Path,
     results: Sequence[JobResult],
-    shared: Sequence[RenderedOverlay],
+    rendered: Sequence[Rendered],
     overlays: Sequence[Overlay],
     found: Findings,
 ) -> None:
@@ -41,8 +41,8 @@ def check_duplicates(
     _check_names(root, results, found)
     _check_children(root, results, overlays, found)
     runs = (selected.rendered for result in results for selected in result.overlays)
+    shared = (one for one in rendered if not isinstance(one, RenderedJob))
     _check_objects(chain(runs, ((one,) for one in shared)), overlays, found)
-    rendered: list[Rendered] = [*(job for result in results for job in result.rendered), *shared]
     _check_steps(rendered, overlays, found)
 
 
@@ -112,33 +112,33 @@ def _check_objects(groups: Iterable[Sequence[Rendered]], overlays: Sequence[Over
     clusters = {overlay.name: overlay.cluster for overlay in overlays}
     first: dict[tuple[str, ...], tuple[str, File]] = {}
     for group in groups:
-        having = [own.items for one in group if (own := _duplicates(one, clusters, first)).items]
+        having = [own for one in group if (own := _duplicates(one, clusters, first))]
         runs = _for_runs(len(having))
         found.extend(replace(finding, message=finding.message + runs) for finding in chain(*having[:1]))
 
 
 def _duplicates(
     one: Rendered, clusters: Mapping[str, tuple[str, ...]], first: dict[tuple[str, ...], tuple[str, File]]
-) -> Findings:
-    """Objects of a run, or of an overlay, that are among the first of their names."""
-    found = Findings()
+) -> list[Diagnostic]:
+    """Findings about objects of a run, or of an overlay, that are not the first of their names."""
     # engines have objects for each overlay, and settings that overlays share
-    bundle = any(RenderedPath.parse(file.path).engine for file in one.files[:1])
+    bundle = not isinstance(one, RenderedJob) and any(RenderedPath.parse(file.path).engine for file in one.files[:1])
     cluster = ("overlay", one.overlay) if bundle else clusters[one.overlay]
-    for file in one.files:
-        overlay, other = first.setdefault((*cluster, file.identity), (one.overlay, file))
+    known = [(file, first.setdefault((*cluster, file.identity), (one.overlay, file))) for file in one.files]
+    found = Findings()
+    for file, (overlay, other) in ((file, of_name) for file, of_name in known if of_name[1] is not file):
         if overlay != one.overlay:
             message = f"{file.identity} is rendered by the overlays `{overlay}` and `{one.overlay}` of one cluster"
             hint = "declare the volume, or select the job, in one of the two overlays"
             related = [(other.source, f"the other object, in {other.path}")]
             found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
         # two job files with the same name are reported as such; two runs of one file are reported here
-        elif other is not file and (other.path != file.path or other.source.file == file.source.file):
+        elif other.path != file.path or other.source.file == file.source.file:
             message = f"{file.identity} is rendered twice in overlay `{one.overlay}`"
             hint = "rename the job, the namespace or the volume"
             related = [(other.source, f"the other object, in {other.path}")]
             found.error(DUPLICATE_OBJECT, file.source, message, hint, related)
-    return found
+    return found.items
 
 
 def _check_steps(rendered: Sequence[Rendered], overlays: Sequence[Overlay], found: Findings) -> None:

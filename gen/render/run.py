@@ -65,7 +65,7 @@ def render(
         shared += render_bundles(chosen, rendered, shared, found)
     for result in results:
         found.extend(result.findings)
-    crosscheck(root, results, shared, chosen, found, complete=complete)
+    crosscheck(root, results, rendered, shared, chosen, found, complete=complete)
     together: list[Rendered] = [*rendered, *shared]
     run = RunResult(
         files={file.path: file for one in together for file in one.files},

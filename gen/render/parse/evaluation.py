@@ -78,6 +78,8 @@ class _Evaluation(Struct):
 
     def of(self, data: Data, route: Route) -> Data:
         if isinstance(data, str):
+            if "{" not in data:
+                return data
             if "{%" in data or "{#" in data or "${{" in data:
                 self._foreign(data, route)
             return self._text(data, route) if "{{" in data else data

@@ -61,6 +61,8 @@ def _write(root: Path, staging: Path, changes: list[Change], folders: Folders) -
     path = STAGING
     added: dict[str, tuple[int, str]] = {}
     """New folders in folders that exist, each with its name in the staging folder and its first file."""
+    targets: dict[str, str] = {}
+    """The folder in the staging folder for each new folder; empty for a folder that exists."""
     made = {str(staging)}
     replaced: list[tuple[int, str]] = []
     staged: list[tuple[str, Change]] = []
@@ -68,15 +70,18 @@ def _write(root: Path, staging: Path, changes: list[Change], folders: Folders) -
         for number, change in enumerate(changes):
             path = change.path
             folder, _, name = path.rpartition("/")
-            if folders.check(folder):
+            if folder not in targets:
+                targets[folder] = ""
+                if not folders.check(folder):
+                    new = folders.highest_missing(folder)
+                    first, _ = added.setdefault(new, (number, path))
+                    targets[folder] = f"{staging}/{first}{folder.removeprefix(new)}"
+                    _make(targets[folder], made)
+            if target := targets[folder]:
+                staged.append((f"{target}/{name}", change))
+            else:
                 replaced.append((number, path))
                 staged.append((f"{staging}/{number}", change))
-            else:
-                new = folders.highest_missing(folder)
-                first, _ = added.setdefault(new, (number, path))
-                target = f"{staging}/{first}{folder.removeprefix(new)}"
-                _make(target, made)
-                staged.append((f"{target}/{name}", change))
         _create_all(staged)
         for folder, (number, path) in sorted(added.items()):  # noqa: B007 - an error names the file
             os.rename(f"{staging}/{number}", f"{root}/{folder}")  # noqa: PTH104 - a tenth of the time of a Path
