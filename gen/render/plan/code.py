@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gen.findings.jobs import INVALID_VALUE, NO_CREDENTIALS, NO_EFFECT, NO_RSYNC
@@ -31,6 +32,7 @@ _REF = regex(r"[^-\s][^\s]*")
 """A leading `-` would make it an option of the command."""
 
 
+@lru_cache(maxsize=1024)  # jobs have the same code
 def is_git_url(url: str) -> bool:
     """Whether Git can fetch from a URL by https, http or ssh, and takes no part of it for an option."""
     return _GIT.fullmatch(url) is not None

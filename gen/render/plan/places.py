@@ -59,8 +59,9 @@ def plan_places(context: Context) -> PlacesPlan:
     folders: dict[Route, Folder] = {}
     env: dict[str, tuple[Body, ...]] = {}
     volumes: dict[str, VolumePlan] = {}
-    names = sorted({place.store for _, place in places_of(context) if place.store is not None})
-    for route, place in places_of(context):
+    places = tuple(places_of(context))
+    names = sorted({place.store for _, place in places if place.store is not None})
+    for route, place in places:
         if (place.store is None) == (place.volume is None):
             message = "expected exactly one of `store` and `volume`"
             context.error(INVALID_VALUE, route, message, "set one of the two")

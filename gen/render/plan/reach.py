@@ -71,8 +71,9 @@ def _is_limited(context: Context, pod: PodPlan) -> bool:
     """Whether anything keeps the pods of a role together or apart. For most jobs, nothing does."""
     if pod.nodes.spread is not None or HOSTNAME in pod.nodes.labels:
         return True
-    volumes = (context.overlay.fields.volumes[name] for name in _mounted(context, pod))
-    return any(volume.node_labels or volume.access_modes == _ONE_NODE for volume in volumes)
+    declared = context.overlay.fields.volumes.items()
+    limited = {name for name, volume in declared if volume.node_labels or volume.access_modes == _ONE_NODE}
+    return bool(limited) and not limited.isdisjoint(_mounted(context, pod))
 
 
 def _agreed(context: Context, pod: PodPlan) -> Iterator[tuple[str, _Need]]:

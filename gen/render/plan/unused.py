@@ -25,11 +25,18 @@ def check_unused(context: Context, roles: tuple[Role, ...]) -> None:
         return
     for name, fields in _roles_without_pods(context, roles):
         _check_role(context, name, fields)
+    if any(_takes_all(role) for role in roles):
+        return
     for name in sorted(context.job.model_fields_set & aliases_of(PodFields).keys()):
         if name == "env":
             _check_env(context, roles)
         elif getattr(context.job, name) != default_of(PodFields, name):
             _check_field(context, roles, name)
+
+
+def _takes_all(role: Role) -> bool:
+    """Whether a role takes every field of the job."""
+    return role.runs and role.trains and not (role.fields is not None and role.fields.model_fields_set)
 
 
 def _roles_without_pods(context: Context, roles: tuple[Role, ...]) -> Iterator[tuple[str, RoleFields]]:
