@@ -24,7 +24,7 @@ from gen.kubernetes import identity_of
 from gen.load.manifest_files import STDIN, named_files, read_bytes
 from gen.load.manifests import objects_in, read_manifests
 from gen.overlay.files import OverlayFiles
-from gen.parallel import map_parallel
+from gen.parallel import finished, map_parallel
 from gen.repository.layout import overlay_folder
 from gen.repository.root import find_root
 from gen.rules.catalogue import CATALOGUE
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from gen.diagnostics import Route
     from gen.load.manifests import Manifests
-    from gen.parallel import Progress
+    from gen.parallel import Progress, Steps
     from gen.policies.policy_set import PolicySet
     from gen.rules.problem import Problem
 
@@ -90,7 +90,7 @@ class ManifestChecker:
                 raise UsageError(f"{location} does not exist")
         files = list(dict.fromkeys(named_files(self.paths)))
         # worker processes have no standard input
-        own = {STDIN: self.check_file(STDIN)} if STDIN in files else {}
+        own = {STDIN: finished(self.check_file(STDIN))} if STDIN in files else {}
         others = [file for file in files if file not in own]
         checked = map_parallel(self.check_file, others, self.parallel, worth_it=_FILES_PER_PROCESS, progress=progress)
         own.update(zip(others, checked, strict=True))
@@ -104,7 +104,7 @@ class ManifestChecker:
             raise UsageError(f"no manifests found in {', '.join(self.paths)}")
         return CheckedFiles(files=len(files), objects=objects, findings=found)
 
-    def check_file(self, file: str) -> CheckedFile:
+    def check_file(self, file: str) -> Steps[CheckedFile]:
         """Check one file. Any bytes lead to findings."""
         found = Findings()
         shown = _shown(file)
@@ -114,6 +114,7 @@ class ManifestChecker:
             found.error(UNREADABLE, Location(shown), f"cannot read the file: {error.strerror}", "check its permissions")
             return CheckedFile(0, tuple(found.items))
         manifests = read_manifests(raw, shown, found)
+        yield
         if manifests is None:
             return CheckedFile(0, tuple(found.items))
         kinds = self._kinds(file)

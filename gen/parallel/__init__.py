@@ -1,6 +1,7 @@
-"""Work in several processes, and work in the background."""
+"""Work in several processes, in steps, and in the background."""
 
 from gen.parallel.background import can_fork, in_background
 from gen.parallel.spread import Progress, map_parallel
+from gen.parallel.steps import Steps, finished, together
 
-__all__ = ["Progress", "can_fork", "in_background", "map_parallel"]
+__all__ = ["Progress", "Steps", "can_fork", "finished", "in_background", "map_parallel", "together"]

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from gen.diagnostics import UsageError
 from gen.parallel.background import can_fork
+from gen.parallel.steps import AT_ONCE, finished, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
     from gen.parallel.process import Other
+    from gen.parallel.steps import Steps
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -40,12 +42,12 @@ BATCHES_PER_PROCESS = 4
 """Divides the remaining items: the last batches are small, so that all processes end together."""
 QUEUED_BATCHES = 2
 """Batches that each other process has at once."""
-OWN_BATCH = 8
+OWN_BATCH = 16
 """Items that this process works on before it receives the results of others."""
 
 
 def map_parallel(
-    work: Callable[[Item], Result],
+    work: Callable[[Item], Steps[Result]],
     items: Sequence[Item],
     parallel: int,
     *,
@@ -53,7 +55,7 @@ def map_parallel(
     progress: Progress | None = None,
     codec: Codec[Result] | None = None,
 ) -> list[Result]:
-    """Results of `work` for all items, in order. This process works on items, too.
+    """Results of `work` for all items, in order. This process works on items, too. Several items advance together.
 
     `worth_it` is the number of items below which starting a process takes longer than it saves. The `codec` is faster
     than pickle. UsageError if the system kills a process, which happens when memory is short.
@@ -86,17 +88,16 @@ def map_parallel(
 class _Counted(Generic[Item, Result]):
     """Work in this process that reports how many items are done, here and in others."""
 
-    def __init__(self, work: Callable[[Item], Result], total: int, progress: Progress | None) -> None:
+    def __init__(self, work: Callable[[Item], Steps[Result]], total: int, progress: Progress | None) -> None:
         self.work, self.total, self.progress = work, total, progress
         self.own = self.others = 0
 
     def results(self, items: Sequence[Item]) -> list[Result]:
-        if self.progress is None:
-            return [self.work(item) for item in items]
         found = []
-        for item in items:
-            found.append(self.work(item))
-            self.own += 1
+        for start in range(0, len(items), AT_ONCE):
+            several = items[start : start + AT_ONCE]
+            found += finished(together(map(self.work, several)))
+            self.own += len(several)
             self.report()
         return found
 
@@ -130,7 +131,7 @@ class _Worker(Generic[Item, Result]):
 
     @classmethod
     def start(
-        cls, stack: ExitStack, work: Callable[[Item], Result], items: Sequence[Item], codec: Codec[Result]
+        cls, stack: ExitStack, work: Callable[[Item], Steps[Result]], items: Sequence[Item], codec: Codec[Result]
     ) -> _Worker[Item, Result]:
         from gen.parallel.process import other_process  # noqa: PLC0415 - takes a while, and one process needs none
 
@@ -173,7 +174,7 @@ def _serve(
     while True:
         start, stop = requests.recv()
         try:
-            encoded = codec.encode([work(item) for item in items[start:stop]])
+            encoded = codec.encode(_Counted(work, stop - start, None).results(items[start:stop]))
         except BaseException as error:  # noqa: BLE001 - for the other process, also what is no Exception
             results.send_bytes(b"")
             results.send_bytes(_sendable(error))

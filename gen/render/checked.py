@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from gen.diagnostics import Findings
     from gen.kinds.plan import Plan
     from gen.overlay.overlay import Overlay
+    from gen.parallel import Steps
     from gen.render.job_run import JobRun
     from gen.render.manifest import Built, Patched, Valid
     from gen.rules.problem import Problem
 
 
-def checked_run(run: JobRun, plan: Plan, overlay: Overlay, found: Findings) -> tuple[Patched, Valid] | None:
+def checked_run(run: JobRun, plan: Plan, overlay: Overlay, found: Findings) -> Steps[tuple[Patched, Valid] | None]:
     job = run.given.job
-    return checked_objects(build(job, plan), overlay, found, partial(deciding_field, run.given), proven=job.proven)
+    built = build(job, plan)
+    yield
+    return (yield from checked_objects(built, overlay, found, partial(deciding_field, run.given), proven=job.proven))
 
 
 def checked_objects(
@@ -35,10 +38,11 @@ def checked_objects(
     deciding: Callable[[Problem], Decided | None],
     *,
     proven: bool = True,
-) -> tuple[Patched, Valid] | None:
+) -> Steps[tuple[Patched, Valid] | None]:
     """The objects after the patches, and after the checks; None if there is an error."""
     try:
         patched = apply_patches(built, overlay, found)
+        yield
         valid = None if found.failed() else check_manifests(patched, overlay.kinds, found, deciding, proven=proven)
     except DefinitionError as error:
         report_invalid_definition(error, overlay, found)

@@ -18,6 +18,7 @@ from gen.findings.grants import OF_OVERLAY
 from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
 from gen.load import read
 from gen.overlay.select import CLUSTERS, clusters_of, selects
+from gen.parallel import finished, together
 from gen.render.build.search import experiment
 from gen.render.build.stage import build_storage
 from gen.render.checked import checked_objects, checked_run
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from gen.kinds.plan import Plan
     from gen.load import Source
     from gen.overlay.overlay import Overlay
+    from gen.parallel import Steps
     from gen.render.committed.read import CommittedRuns
     from gen.render.expand import Expanded
     from gen.render.job_run import JobRun
@@ -70,7 +72,7 @@ def render_file(
     sources: Mapping[str, Source] = NONE_READ,
     *,
     whole: bool = True,
-) -> JobResult:
+) -> Steps[JobResult]:
     """One job file in the overlays that select it, which are all if `whole`; `committed` has the runs to keep.
 
     `sources` are job files that were read already.
@@ -78,6 +80,7 @@ def render_file(
     found = Findings()
     source = sources.get(job.file) or read(root, job.file, found)
     pins = Pins.of(root, job, found)
+    yield
     data = source.data if source is not None else None
     selected = [overlay for overlay in overlays if selects(overlay, job.key, data)]
     if source is None:
@@ -88,7 +91,7 @@ def render_file(
         results, starts = [], []
         for overlay in selected:
             starts.append(len(found.items))
-            results.append(render_job(source, job.namespace, overlay, found, committed, pins))
+            results.append((yield from _render_job(source, job.namespace, overlay, found, committed, pins)))
         if len(selected) > 1 and found.failed():
             name_other_overlays(found, [overlay.name for overlay in selected], starts)
         if pins is not None and selected and whole:
@@ -115,13 +118,20 @@ def _clusters(source: Source | None) -> tuple[tuple[str, Location], ...]:
 
 
 def render_job(
+    source: Source, namespace: str, overlay: Overlay, found: Findings, committed: CommittedRuns | None = None
+) -> JobInOverlay:
+    """A job in one overlay, without its pins."""
+    return finished(_render_job(source, namespace, overlay, found, committed, None))
+
+
+def _render_job(
     source: Source,
     namespace: str,
     overlay: Overlay,
     found: Findings,
-    committed: CommittedRuns | None = None,
-    pins: Pins | None = None,
-) -> JobInOverlay:
+    committed: CommittedRuns | None,
+    pins: Pins | None,
+) -> Steps[JobInOverlay]:
     """All runs of a job in one overlay; none of them if the job has an error.
 
     A run in `committed` is kept if its job did not change. Without them, every run is rendered from the job. Without
@@ -130,12 +140,15 @@ def render_job(
     own = Findings()
     written = read_job(source, namespace, overlay, own)
     runs = expand(written, overlay, own) if written is not None else ()
+    yield
     plans = settle(runs, [plan_run(run, overlay, pins) for run in runs], own)
     if pins is not None and any(findings.failed() for findings in (own, *(run.found for run in runs))):
         pins.complete = False
-    rendered = []
+    yield
+    rendered: list[RenderedJob | None] = []
     if not any(findings.failed() for findings in (own, *(run.found for run in runs))):
-        rendered = [_render_run(*one, overlay, committed) for one in zip(runs, plans, strict=True)]
+        pairs = zip(runs, plans, strict=True)
+        rendered = yield from together(_render_run(*pair, overlay, committed) for pair in pairs)
     found.extend((*own.items, *merge_findings((run.found.items for run in runs), [run.label for run in runs])))
     return JobInOverlay(
         overlay=overlay.name,
@@ -171,12 +184,12 @@ def _plan(run: JobRun, overlay: Overlay, found: Findings, pins: Pins | None) -> 
 
 def _render_run(
     one: Expanded, plan: Plan | None, overlay: Overlay, committed: CommittedRuns | None
-) -> RenderedJob | None:
+) -> Steps[RenderedJob | None]:
     run, found = one.run, one.found
     if run is None or plan is None:
         return None
     given = run.given
-    checked = checked_run(run, plan, overlay, found)
+    checked = yield from checked_run(run, plan, overlay, found)
     if checked is not None and plan.steps:
         from gen.render.steps.objects import with_steps  # noqa: PLC0415 - most jobs have none
 
@@ -197,6 +210,7 @@ def _render_run(
         )
     if found.failed():
         return None
+    yield
     sealed = seal(valid, plan.attempt)
     asked = plan.demand if plan.counts else Demand()
     record = run_record(run.name, run.given.source.data, overlay.fields.runs.restarted_for, run.given.own, plan.pins)
@@ -230,7 +244,8 @@ def _around(
     (workload,) = (manifest for manifest in valid.manifests if manifest.is_workload and not manifest.embedded)
     built, *inner = _outer(workload, plan, given)
     field = SEARCH if plan.search is not None else SCHEDULE
-    checked = checked_objects(Built((built,)), overlay, found, lambda _: Decided(given.place(field)), proven=False)
+    decided = Decided(given.place(field))
+    checked = finished(checked_objects(Built((built,)), overlay, found, lambda _: decided, proven=False))
     if checked is None:
         return None
     patched, (around,) = checked[0], checked[1].manifests
@@ -254,7 +269,7 @@ def render_storage(overlay: Overlay, uses: Iterable[tuple[str, str]], found: Fin
     None if it has an error.
     """
     built = build_storage(plan_storage(overlay, uses), plan_resource_quotas(overlay))
-    checked = checked_objects(built, overlay, found, lambda _: None)
+    checked = finished(checked_objects(built, overlay, found, lambda _: None))
     if checked is None:
         return None
     patched, valid = checked

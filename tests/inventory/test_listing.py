@@ -12,6 +12,7 @@ from gen.commands.list import Request, run
 from gen.diagnostics import Findings, UsageError
 from gen.inventory import numbers
 from gen.overlay.read import OverlayReader
+from gen.parallel import finished
 from gen.render.parse.job import read_job
 from gen.render.pipeline import render_file
 from gen.report.formats import LIST_REPORTERS
@@ -46,7 +47,7 @@ DEEP = "".join(f"{' ' * level}a:\n" for level in range(1, 300))
 def test_gpus_are_those_of_the_render(case: Path, tmp_path: Path) -> None:
     root = copy_case(case, tmp_path / "repo").root
     overlays = OverlayReader(root, Findings()).read()
-    results = [render_file(root, job, overlays=overlays, committed=None) for job in all_jobs(root, Findings())]
+    results = [finished(render_file(root, job, overlays)) for job in all_jobs(root, Findings())]
     rendered = {(one.overlay, result.job.file): (one, result) for result in results for one in result.overlays}
     rows = {(row.overlay, row.file): row for row in listed(root)[0].rows if row.overlay}
     assert rows.keys() == rendered.keys()

@@ -10,7 +10,7 @@ import pytest
 
 from gen.cel.errors import NotEvaluatedError
 from gen.diagnostics import Location, UsageError
-from gen.parallel import map_parallel
+from gen.parallel import Steps, finished, map_parallel
 from gen.render.results import JobResult, JobResults
 from gen.repository.layout import JobFile
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 ITEMS = range(1000)
 
 
-def in_another_process(parent: int, error: Callable[[], BaseException]) -> Callable[[int], int]:
-    def work(_: int) -> int:
+def in_another_process(parent: int, error: Callable[[], BaseException]) -> Callable[[int], Steps[int]]:
+    def work(_: int) -> Steps[int]:
+        yield
         if os.getpid() != parent:
             raise error()
         return parent
@@ -32,9 +33,12 @@ def in_another_process(parent: int, error: Callable[[], BaseException]) -> Calla
 @pytest.mark.parametrize("parallel", [1, 2, 4])
 def test_results_are_in_order(parallel: int) -> None:
     heard: list[tuple[int, int]] = []
-    found = map_parallel(
-        lambda item: (item, os.getpid()), ITEMS, parallel, worth_it=10, progress=lambda *counts: heard.append(counts)
-    )
+
+    def work(item: int) -> Steps[tuple[int, int]]:
+        yield
+        return item, os.getpid()
+
+    found = map_parallel(work, ITEMS, parallel, worth_it=10, progress=lambda *counts: heard.append(counts))
     assert [item for item, _ in found] == [*ITEMS]
     assert len({process for _, process in found}) == parallel
     assert heard[-1] == (1000, 1000)
@@ -75,7 +79,8 @@ def test_an_error_that_is_no_exception_does_not_count_as_a_killed_process() -> N
 
 
 def test_results_of_jobs_keep_their_values() -> None:
-    def work(number: int) -> JobResult:
+    def work(number: int) -> Steps[JobResult]:
+        yield
         return JobResult(
             job=JobFile("team", f"job-{number}"),
             digest="",
@@ -87,4 +92,4 @@ def test_results_of_jobs_keep_their_values() -> None:
         )
 
     found = map_parallel(work, ITEMS, 2, worth_it=10, codec=JobResults())
-    assert found == [work(number) for number in ITEMS]
+    assert found == [finished(work(number)) for number in ITEMS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gen.parallel import finished
 from gen.render.checked import checked_run
 from gen.render.deciding_field import field_of_route
 from gen.render.manifest import Patched, Valid
@@ -23,7 +24,7 @@ def with_steps(
     """The objects of a pipeline with those of its steps, each patched and checked like a job; None after an error."""
     parts = [checked]
     for step, own in zip(one.steps, plan.steps, strict=True):
-        part = checked_run(step.run, own.plan, overlay, step.found) if step.run is not None else None
+        part = finished(checked_run(step.run, own.plan, overlay, step.found)) if step.run is not None else None
         parts += [part] if part is not None else []
     runs = [one.run, *(step.run for step in one.steps)]
     founds = [one.found, *(step.found for step in one.steps)]
