@@ -47,33 +47,28 @@ _RESOURCE = FieldChecks(
         "spec.runPolicy.schedulingPolicy.minResources.*": _quantity,
     }
 )
-_CONTAINERS = ("containers", "initContainers")
 _POD = FieldChecks(
     {
-        **{f"{kind}.*.resources.{field}.*": _quantity for kind in _CONTAINERS for field in ("limits", "requests")},
-        **{f"{kind}.*.env.*.valueFrom.resourceFieldRef.divisor": _quantity for kind in _CONTAINERS},
         **{f"resources.{field}.*": _quantity for field in ("limits", "requests")},
         "overhead.*": _quantity,
-        "volumes.*.emptyDir.sizeLimit": _quantity,
-    }
-)
-
-_SLEEP = FieldChecks({f"lifecycle.{hook}.sleep": _with("seconds") for hook in ("postStart", "preStop")})
-_HEADERS = FieldChecks(
-    {
-        f"{at}.httpGet.httpHeaders.*": _with("value")
-        for at in ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle.postStart", "lifecycle.preStop")
-    }
-)
-_REQUIRED_OF_PODS = FieldChecks(
-    {
         "securityContext.sysctls.*": _with("value"),
+        "volumes.*.emptyDir.sizeLimit": _quantity,
         "volumes.*.iscsi": _with("lun"),
         "volumes.*.scaleIO": _with("secretRef"),
         "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution.*": _with("preference"),
     }
 )
-"""Fields that definitions require and Kubernetes does not (`gen/schemas/optional_fields.py`)."""
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS = ("lifecycle.postStart", "lifecycle.preStop")
+_CONTAINER = FieldChecks(
+    {
+        **{f"resources.{field}.*": _quantity for field in ("limits", "requests")},
+        "env.*.valueFrom.resourceFieldRef.divisor": _quantity,
+        **{f"{at}.httpGet.httpHeaders.*": _with("value") for at in (*_PROBES, *_HOOKS)},
+        **{f"{hook}.sleep": _with("seconds") for hook in _HOOKS},
+    }
+)
+"""Also fields that definitions require and Kubernetes does not (`gen/schemas/optional_fields.py`)."""
 
 _KEYED_OF_PODS: Final[dict[str, tuple[str, ...]]] = {"imagePullSecrets": ("name",), "hostAliases": ("ip",)}
 _KEYED: Final[dict[str, tuple[str, ...]]] = {"env": ("name",), "ports": ("containerPort", "protocol")}
@@ -102,20 +97,20 @@ def custom(view: ObjectView) -> Faults:
             yield Fault((*route, "metadata", field), message, f"remove `{field}` from the template")
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
-        yield from _REQUIRED_OF_PODS.faults(pod, route)
+    for route, container in view.containers:
+        yield from _CONTAINER.faults(container, route)
+    for route, pod in view.pods:
         yield from _twice(pod, route, _KEYED_OF_PODS)
     for route, container in view.containers:
         yield from _twice(container, route, _KEYED)
-        yield from _HEADERS.faults(container, route)
-        yield from _SLEEP.faults(container, route)
-        if "resources" in container:
+        if "claims" in (container.get("resources") or ()):
             yield from _twice(container["resources"], (*route, "resources"), _KEYED_RESOURCES)
 
 
 def _twice(holder: Body, route: Route, lists: dict[str, tuple[str, ...]]) -> Faults:
     for field, keys in lists.items():
         entries = holder.get(field) or ()
-        if len({entry.get(keys[0], _DEFAULTS.get(keys[0])) for entry in entries}) < len(entries):
+        if len(entries) > 1 and len({entry.get(keys[0], _DEFAULTS.get(keys[0])) for entry in entries}) < len(entries):
             filled = [{**_DEFAULTS, **entry} for entry in entries]
             for here, names in duplicates(filled, (*route, field), *keys):
                 yield Fault(here, f"duplicate entry `{names[0]}`", "remove one of the two")
