@@ -18,7 +18,7 @@ from gen.rules.value_checks import absolute, between, descending, if_set, no_ste
 if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
-    from gen.rules.fault import Faults
+    from gen.rules.fault import Check, Faults
 
 NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "emptyDir": (),
@@ -83,28 +83,28 @@ def _iscsi_name(value: Any) -> Fault | None:
 
 _PATH_TYPES = ("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
 
-_SOURCE = FieldChecks(
-    {
-        "hostPath.path": no_step_back,
-        "hostPath.type": one_of("", *_PATH_TYPES),
-        "local.path": no_step_back,
-        "gitRepo.directory": descending,
-        "nfs.path": absolute,
-        "gcePersistentDisk.partition": _DEVICE,
-        "awsElasticBlockStore.partition": _DEVICE,
-        "iscsi.lun": _DEVICE,
-        "iscsi.iqn": if_set(_iscsi_name),
-        "iscsi.initiatorName": _iscsi_name,
-        "fc.lun": _DEVICE,
-        "azureDisk.cachingMode": one_of("None", "ReadOnly", "ReadWrite"),
-        "azureDisk.kind": one_of("Shared", "Dedicated", "Managed"),
-        "azureFile.secretNamespace": not_empty,
-        "csi.driver": if_set(driver_name),
-        "storageos.volumeName": if_set(dns_label),
-        "storageos.volumeNamespace": if_set(dns_label),
-        "glusterfs.endpointsNamespace": dns_label,
-    }
-)
+SOURCE_CHECKS: Final[dict[str, Check]] = {
+    "hostPath.path": no_step_back,
+    "hostPath.type": one_of("", *_PATH_TYPES),
+    "local.path": no_step_back,
+    "gitRepo.directory": descending,
+    "nfs.path": absolute,
+    "gcePersistentDisk.partition": _DEVICE,
+    "awsElasticBlockStore.partition": _DEVICE,
+    "iscsi.lun": _DEVICE,
+    "iscsi.iqn": if_set(_iscsi_name),
+    "iscsi.initiatorName": _iscsi_name,
+    "fc.lun": _DEVICE,
+    "azureDisk.cachingMode": one_of("None", "ReadOnly", "ReadWrite"),
+    "azureDisk.kind": one_of("Shared", "Dedicated", "Managed"),
+    "azureFile.secretNamespace": not_empty,
+    "csi.driver": if_set(driver_name),
+    "storageos.volumeName": if_set(dns_label),
+    "storageos.volumeNamespace": if_set(dns_label),
+    "glusterfs.endpointsNamespace": dns_label,
+}
+_SOURCE = FieldChecks(SOURCE_CHECKS)
+
 _RESERVED = regex(r"(?:.*\.)?(?:kubernetes|k8s)\.io", re.IGNORECASE)
 
 
@@ -114,8 +114,11 @@ def sources(holder: Body) -> list[str]:
     return found if len(found) <= 1 else [kind for kind in NEEDED if kind in holder]
 
 
-def source_faults(holder: Body, route: Route, *, beside: str = "") -> Faults:
-    """Faults of the source of a volume. `beside` is a source that is allowed as a second one."""
+def source_faults(holder: Body, route: Route, *, fields: FieldChecks = _SOURCE, beside: str = "") -> Faults:
+    """Faults of the source of a volume. `fields` has the `SOURCE_CHECKS` and checks of other fields.
+
+    `beside` is a source that is allowed as a second one.
+    """
     found = sources(holder)
     second = found[1:]
     for kind in second if second != [beside] else ():
@@ -126,7 +129,7 @@ def source_faults(holder: Body, route: Route, *, beside: str = "") -> Faults:
             if not holder[kind].get(field):
                 hint = f"set `{field}` to {_MEANT.get(field, 'a value')}"
                 yield Fault((*route, kind, field), f"`{kind}` requires `{field}`", hint)
-    yield from _SOURCE.faults(holder, route)
+    yield from fields.faults(holder, route)
     for kind in found:
         if kind in _SPECIAL and (fault := _SPECIAL[kind](holder[kind])) is not None:
             yield fault.at((*route, kind))

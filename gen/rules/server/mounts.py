@@ -32,6 +32,8 @@ _CONTAINER = FieldChecks(
     }
 )
 _BLOCK = {"persistentVolumeClaim", "ephemeral"}
+_INDEPENDENT = {"name", "mountPath", "readOnly", "subPath"}
+"""Fields of a mount that are valid with each other."""
 
 
 @server(
@@ -46,8 +48,10 @@ def mounts(view: ObjectView) -> Faults:
         volumes = {**{volume["name"]: volume for volume in pod.get("volumes") or ()}, **added}
         for at, container in containers(pod, route):
             yield from _CONTAINER.faults(container, at)
-            yield from _mounts(container, (*at, "volumeMounts"), volumes)
-            yield from _devices(container, (*at, "volumeDevices"), volumes)
+            if "volumeMounts" in container:
+                yield from _mounts(container, (*at, "volumeMounts"), volumes)
+            if "volumeDevices" in container:
+                yield from _devices(container, (*at, "volumeDevices"), volumes)
 
 
 def _added(view: ObjectView) -> Body:
@@ -60,13 +64,15 @@ def _added(view: ObjectView) -> Body:
 
 
 def _mounts(container: Body, route: Route, volumes: Body) -> Faults:
-    found = container.get("volumeMounts") or []
+    found = container["volumeMounts"]
     for at, (path,) in duplicates(found, route, "mountPath"):
         yield Fault((*at, "mountPath"), f"`{path}` is mounted twice", "change one of the two paths")
     for index, mount in enumerate(found):
-        at = (*route, index)
         if mount["name"] not in volumes:
-            yield _unknown(mount["name"], volumes).at((*at, "name"))
+            yield _unknown(mount["name"], volumes).at((*route, index, "name"))
+        if mount.keys() <= _INDEPENDENT:
+            continue
+        at = (*route, index)
         if mount.get("subPath") and mount.get("subPathExpr"):
             yield Fault(
                 (*at, "subPathExpr"), "`subPath` and `subPathExpr` are mutually exclusive", "keep one of the two"
@@ -99,7 +105,7 @@ def _recursive(mount: Body, route: Route) -> Faults:
 
 
 def _devices(container: Body, route: Route, volumes: Body) -> Faults:
-    found = container.get("volumeDevices") or []
+    found = container["volumeDevices"]
     mounted = container.get("volumeMounts") or []
     for field in ("name", "devicePath"):
         for at, (value,) in duplicates(found, route, field):

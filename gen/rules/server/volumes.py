@@ -16,7 +16,7 @@ from gen.rules.quantities import not_negative
 from gen.rules.rule import server
 from gen.rules.server.environment import field_reference, resource_reference
 from gen.rules.value_checks import both, file_mode, file_name, if_set, not_empty, one_of
-from gen.rules.volume_sources import named_secret, one_of_two, source_faults
+from gen.rules.volume_sources import SOURCE_CHECKS, named_secret, one_of_two, source_faults
 
 if TYPE_CHECKING:
     from gen.diagnostics import Route
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _FILES = ("configMap", "secret", "downwardAPI")
 _VOLUME = FieldChecks(
     {
+        **SOURCE_CHECKS,
         "name": dns_label,
         "emptyDir.sizeLimit": not_negative,
         "csi.nodePublishSecretRef": lambda secret: named_secret(secret) or dns_name(secret["name"]),
@@ -62,10 +63,10 @@ def volumes(view: ObjectView) -> Faults:
                 if view.minor >= _IMAGES_SINCE:
                     yield from _IMAGE.faults(volume, here)
                 continue
-            yield from _VOLUME.faults(volume, here)
-            yield from source_faults(volume, here)
-            for number, file in enumerate(volume["downwardAPI"].get("items") or ()) if "downwardAPI" in volume else ():
-                yield from reflected_file(file, (*here, "downwardAPI", "items", number))
+            yield from source_faults(volume, here, fields=_VOLUME)
+            if "downwardAPI" in volume:
+                for number, file in enumerate(volume["downwardAPI"].get("items") or ()):
+                    yield from reflected_file(file, (*here, "downwardAPI", "items", number))
 
 
 def reflected_file(file: Body, route: Route) -> Faults:
