@@ -97,8 +97,9 @@ def facts(body: Any) -> list[Fact]:
         found = [fact for fact in _facts(body) if {*map(type, fact.about)} == _TEXT]
     except DAMAGED:  # other checks report the fault
         return []
-    if at(body, "metadata", "annotations"):
-        reasons = ((fact, at(body, "metadata", "annotations", SILENCE + fact.rule)) for fact in found)
+    annotations = at(body, "metadata", "annotations")
+    if isinstance(annotations, dict) and any(str(key).startswith(SILENCE) for key in annotations):
+        reasons = ((fact, annotations.get(SILENCE + fact.rule)) for fact in found)
         found = [replace(fact, reason=str(reason)) if reason else fact for fact, reason in reasons]
     return found
 
@@ -128,6 +129,7 @@ _PARTS = {
     CONFIG_MAP.kind: ("configMap", "name"),
     PERSISTENT_VOLUME_CLAIM.kind: ("persistentVolumeClaim", "claimName"),
 }
+_SOURCES = frozenset(source for source, _ in _PARTS.values())
 
 
 def _uses(resource: Resource, body: Body, namespace: str, fact: Callable[..., Fact]) -> Iterator[Fact]:
@@ -136,6 +138,8 @@ def _uses(resource: Resource, body: Body, namespace: str, fact: Callable[..., Fa
         spec = found.template["spec"]
         claims = {}
         for index, volume in enumerate(spec.get("volumes") or ()):
+            if not isinstance(volume, dict) or _SOURCES.isdisjoint(volume):
+                continue
             here = (*route, "spec", "volumes", index)
             for kind, (source, field) in _PARTS.items():
                 if used := at(volume, source, field):
