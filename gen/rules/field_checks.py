@@ -16,19 +16,22 @@ if TYPE_CHECKING:
 class FieldChecks:
     """Checks by path, such as `ports.*.protocol`, where `*` is each entry of a list or mapping."""
 
-    __slots__ = ("_root",)
+    __slots__ = ("_any_fault", "_root")
 
     def __init__(self, checks: Mapping[str, Check]) -> None:
         self._root = _Step()
+        self._any_fault: Check | None = None
         for path, check in checks.items():
             step = self._root
             for name in path.split("."):
                 step = step.below(name)
-            step.end(check)
+            step.check = check
 
     def faults(self, value: Any, route: Route) -> list[Fault]:
         """The faults of all fields below `value`, which is at `route`. Missing fields have none."""
-        if self._root.accepts(value):
+        if self._any_fault is None:
+            self._any_fault = self._root.compiled()
+        if self._any_fault(value) is None:  # as for nearly every value
             return []
         found: list[Fault] = []
         self._root.look(value, route, found)
@@ -38,54 +41,21 @@ class FieldChecks:
 class _Step:
     """One step of several paths with a common start, so that each value is looked up only once."""
 
-    __slots__ = ("check", "each", "last", "named")
+    __slots__ = ("check", "each", "named")
 
     def __init__(self) -> None:
         self.check: Check | None = None
         self.named: dict[str, _Step] = {}
         self.each: _Step | None = None
-        self.last: Check | None = None
-        """The check, if no path continues here: a call of it is all that such a step needs."""
-
-    def end(self, check: Check) -> None:
-        """End a path here."""
-        self.check = check
-        self.last = None if self.named or self.each else check
 
     def below(self, name: str) -> _Step:
-        self.last = None
         if name == "*":
             self.each = self.each or _Step()
             return self.each
         return self.named.setdefault(name, _Step())
 
-    def accepts(self, value: Any) -> bool:
-        """Whether a value has no faults. Runs many times for each object, and most have none: it builds no routes."""
-        if self.check is not None and self.check(value) is not None:
-            return False
-        if value.__class__ is dict:
-            named = self.named
-            for name in value if len(value) < len(named) else named:
-                if name in value and (step := named.get(name)) is not None:
-                    if (last := step.last) is None:
-                        if not step.accepts(value[name]):
-                            return False
-                    elif last(value[name]) is not None:
-                        return False
-        return self.each is None or value.__class__ not in _HOLDERS or self._accepts_each(value, self.each)
-
-    def _accepts_each(self, holder: Any, each: _Step) -> bool:
-        last = each.last
-        for inner in holder.values() if holder.__class__ is dict else holder:
-            if last is None:
-                if not each.accepts(inner):
-                    return False
-            elif last(inner) is not None:
-                return False
-        return True
-
     def look(self, value: Any, route: Route, found: list[Fault]) -> None:
-        """Add the faults of a value that is not accepted."""
+        """Add the faults of a value and of the values below it."""
         if self.check is not None and (fault := self.check(value)) is not None:
             found.append(fault.at(route))
         if value.__class__ is dict:
@@ -95,6 +65,47 @@ class _Step:
         if self.each is not None and value.__class__ in _HOLDERS:
             for key, inner in value.items() if value.__class__ is dict else enumerate(value):
                 self.each.look(inner, (*route, key), found)
+
+    def compiled(self) -> Check:
+        """One check of a value and of the values below it: it ends at the first fault, and builds no routes."""
+        checks = [self.check] if self.check is not None else []
+        if self.named:
+            checks.append(_of_fields({name: step.compiled() for name, step in self.named.items()}))
+        if self.each is not None:
+            checks.append(_of_entries(self.each.compiled()))
+        return checks[0] if len(checks) == 1 else _one_by_one(checks)
+
+
+def _of_fields(checks: dict[str, Check]) -> Check:
+    count = len(checks)
+
+    def check(value: Any) -> Fault | None:
+        if value.__class__ is dict:
+            few, many = (value, checks) if len(value) < count else (checks, value)
+            for name in few:
+                if name in many and (fault := checks[name](value[name])) is not None:
+                    return fault
+        return None
+
+    return check
+
+
+def _of_entries(check_entry: Check) -> Check:
+    def check(value: Any) -> Fault | None:
+        if value.__class__ in _HOLDERS:
+            for entry in value.values() if value.__class__ is dict else value:
+                if (fault := check_entry(entry)) is not None:
+                    return fault
+        return None
+
+    return check
+
+
+def _one_by_one(checks: list[Check]) -> Check:
+    def check(value: Any) -> Fault | None:
+        return next((fault for one in checks if (fault := one(value)) is not None), None)
+
+    return check
 
 
 _HOLDERS = (dict, list)
