@@ -108,6 +108,6 @@ def generated_name(view: ObjectView) -> Faults:
 )
 def engine_tracking(view: ObjectView) -> Faults:
     """A run, data or a generated object has a label or annotation that engines use for tracking."""
-    if (view.group, view.kind) in GUARDED or is_generated(view.body):
+    if is_generated(view.body) or (view.group, view.kind) in GUARDED:
         for route, key, _ in _metadata(view, _TRACKING):
             yield Fault(route, f"`{key}` is set by the engine, to track its objects")

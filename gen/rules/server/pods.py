@@ -65,20 +65,28 @@ def pods(view: ObjectView) -> Faults:
     """A pod has an invalid policy, DNS setting, host name, gate, claim or host namespace setting."""
     for route, pod in view.pods:
         yield from _POD.faults(pod, route)
-        yield from labels(pod.get("nodeSelector"), (*route, "nodeSelector"))
-        if not pod.get("serviceAccountName"):  # the deprecated field counts only then
+        if "nodeSelector" in pod:
+            yield from labels(pod["nodeSelector"], (*route, "nodeSelector"))
+        if "serviceAccount" in pod and not pod.get("serviceAccountName"):  # the deprecated field counts only then
             yield from _OLD_ACCOUNT.faults(pod, route)
-        yield from _dns(pod, route, view.minor)
-        yield from _claims(pod.get("resourceClaims") or [], (*route, "resourceClaims"))
+        if "dnsConfig" in pod or "dnsPolicy" in pod:
+            yield from _dns(pod, route, view.minor)
+        if "resourceClaims" in pod:
+            yield from _claims(pod["resourceClaims"], (*route, "resourceClaims"))
         yield from _host(pod, route)
-        for at, (name,) in duplicates(pod.get("schedulingGates"), (*route, "schedulingGates"), "name"):
-            yield Fault(at, f"duplicate scheduling gate `{name}`", "remove one of the two")
-        if pod.get("schedulingGates") and pod.get("nodeName"):
-            hint = "remove `nodeName` or `schedulingGates`"
-            yield Fault((*route, "nodeName"), "`nodeName` and `schedulingGates` are mutually exclusive", hint)
+        if pod.get("schedulingGates"):
+            yield from _gates(pod, route)
         if pod.get("ephemeralContainers"):
             hint = "remove the field; `kubectl debug` adds ephemeral containers to running pods"
             yield Fault((*route, "ephemeralContainers"), "a new pod cannot have ephemeral containers", hint)
+
+
+def _gates(pod: Body, route: Route) -> Faults:
+    for at, (name,) in duplicates(pod["schedulingGates"], (*route, "schedulingGates"), "name"):
+        yield Fault(at, f"duplicate scheduling gate `{name}`", "remove one of the two")
+    if pod.get("nodeName"):
+        hint = "remove `nodeName` or `schedulingGates`"
+        yield Fault((*route, "nodeName"), "`nodeName` and `schedulingGates` are mutually exclusive", hint)
 
 
 def _dns(pod: Body, route: Route, minor: int) -> Faults:

@@ -47,12 +47,8 @@ def scheduling(view: ObjectView) -> Faults:
         yield from _POD.faults(pod, route)
         for index, found in enumerate(pod.get("tolerations") or ()):
             yield from toleration(found, (*route, "tolerations", index))
-        at = (*route, "topologySpreadConstraints")
-        spread = pod.get("topologySpreadConstraints") or []
-        for here, (key, action) in duplicates(spread, at, "topologyKey", "whenUnsatisfiable"):
-            yield Fault(here, f"duplicate constraint for `{key}` with `{action}`", "remove one of the two")
-        for index, constraint in enumerate(spread):
-            yield from _constraint(constraint, (*at, index))
+        if spread := pod.get("topologySpreadConstraints"):
+            yield from _spread(spread, (*route, "topologySpreadConstraints"))
 
 
 def toleration(found: Body, route: Route) -> Faults:
@@ -68,6 +64,13 @@ def toleration(found: Body, route: Route) -> Faults:
     if "tolerationSeconds" in found and found.get("effect") != "NoExecute":
         hint = "remove it, or set `effect: NoExecute`"
         yield Fault((*route, "tolerationSeconds"), "only allowed with the effect `NoExecute`", hint)
+
+
+def _spread(found: list[Body], route: Route) -> Faults:
+    for at, (key, action) in duplicates(found, route, "topologyKey", "whenUnsatisfiable"):
+        yield Fault(at, f"duplicate constraint for `{key}` with `{action}`", "remove one of the two")
+    for index, constraint in enumerate(found):
+        yield from _constraint(constraint, (*route, index))
 
 
 def _constraint(constraint: Body, route: Route) -> Faults:
