@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from gen.check.objects import check
+from gen.check.objects import check_in_steps
 from gen.check.silence import Checked
 from gen.diagnostics import DefinitionError, Diagnostic, Findings, Location, Severity, UsageError, message_text
 from gen.findings.files import UNREADABLE
@@ -123,7 +123,7 @@ class ManifestChecker:
         for number, document in enumerate(manifests.documents):
             for route, body in objects_in(document):
                 objects += 1
-                checked = self._checked(body, kinds, found)
+                checked = yield from self._checked(body, kinds, found)
                 if all(CATALOGUE[problem.rule].source is RuleSource.GITOPS for problem in checked.problems):
                     known += [(number, route, fact) for fact in facts(body)]
                 for problem in checked.problems:
@@ -190,10 +190,10 @@ class ManifestChecker:
         cluster = self._overlays.cluster_of(file) if self._overlays is not None and overlay_folder(file) else None
         return cluster.policies if cluster is not None else ()
 
-    def _checked(self, body: Any, kinds: Kinds, found: Findings) -> Checked:
+    def _checked(self, body: Any, kinds: Kinds, found: Findings) -> Steps[Checked]:
         """Check an object. A faulty definition of an overlay is a finding; one that the user names is a usage error."""
         try:
-            return check(body, kinds, missing=self.missing)
+            return (yield from check_in_steps(body, kinds, missing=self.missing))
         except DefinitionError as error:
             if self._overlays is None or any(error.file.is_relative_to(one) for one in self.schemas):
                 raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from gen.check.api_versions import is_removed, retired, unknown
 from gen.check.schema_errors import MAX_PROBLEMS, schema_problems
 from gen.check.silence import Checked, silenced
 from gen.kubernetes import overlap
+from gen.parallel import finished
 from gen.resources.pods import follow
 from gen.resources.retired import RETIRED
 from gen.rules.catalogue import rules_for
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gen.check.cel import Budget, Rules
     from gen.diagnostics import Route
     from gen.kubernetes import Body
+    from gen.parallel import Steps
     from gen.rules.fault import Fault
     from gen.rules.rule import Rule
     from gen.schemas.lookup import Kind, Kinds
@@ -35,16 +36,29 @@ if TYPE_CHECKING:
 
 def check(body: Any, kinds: Kinds, *, missing: bool = False) -> Checked:
     """The problems of an object, up to a limit. With `missing`, kinds without a schema are skipped."""
-    problems = list(islice(_problems(body, kinds, missing=missing), MAX_PROBLEMS))
-    if not problems:
-        return _CLEAN
-    return silenced(problems, body)
+    return finished(check_in_steps(body, kinds, missing=missing))
+
+
+def check_in_steps(body: Any, kinds: Kinds, *, missing: bool = False) -> Steps[Checked]:
+    """`check`, in a step for every few rules."""
+    problems: list[Problem] = []
+    for problem in _problems(body, kinds, missing=missing):
+        if problem is _PAUSE:
+            yield
+        elif len(problems) < MAX_PROBLEMS:
+            problems.append(problem)
+        else:
+            break
+    return silenced(problems, body) if problems else _CLEAN
 
 
 _CLEAN = Checked()
+_PAUSE = None
+"""Stands between two steps, in place of a problem."""
+_RULES_PER_STEP = 4
 
 
-def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
+def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem | None]:
     if not isinstance(body, dict):
         yield Problem("not-an-object", (), "expected a mapping with `apiVersion` and `kind`")
         return
@@ -68,7 +82,7 @@ def _problems(body: Any, kinds: Kinds, *, missing: bool) -> Iterator[Problem]:
     yield from _problems_of_known_kind(body, kind, kinds)
 
 
-def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem]:
+def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Problem | None]:
     """Check against the schema of the kind, its definition and the rules. Fields that break the schema are left out for
     the rules.
     """
@@ -98,7 +112,9 @@ def _problems_of_known_kind(body: Body, kind: Kind, kinds: Kinds) -> Iterator[Pr
     yield from faults
     wrong = [fault.route for fault in faults]
     view = ObjectView.of(_without(view.body, wrong), kinds.version, defined=view.defined, namespaced=namespaced)
-    yield from (one for one in _of_rules(view, sound=False) if not any(overlap(one.route, at) for at in wrong))
+    for one in _of_rules(view, sound=False):
+        if one is _PAUSE or not any(overlap(one.route, at) for at in wrong):
+            yield one
 
 
 _MAX_OBJECT_BYTES = 3 << 20
@@ -200,10 +216,12 @@ def _of_cel_rules(extra: ExtraChecks, value: Any, route: Route, budgets: dict[st
             yield Problem("cel-not-evaluated", route, f"gen cannot evaluate this rule: `{shown[:200]}`")
 
 
-def _of_rules(view: ObjectView, *, sound: bool) -> Iterator[Problem]:
+def _of_rules(view: ObjectView, *, sound: bool) -> Iterator[Problem | None]:
     seen = set()
     has_pods = bool(view.templates)
-    for rule in rules_for(view.group, view.kind):
+    for number, rule in enumerate(rules_for(view.group, view.kind)):
+        if number % _RULES_PER_STEP == 0:
+            yield _PAUSE
         if rule.of_pods and not has_pods:
             continue
         assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
