@@ -143,7 +143,7 @@ def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_gold
 @pytest.mark.parametrize(
     ("module", "name", "said"),
     [
-        ("gen.render.pipeline", "render_job", "gen: interrupted\n"),
+        ("gen.render.pipeline", "make_plan", "gen: interrupted\n"),
         (
             "gen.render.write.swap",
             "_create",
