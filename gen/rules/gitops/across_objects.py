@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -110,16 +109,20 @@ _TEXT = {str}
 def _facts(body: Body) -> Iterator[Fact]:
     metadata, kind, group = body["metadata"], body["kind"], body["apiVersion"].rpartition("/")[0]
     name, namespace = metadata["name"], metadata.get("namespace", "")
-    fact = partial(Fact, who=identity(kind, namespace, name), ours=is_generated(body))
-    yield fact(SAME_OBJECT.name, (group, kind, namespace, name), ("metadata", "name"))
+    who, ours = identity(kind, namespace, name), is_generated(body)
+
+    def fact(rule: Rule, about: tuple[str, ...], route: Route, pods: int = 0, *, decides: bool = True) -> Fact:
+        return Fact(rule.name, about, route, who, pods, decides, ours)
+
+    yield fact(SAME_OBJECT, (group, kind, namespace, name), ("metadata", "name"))
     if (group, kind) == PERSISTENT_VOLUME.key and (csi := body["spec"].get("csi")):
         # the claims of one pod are in one namespace
         scope = str(at(body, "spec", "claimRef", "namespace")) if csi["driver"] in SHARED_HANDLES else ""
-        yield fact(SAME_HANDLE.name, (csi["driver"], csi["volumeHandle"], scope), ("spec", "csi", "volumeHandle"))
+        yield fact(SAME_HANDLE, (csi["driver"], csi["volumeHandle"], scope), ("spec", "csi", "volumeHandle"))
     if (group, kind) == PERSISTENT_VOLUME_CLAIM.key and set(body["spec"]["accessModes"]) in _ONE_NODE:
-        yield fact(ONE_NODE_CLAIM.name, (namespace, name), ("spec", "accessModes"))
+        yield fact(ONE_NODE_CLAIM, (namespace, name), ("spec", "accessModes"))
     if group == "" and kind in _PARTS and is_finished(metadata):
-        yield fact(OF_FINISHED.name, (kind, namespace, name), ("metadata", "annotations"))
+        yield fact(OF_FINISHED, (kind, namespace, name), ("metadata", "annotations"))
     resource = resource_of(group, kind)
     if resource is not None and (resource.is_run or resource is DEPLOYMENT) and not is_finished(metadata):
         yield from _uses(resource, body, namespace, fact)
@@ -143,16 +146,16 @@ def _uses(resource: Resource, body: Body, namespace: str, fact: Callable[..., Fa
             here = (*route, "spec", "volumes", index)
             for kind, (source, field) in _PARTS.items():
                 if used := at(volume, source, field):
-                    yield fact(OF_FINISHED.name, (kind, namespace, used), (*here, source), decides=False)
+                    yield fact(OF_FINISHED, (kind, namespace, used), (*here, source), decides=False)
             if claim := at(volume, "persistentVolumeClaim", "claimName"):
                 claims[volume["name"]] = (claim, bool(volume["persistentVolumeClaim"].get("readOnly")))
-                yield fact(ONE_NODE_CLAIM.name, (namespace, claim), here, pods=pods, decides=False)
+                yield fact(ONE_NODE_CLAIM, (namespace, claim), here, pods=pods, decides=False)
         for number, container in enumerate(spec["containers"]) if resource.is_run else ():
             for index, mount in enumerate(container.get("volumeMounts") or ()):
                 claim, read_only = claims.get(mount["name"], ("", True))
                 if mount.get("subPath") and not (read_only or mount.get("readOnly")):
                     here = (*route, "spec", "containers", number, "volumeMounts", index, "subPath")
-                    yield fact(SHARED_OUTPUT.name, (namespace, claim, mount["subPath"]), here)
+                    yield fact(SHARED_OUTPUT, (namespace, claim, mount["subPath"]), here)
 
 
 class Spot(NamedTuple):
