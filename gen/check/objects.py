@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gen.diagnostics import Route
     from gen.kubernetes import Body
     from gen.parallel import Steps
-    from gen.rules.fault import Fault
     from gen.rules.rule import Rule
     from gen.schemas.lookup import Kind, Kinds
     from gen.schemas.structural import ExtraChecks
@@ -225,17 +224,15 @@ def _of_rules(view: ObjectView, *, sound: bool) -> Iterator[Problem | None]:
         if rule.of_pods and not has_pods:
             continue
         assert rule.find is not None  # noqa: S101 - chosen by `rules_for`
-        faults: list[Fault] = []
         try:
-            faults.extend(rule.find(view))
-        except DAMAGED as error:  # keep the faults found before the exception
+            for fault in rule.find(view):
+                if fault.route not in seen:  # the first rule that finds a fault at a place reports it
+                    seen.add(fault.route)
+                    yield Problem(rule.name, fault.route, fault.message, fault.hint)
+        except DAMAGED as error:
             # an object that breaks its schema, or a kind that a user's definition describes differently
             if sound and not view.defined:
                 yield _failed(rule, error)
-        for fault in faults:
-            if fault.route not in seen:  # the first rule that finds a fault at a place reports it
-                seen.add(fault.route)
-                yield Problem(rule.name, fault.route, fault.message, fault.hint)
 
 
 def _failed(rule: Rule, error: Exception) -> Problem:
