@@ -164,8 +164,10 @@ class ManifestChecker:
 
     def _policy_findings(self, files: list[str], *, named: bool) -> Iterator[Diagnostic]:
         """Findings of all policies: those of the option, of the overlays, and with `named` those in the files."""
-        folders = {file: self._cluster_policies(file) for file in files}
-        if not named and not self.policies and not any(folders.values()):
+        one_of_folder = {_folder(file): file for file in files}
+        # all files of a folder are in the same cluster
+        of_folder = {folder: self._cluster_policies(file) for folder, file in one_of_folder.items()}
+        if not named and not self.policies and not any(of_folder.values()):
             return
         from gen.check.manifest_policies import ManifestPolicies  # noqa: PLC0415 - few manifests have policies
 
@@ -175,7 +177,7 @@ class ManifestChecker:
         for file in files:
             manifests = read_manifests(self._read(file), _shown(file), Findings())
             if manifests is not None:
-                yield from checker.findings(file, manifests, folders[file])
+                yield from checker.findings(file, manifests, of_folder[_folder(file)])
 
     def _own_policies(self, files: list[str]) -> PolicySet:
         """The policies among the manifests, and all that they can refer to."""
@@ -203,7 +205,7 @@ class ManifestChecker:
             return Checked()
 
     def _kinds(self, file: str) -> Kinds:
-        folder = os.path.dirname(file)  # noqa: PTH120 - called for every file
+        folder = _folder(file)
         if folder not in self._of_folder:
             self._of_folder[folder] = self._chosen(file)
         return self._of_folder[folder]
@@ -250,9 +252,13 @@ class ManifestChecker:
 def _facts(done: Iterable[tuple[str, CheckedFile]]) -> Iterator[tuple[str, Fact, Spot]]:
     """Facts with their clusters and places."""
     for file, inspected in done:
-        scope = overlay_folder(file) or os.path.dirname(file)  # noqa: PTH120 - called for every file
+        scope = overlay_folder(file) or _folder(file)
         for number, route, fact in inspected.facts:
             yield scope, fact, Spot(file, number, (*route, *fact.route))
+
+
+def _folder(file: str) -> str:
+    return os.path.dirname(file)  # noqa: PTH120 - called for every file
 
 
 def _shown(file: str) -> str:
