@@ -158,7 +158,7 @@ def _uses(resource: Resource, body: Body, namespace: str, fact: Callable[..., Fa
                     yield fact(SHARED_OUTPUT, (namespace, claim, mount["subPath"]), here)
 
 
-class Spot(NamedTuple):
+class Spot(Struct, frozen=True):
     """Where a fact is: file, number of the document in it, and route. Its line is only looked up for a finding."""
 
     file: str
@@ -193,10 +193,10 @@ _Entries = list[tuple[Fact, Spot]]
 
 def conflicts(known: Iterable[tuple[str, Fact, Spot]]) -> Iterator[Conflict]:
     """Conflicts among facts. Each fact comes with its cluster."""
-    groups: dict[tuple[str, ...], _Entries] = defaultdict(list)
+    groups: dict[tuple[str, str, tuple[str, ...]], _Entries] = defaultdict(list)
     for cluster, fact, spot in known:
-        groups[cluster, fact.rule, *fact.about].append((fact, spot))
-    for (_, rule, *_), entries in groups.items():
+        groups[cluster, fact.rule, fact.about].append((fact, spot))
+    for (_, rule, _), entries in groups.items():
         if len(entries) > 1:
             yield from _CONFLICTS.get(rule, _twice)(SET_RULES[rule], entries)
 
