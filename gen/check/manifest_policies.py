@@ -45,7 +45,7 @@ class ManifestPolicies:
         ]
         for number, document in enumerate(manifests.documents):
             for route, body in objects_in(document):
-                if isinstance(body, dict) and all(isinstance(body.get(field), str) for field in ("apiVersion", "kind")):
+                if _is_readable(body):
                     yield from self._of_object(file, manifests, number, route, body, sets)
 
     def _of_object(
@@ -61,3 +61,10 @@ class ManifestPolicies:
 
     def _set(self, paths: Paths) -> PolicySet:
         return self._sets.setdefault(paths, PolicySet(paths))
+
+
+def _is_readable(body: Any) -> bool:
+    """Whether an API server reads an object as far as it needs to ask policies. Other checks report the rest."""
+    if not isinstance(body, dict) or not isinstance(body.get("metadata") or {}, dict):
+        return False
+    return all(isinstance(body.get(field), str) for field in ("apiVersion", "kind"))

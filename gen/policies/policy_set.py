@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from gen.diagnostics import Findings
+from gen.kubernetes import at
 from gen.policies.compiled import compiled
 from gen.policies.read import read_stored
 from gen.resources.scope import is_cluster_scoped
@@ -96,11 +97,9 @@ class PolicySet:
         found: dict[tuple[str, str], Param] = {}
         for one in self.stored:
             if _is(one.body, version, name):
-                metadata = one.body.get("metadata") or {}
-                cluster = is_cluster_scoped(str(version), str(name)) or (
-                    "/" in str(version) and not metadata.get("namespace")
-                )
-                namespace = "" if cluster else str(metadata.get("namespace") or "default")
+                given = at(one.body, "metadata", "namespace")
+                cluster = is_cluster_scoped(str(version), str(name)) or ("/" in str(version) and not given)
+                namespace = "" if cluster else str(given or "default")
                 param = Param(namespace, name_of(one.body), one.body)
                 found.setdefault((param.namespace, param.name), param)
         return list(found.values())
@@ -111,8 +110,9 @@ class PolicySet:
         known = [one for one in self.params(kind) if one.namespace in {"", place}]
         if reference.get("name"):
             return [one for one in known if one.name == reference["name"]]
-        labels = ((one, (one.body.get("metadata") or {}).get("labels") or {}) for one in known)
-        return [one for one, given in labels if selects(reference.get("selector"), given)]
+        labels = ((one, at(one.body, "metadata", "labels")) for one in known)
+        selector = reference.get("selector")
+        return [one for one, given in labels if selects(selector, given if isinstance(given, dict) else {})]
 
     def _of_kind(self, kind: str) -> dict[str, Stored]:
         found: dict[str, Stored] = {}
