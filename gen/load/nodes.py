@@ -33,18 +33,19 @@ def node_of(text: str) -> Any:
 def field_spans(text: str, fields: Collection[str]) -> dict[str, tuple[int, int]]:
     """The start and the end of the text of each field of a file.
 
-    Empty unless each field is a plain key at the start of a line, as in nearly all files. If other lines start like
-    fields, such as those of a quoted text, there are more such lines than fields.
+    Empty unless the file starts with a plain key at the start of a line, as nearly all files do: then each key of the
+    mapping is there. If other lines start like keys, such as those of a quoted text, there are more than fields.
     """
-    if "\r" in text or not (text.isascii() or _OTHER_ENDS.search(text) is None):
+    if "\r" in text or _FIRST.match(text) is None or not (text.isascii() or _OTHER_ENDS.search(text) is None):
         return {}
     starts = [match.start() for match in _START.finditer(f"\n{text}")]
-    plain = all(text.startswith(field, start) for start, field in zip(starts, fields, strict=False))
-    if not plain or len(starts) != len(fields):
+    if len(starts) != len(fields):
         return {}
     return dict(zip(fields, zip(starts, [*starts[1:], len(text)], strict=True), strict=True))
 
 
+_FIRST = regex(r"(?: *(?:#.*)?\n)*[A-Za-z]")
+"""Empty lines and comments, and the start of a plain key."""
 _START = regex(r"\n(?![ #\n]|-[ \n]|\Z)")
 """The end of a line, unless the next one is empty, indented, a comment or an item of a list."""
 _OTHER_ENDS = regex("[\x85\u2028\u2029]")

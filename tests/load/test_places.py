@@ -28,6 +28,8 @@ UNUSUAL = {
     "start of a document": "---\ncode: {ref: main}\n",
     "end of a document": "code: {ref: main}\n...\n",
     "indented": "  a: b\n  code: {ref: main}\n",
+    "indented, with text at the start of a line": "  a: 'x\na: c'\n  b: 'y\nb: d'\n",
+    "names like other characters": '{"": 1,\n\'\'\'\': 2}\n',
     "other end of a line": "a: b\rcode: {ref: main}\nb: c\n",
     "rare end of a line": "a: 'x\u2028b: c'\ncode: {ref: main}\n",
     "CRLF": "a: b\r\ncode:\r\n  ref: main\r\n",
@@ -78,9 +80,11 @@ DATA = st.recursive(
     max_leaves=12,
 )
 
+ANY = st.text("ab:#-'\"{},[]|>? \n\r", max_size=40)
+
 
 @given(
-    text=st.text("ab:#-'\"{},[]|>? \n\r", max_size=40).map(lambda end: f"a: {end}\nb:\n  a: b\n")
+    text=st.builds("{0}a: {1}\n{0}b:\n  {0}a: b\n".format, st.sampled_from(["", "  "]), ANY)
     | st.builds(
         lambda data, style, width, flow: yaml.dump(data, default_style=style, width=width, default_flow_style=flow),
         DATA,
