@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs import it without exporting it
@@ -30,8 +31,8 @@ def node_of(text: str) -> Any:
     return NodeLoader(text).get_single_node()
 
 
-def field_spans(text: str, fields: Collection[str]) -> dict[str, tuple[int, int]]:
-    """The start and the end of the text of each field of a file.
+def field_spans(text: str, fields: Collection[str]) -> dict[str, tuple[int, int, int]]:
+    """The start and the end of the text of each field of a file, and the number of lines before it.
 
     Empty unless the file starts with a plain key at the start of a line, as nearly all files do: then each key of the
     mapping is there. If other lines start like keys, such as those of a quoted text, there are more than fields.
@@ -41,7 +42,8 @@ def field_spans(text: str, fields: Collection[str]) -> dict[str, tuple[int, int]
     starts = [match.start() for match in _START.finditer(f"\n{text}")]
     if len(starts) != len(fields):
         return {}
-    return dict(zip(fields, zip(starts, [*starts[1:], len(text)], strict=True), strict=True))
+    before = accumulate(text.count("\n", start, end) for start, end in pairwise((0, *starts)))
+    return dict(zip(fields, zip(starts, [*starts[1:], len(text)], before, strict=True), strict=True))
 
 
 _FIRST = regex(r"(?: *(?:#.*)?\n)*[A-Za-z]")

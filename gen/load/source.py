@@ -62,7 +62,7 @@ class Source(Struct, frozen=True, dict=True):
         return node_of(self.text)
 
     @cached_property
-    def _spans(self) -> dict[str, tuple[int, int]]:
+    def _spans(self) -> dict[str, tuple[int, int, int]]:
         return field_spans(self.text, self.data) if isinstance(self.data, dict) else {}
 
     @cached_property
@@ -75,8 +75,8 @@ class Source(Struct, frozen=True, dict=True):
         if field not in self._spans:
             return self._root, 0
         if field not in self._parsed:
-            start, end = self._spans[field]
-            self._parsed[field] = node_of(self.text[start:end]), self.text.count("\n", 0, start)
+            start, end, before = self._spans[field]
+            self._parsed[field] = node_of(self.text[start:end]), before
         return self._parsed[field]
 
     @cached_property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gen.diagnostics import Findings
 from gen.load import Data, Source, source_of
@@ -29,7 +30,7 @@ UNUSUAL = {
     "end of a document": "code: {ref: main}\n...\n",
     "indented": "  a: b\n  code: {ref: main}\n",
     "indented, with text at the start of a line": "  a: 'x\na: c'\n  b: 'y\nb: d'\n",
-    "names like other characters": '{"": 1,\n\'\'\'\': 2}\n',
+    "names like other characters": "{\"\": 1,\n'''': 2}\n",
     "other end of a line": "a: b\rcode: {ref: main}\nb: c\n",
     "rare end of a line": "a: 'x\u2028b: c'\ncode: {ref: main}\n",
     "CRLF": "a: b\r\ncode:\r\n  ref: main\r\n",
@@ -72,6 +73,28 @@ def test_places_in_unusual_files(text: str) -> None:
     assert [both[0].find(route) for route in routes(both[0].data)] == [
         both[1].find(route) for route in routes(both[0].data)
     ]
+
+
+class Counted(str):
+    """A text that knows in how many characters lines were counted."""
+
+    __slots__ = ("counted",)
+    counted: int
+
+    def count(self, *given: Any) -> int:
+        _, start, end = given
+        self.counted += end - start
+        return super().count(*given)
+
+
+def test_lines_before_fields_are_counted_once() -> None:
+    both = sources("\n# a\n" * 50 + "".join(f"a{number}: b\n" for number in range(200)))
+    assert both is not None
+    text = Counted(both[0].text)
+    text.counted = 0
+    own = replace(both[0], text=text)
+    assert [own.place((f"a{number}",)).line for number in range(200)] == [*range(101, 301)]
+    assert 0 < text.counted < len(text)
 
 
 DATA = st.recursive(
