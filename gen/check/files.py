@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 POLICY_MARK = b"ValidatingAdmissionPolicy"
 _FILES_PER_PROCESS = 200
 """Minimum number of files for each process."""
+_LARGE = 128 << 10
+"""Bytes from which a file is checked in one step: several such files at once would take much memory."""
 
 
 class CheckedFile(Struct, frozen=True):
@@ -107,13 +109,17 @@ class ManifestChecker:
     def check_file(self, file: str) -> Steps[CheckedFile]:
         """Check one file. Any bytes lead to findings."""
         found = Findings()
-        shown = _shown(file)
         try:
             raw = self._read(file)
         except OSError as error:
-            found.error(UNREADABLE, Location(shown), f"cannot read the file: {error.strerror}", "check its permissions")
+            place = Location(_shown(file))
+            found.error(UNREADABLE, place, f"cannot read the file: {error.strerror}", "check its permissions")
             return CheckedFile(0, tuple(found.items))
-        manifests = read_manifests(raw, shown, found)
+        checked = self._check_bytes(file, raw, found)
+        return finished(checked) if len(raw) > _LARGE else (yield from checked)
+
+    def _check_bytes(self, file: str, raw: bytes, found: Findings) -> Steps[CheckedFile]:
+        manifests = read_manifests(raw, _shown(file), found)
         yield
         if manifests is None:
             return CheckedFile(0, tuple(found.items))

@@ -2,6 +2,6 @@
 
 from gen.parallel.background import can_fork, in_background
 from gen.parallel.spread import Progress, map_parallel
-from gen.parallel.steps import Steps, finished, together
+from gen.parallel.steps import AT_ONCE, Steps, finished, together
 
-__all__ = ["Progress", "Steps", "can_fork", "finished", "in_background", "map_parallel", "together"]
+__all__ = ["AT_ONCE", "Progress", "Steps", "can_fork", "finished", "in_background", "map_parallel", "together"]

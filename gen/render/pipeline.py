@@ -18,7 +18,7 @@ from gen.findings.grants import OF_OVERLAY
 from gen.findings.jobs import INVALID_LABEL, MISSING_FIELD, RESERVED_ENV, RESERVED_METADATA
 from gen.load import read
 from gen.overlay.select import CLUSTERS, clusters_of, selects
-from gen.parallel import finished, together
+from gen.parallel import AT_ONCE, finished, together
 from gen.render.build.search import experiment
 from gen.render.build.stage import build_storage
 from gen.render.checked import checked_objects, checked_run
@@ -140,15 +140,19 @@ def _render_job(
     own = Findings()
     written = read_job(source, namespace, overlay, own)
     runs = expand(written, overlay, own) if written is not None else ()
-    yield
+    alone = len(runs) >= AT_ONCE  # more jobs beside these runs would only take memory
+    if not alone:
+        yield
     plans = settle(runs, [plan_run(run, overlay, pins) for run in runs], own)
     if pins is not None and any(findings.failed() for findings in (own, *(run.found for run in runs))):
         pins.complete = False
-    yield
+    if not alone:
+        yield
     rendered: list[RenderedJob | None] = []
     if not any(findings.failed() for findings in (own, *(run.found for run in runs))):
         pairs = zip(runs, plans, strict=True)
-        rendered = yield from together(_render_run(*pair, overlay, committed) for pair in pairs)
+        steps = together(_render_run(*pair, overlay, committed) for pair in pairs)
+        rendered = finished(steps) if alone else (yield from steps)
     found.extend((*own.items, *merge_findings((run.found.items for run in runs), [run.label for run in runs])))
     return JobInOverlay(
         overlay=overlay.name,

@@ -13,7 +13,6 @@ from gen.findings.rendered import HAND_EDITED
 from gen.kubernetes import JOB_LABEL, RUN_LABEL, Body, at
 from gen.load.strict import parse
 from gen.load.yaml12 import typed
-from gen.parallel.steps import AT_ONCE
 from gen.regex import regex
 from gen.render.emit import HEADER, untouched
 from gen.render.record import Record
@@ -82,8 +81,8 @@ class CommittedRuns(Struct, frozen=True):
 
     root: Path
     folders: Folders
-    recent: dict[str, _CommittedFolder] = {}
-    """Folders of the jobs that advance together, so that each run of a sweep need not read the files of the others."""
+    last: dict[str, _CommittedFolder] = {}
+    """The last folder by its path, so that each run of a sweep need not read the files of the others."""
 
     @classmethod
     def of(cls, root: Path) -> CommittedRuns:
@@ -139,17 +138,16 @@ class CommittedRuns(Struct, frozen=True):
                 yield one
 
     def _folder(self, folder: str) -> _CommittedFolder:
-        if folder not in self.recent:
-            if len(self.recent) == AT_ONCE:
-                del self.recent[next(iter(self.recent))]
-            self.recent[folder] = found = _CommittedFolder()
+        if folder not in self.last:
+            self.last.clear()
+            self.last[folder] = found = _CommittedFolder()
             for name in sorted(os.listdir(f"{self.root}/{folder}")):  # noqa: PTH208 - names, not paths
                 path = f"{folder}/{name}"
                 file = _CommittedFile.of(self.text(path) or "")
                 found.by_run.setdefault(file.run, []).append((path, file))
                 if file.record is not None:
                     found.by_job.setdefault(file.record.job, []).append((path, file))
-        return self.recent[folder]
+        return self.last[folder]
 
     def _is_folder(self, folder: str) -> bool:
         """Whether it is a regular folder. The write stage reports links."""

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 SWEEP = "kind: batch\nimage: a:1\ncommand: 'x {{ params.seed }}'\nsweep: {matrix: {seed: [%s]}}\n"
 
 
-def test_the_runs_of_sweeps_that_advance_together_read_each_folder_once(
-    repo: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """More runs than advance at once: without the folders that were read, each part of a sweep would read it again."""
+def test_the_runs_of_long_sweeps_read_each_folder_once(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More runs than advance at once: if the two sweeps advanced together, each part of them would read it again."""
     repo.overlay(OVERLAY)
     for name in ("a", "b"):
         repo.job(SWEEP % ", ".join(map(str, range(40))), name=name)
