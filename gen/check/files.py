@@ -187,12 +187,14 @@ class ManifestChecker:
 
     def _own_policies(self, files: list[str]) -> PolicySet:
         """The policies among the manifests, and all that they can refer to."""
-        from gen.policies.policy_set import PolicySet  # noqa: PLC0415 - few manifests have policies
+        from gen.check.policies import accepted  # noqa: PLC0415 - few manifests have policies
+        from gen.policies.policy_set import PolicySet  # noqa: PLC0415 - as above
         from gen.policies.read import stored_in  # noqa: PLC0415 - as above
 
         given = read_manifests(self._read(STDIN), _shown(STDIN), Findings()) if STDIN in files else None
         more = tuple(stored_in(given)) if given is not None else ()
-        return PolicySet(tuple((Path(file), file) for file in files if file != STDIN), more)
+        paths = tuple((Path(file), file) for file in files if file != STDIN)
+        return PolicySet(paths, more, lambda body: accepted(body, self._kinds(files[0])))
 
     def _cluster_policies(self, file: str) -> tuple[tuple[Path, str], ...]:
         cluster = self._overlays.cluster_of(file) if self._overlays is not None and overlay_folder(file) else None

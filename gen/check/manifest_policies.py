@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gen.check.policies import check_policy_files, policy_findings, report_references
+from gen.check.policies import accepted, check_policy_files, policy_findings, report_references
 from gen.diagnostics import Findings
 from gen.load.manifests import objects_in
 from gen.policies.policy_set import PolicySet
@@ -60,7 +60,10 @@ class ManifestPolicies:
             yield from policy_findings(policies, body, place, namespaced=kind.namespaced if kind is not None else None)
 
     def _set(self, paths: Paths) -> PolicySet:
-        return self._sets.setdefault(paths, PolicySet(paths))
+        if paths not in self._sets:
+            kinds = self._kinds(str(paths[0][0]))
+            self._sets[paths] = PolicySet(paths, accepts=lambda body: accepted(body, kinds))
+        return self._sets[paths]
 
 
 def _is_readable(body: Any) -> bool:

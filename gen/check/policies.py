@@ -22,6 +22,7 @@ from gen.policies.policy_set import BINDING, name_of
 from gen.policies.request import request_for
 from gen.rules.catalogue import CATALOGUE
 from gen.rules.problem import dotted
+from gen.rules.rule import RuleSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from gen.policies.evaluate import Verdict
     from gen.policies.policy_set import PolicySet
     from gen.policies.read import Stored
+    from gen.rules.problem import Problem
     from gen.schemas.lookup import Kinds
 
 _HINT_NOT_EVALUATED = "expect the verdict in the cluster, or add the namespace to the files of the policies"
@@ -40,20 +42,30 @@ def check_policy_files(policies: PolicySet, kinds: Kinds, found: Findings) -> No
     """Report objects in files of policies that a server refuses, and references between them that lead nowhere."""
     found.extend(policies.unreadable)
     for stored in policies.stored:
-        for problem in check(stored.body, kinds, missing=True).problems:
-            rule = CATALOGUE[problem.rule]
-            if rule.severity_of(stored.body) is Severity.ERROR:
-                where = f"{identity_of(stored.body)}, {dotted(problem.route) or 'the object'}: {problem.message}"
-                place = stored.place(problem.route, key=problem.rule == UNKNOWN_FIELD.name)
-                found.error(INVALID_POLICY, place, where, problem.hint or rule.hint)
+        for problem in _errors(stored.body, kinds):
+            where = f"{identity_of(stored.body)}, {dotted(problem.route) or 'the object'}: {problem.message}"
+            place = stored.place(problem.route, key=problem.rule == UNKNOWN_FIELD.name)
+            found.error(INVALID_POLICY, place, where, problem.hint or CATALOGUE[problem.rule].hint)
     report_references(policies, found)
+
+
+def accepted(body: Body, kinds: Kinds) -> bool:
+    """Whether a server accepts a policy or a binding."""
+    return all(CATALOGUE[problem.rule].source is RuleSource.GITOPS for problem in _errors(body, kinds))
+
+
+def _errors(body: Body, kinds: Kinds) -> Iterator[Problem]:
+    for problem in check(body, kinds, missing=True).problems:
+        if CATALOGUE[problem.rule].severity_of(body) is Severity.ERROR:
+            yield problem
 
 
 def report_references(policies: PolicySet, found: Findings) -> None:
     """Report bindings without a policy, policies without a binding, and missing parameters."""
-    bound = {_spec(one).get("policyName") for one in policies.bindings.values()}
+    named = {name: str(_spec(binding).get("policyName") or "") for name, binding in policies.bindings.items()}
+    bound = set(named.values())
     for name, binding in policies.bindings.items():
-        wanted = str(_spec(binding).get("policyName") or "")
+        wanted = named[name]
         if wanted and wanted not in policies.policies:
             hint = did_you_mean(wanted, policies.policies, otherwise="add the policy, or correct `policyName`")
             message = f"binding `{name}`: no policy is named `{wanted}`"

@@ -15,6 +15,7 @@ from gen.resources.scope import is_cluster_scoped
 from gen.resources.selectors import selects
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gen.diagnostics import Diagnostic
@@ -38,9 +39,17 @@ class Param(Struct, frozen=True):
 class PolicySet:
     """Policies with their bindings. The first file that defines an object wins."""
 
-    def __init__(self, paths: tuple[tuple[Path, str], ...], more: tuple[Stored, ...] = ()) -> None:
-        """`paths` are folders or files, each with the name that findings show; `more` are objects that were read."""
-        self._paths, self._more = paths, more
+    def __init__(
+        self,
+        paths: tuple[tuple[Path, str], ...],
+        more: tuple[Stored, ...] = (),
+        accepts: Callable[[Body], bool] = lambda _: True,
+    ) -> None:
+        """`paths` are folders or files, each with the name that findings show; `more` are objects that were read.
+
+        Policies and bindings that a server does not accept have no effect.
+        """
+        self._paths, self._more, self._accepts = paths, more, accepts
         self._compiled: dict[str, Compiled] = {}
         self._found = Findings()
 
@@ -117,7 +126,8 @@ class PolicySet:
     def _of_kind(self, kind: str) -> dict[str, Stored]:
         found: dict[str, Stored] = {}
         for one in self.stored:
-            if one.body.get("kind") == kind and str(one.body.get("apiVersion")).startswith(_GROUP):
+            named = one.body.get("kind") == kind and str(one.body.get("apiVersion")).startswith(_GROUP)
+            if named and self._accepts(one.body):
                 found.setdefault(name_of(one.body), one)
         return found
 
