@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from gen.diagnostics import UsageError
 from gen.parallel.background import can_fork
-from gen.parallel.steps import AT_ONCE, finished, together
+from gen.parallel.steps import finished, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -93,13 +93,13 @@ class _Counted(Generic[Item, Result]):
         self.own = self.others = 0
 
     def results(self, items: Sequence[Item]) -> list[Result]:
-        found = []
-        for start in range(0, len(items), AT_ONCE):
-            several = items[start : start + AT_ONCE]
-            found += finished(together(map(self.work, several)))
-            self.own += len(several)
-            self.report()
-        return found
+        return finished(together(map(self._counted, items)))
+
+    def _counted(self, item: Item) -> Steps[Result]:
+        result = yield from self.work(item)
+        self.own += 1
+        self.report()
+        return result
 
     def report(self) -> None:
         if self.progress is not None:

@@ -42,6 +42,7 @@ def test_results_are_in_order(parallel: int) -> None:
     assert [item for item, _ in found] == [*ITEMS]
     assert len({process for _, process in found}) == parallel
     assert heard[-1] == (1000, 1000)
+    assert heard[:4] == [(number, 1000) for number in range(1, 5)]
     assert sorted(heard) == heard
 
 
