@@ -36,7 +36,9 @@ def report_list(source: Source, route: Route, command: list[Data], found: Findin
         message = f"no program is called {shown(f'{first} …')}: a list is executed without a shell"
         found.warning(SHELL_SYNTAX, source.place((*route, 0)), message, hint)
     for index, word in enumerate(command):
-        match = _VARIABLE.fullmatch(word) if isinstance(word, str) else None
+        if not isinstance(word, str):
+            continue
+        match = _VARIABLE.fullmatch(word)
         if match is not None or word in _OPERATORS:
             shell = "write the command as a text, which a shell reads"
             got, hint = (f"${_name(match)}", f"write `$({_name(match)})`") if match is not None else (word, shell)

@@ -27,6 +27,7 @@ VALUE = "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH"
         "command: [python, $(X), $$X, a$X]",
         "command: python ${X} && b",
         "command: x\nenv: {A: $(B), B: a${C}, C: $$, D: '$'}",
+        "command: [python, [a], {b: c}]",
     ],
 )
 def test_other_texts_have_no_warning(repo: Repository, fields: str) -> None:
