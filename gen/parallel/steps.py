@@ -1,6 +1,6 @@
-"""Works in steps, so that several of them can advance together.
+"""Tasks in steps, so that several of them can advance together.
 
-A step finds its code and its data in the caches of the processor if it follows the same step of another work. A render
+A step finds its code and its data in the caches of the processor if it follows the same step of another task. A render
 of jobs takes a fifth less time than one job after the other.
 """
 
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 Steps = Generator[None, None, Result]
-"""A work with a `yield` between two steps."""
+"""A task with a `yield` between two steps."""
 
 
 AT_ONCE = 32
-"""Works that advance together. The results of their steps stay in the caches of the processor, and in memory."""
+"""Tasks that advance together. The results of their steps stay in the caches of the processor, and in memory."""
 
 
-def together(works: Iterable[Steps[Result]]) -> Steps[list[Result]]:
-    """The results of works, in their order. Each step consists of the next step of several of them."""
-    rest = iter(works)
+def together(tasks: Iterable[Steps[Result]]) -> Steps[list[Result]]:
+    """The results of tasks, in their order. Each step consists of the next step of several of them."""
+    rest = iter(tasks)
     results: list[Result] = []
     while started := list(islice(rest, AT_ONCE)):
         results += yield from _in_turn(started)
     return results
 
 
-def _in_turn(works: Sequence[Steps[Result]]) -> Steps[list[Result]]:
-    waiting = list(enumerate(works))
+def _in_turn(tasks: Sequence[Steps[Result]]) -> Steps[list[Result]]:
+    waiting = list(enumerate(tasks))
     results: dict[int, Result] = {}
     while waiting:
         unfinished = []
-        for number, work in waiting:
+        for number, task in waiting:
             try:
-                next(work)
+                next(task)
             except StopIteration as end:
                 results[number] = end.value
             else:
-                unfinished.append((number, work))
+                unfinished.append((number, task))
         waiting = unfinished
         yield
     return [results[number] for number in sorted(results)]
 
 
-def finished(work: Steps[Result]) -> Result:
-    """The result of a work, after all of its steps."""
+def finished(task: Steps[Result]) -> Result:
+    """The result of a task, after all of its steps."""
     while True:
         try:
-            next(work)
+            next(task)
         except StopIteration as end:
             result: Result = end.value
             return result
